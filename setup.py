@@ -1,0 +1,63 @@
+"""Build of the compiled extensions; everything else is declared in pyproject.toml.
+
+Environment variables read at build time:
+
+``SMCMC_MARCH``
+    Value of the compiler's ``-march`` option. Default ``native``: a build from source uses the machine's own
+    instructions. ``make wheel`` sets a portable baseline. Results do not depend on it: contraction is off, so every
+    instruction set rounds alike.
+``SMCMC_DEBUG``
+    ``1`` turns bounds checks on (slow; for hunting memory errors).
+"""
+
+import os
+import platform
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+DEBUG = os.environ.get("SMCMC_DEBUG") == "1"
+X86 = platform.machine().lower() in ("x86_64", "amd64", "i686")
+MARCH = os.environ.get("SMCMC_MARCH", "native" if X86 else "")
+
+compile_args = ["-O1" if DEBUG else "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
+if MARCH:
+    compile_args.append(f"-march={MARCH}")
+
+sources = sorted(p.as_posix() for p in Path("splitmerge_cli").rglob("*.pyx"))
+extensions = [
+    Extension(
+        source.removesuffix(".pyx").replace("/", "."),
+        [source],
+        extra_compile_args=compile_args,
+        depends=["splitmerge_cli/_kernels.pxd"],
+    )
+    for source in sources
+]
+
+packages = ["splitmerge_cli"] + sorted(
+    p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/__init__.py")
+)
+groups = sorted(p.parent.name for p in Path("conf").glob("*/__init__.py"))
+
+setup(
+    packages=[*packages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
+    package_dir={"splitmerge_cli.conf": "conf"},
+    package_data={"": ["*.yaml", "*.pxd", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
+    include_package_data=False,
+    ext_modules=cythonize(
+        extensions,
+        nthreads=0 if DEBUG else min(4, os.cpu_count() or 1),
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": DEBUG,
+            "wraparound": False,
+            "initializedcheck": False,
+            "nonecheck": False,
+            "cdivision": True,
+            "freethreading_compatible": True,
+            "embedsignature": True,
+        },
+    ),
+)
