@@ -1,0 +1,230 @@
+"""Generators and readers: what they return, and one clear message for each kind of bad file."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.data import emm, files, jain_neal
+from splitmerge_cli.data.base import DataError
+
+
+def write(path, text):
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    return path
+
+
+# generators
+
+
+@pytest.mark.parametrize("n", [10, 100, 103])
+def test_emm_gives_each_entity_its_own_token(n):
+    data = emm.generate(n, seed=3)
+    assert data.kind == "tokens" and n == data.N and data.n_tokens == 10
+    assert data.values.dtype == np.int32 and np.array_equal(data.values, data.truth)
+    sizes = np.bincount(data.truth, minlength=10)
+    assert sizes.max() - sizes.min() <= 1 and sizes.sum() == n
+
+
+def test_emm_depends_on_its_seed_alone():
+    assert np.array_equal(emm.generate(50, seed=1).values, emm.generate(50, seed=1).values)
+    assert not np.array_equal(emm.generate(50, seed=1).values, emm.generate(50, seed=2).values)
+
+
+def test_dirichlet_dictionaries_share_tokens():
+    """With concentration .001 each entity says one token almost always, and 10 entities use about 6.5 of 10."""
+    distinct = []
+    for seed in range(40):
+        data = emm.generate(400, dictionaries="dirichlet", seed=seed)
+        distinct.append(len(np.unique(data.values)))
+        said = [len(np.unique(data.values[data.truth == e])) for e in np.unique(data.truth)]
+        assert np.mean(said) < 1.5
+    assert 5.8 < np.mean(distinct) < 7.3
+
+
+def test_emm_vocabulary_goes_on_after_z():
+    assert emm.token_names(28)[24:] == ["Y", "Z", "AA", "AB"]
+
+
+@pytest.mark.parametrize(("example", "d"), [(1, 6), (2, 8), (3, 10)])
+def test_examples_have_five_equal_components_and_a_repeated_last_column(example, d):
+    data = jain_neal.generate(100, example=example, seed=1)
+    assert data.values.shape == (100, d) and data.values.dtype == np.uint8
+    assert np.bincount(data.truth).tolist() == [20] * 5
+    large = jain_neal.generate(50_000, example=example, seed=1)
+    means = np.array([large.values[large.truth == k].mean(axis=0) for k in range(5)])
+    np.testing.assert_allclose(means[:, :6], jain_neal.TABLE, atol=0.02)
+    np.testing.assert_allclose(means[:, 6:], np.repeat(jain_neal.TABLE[:, 5:], d - 6, axis=1), atol=0.02)
+
+
+def test_jain_neal_default_and_other_numbers_of_components():
+    data = jain_neal.generate(20_000, seed=0)
+    assert data.values.shape == (20_000, 15)
+    np.testing.assert_allclose(np.bincount(data.truth) / 20_000, 0.2, atol=0.02)
+    other = jain_neal.generate(20_000, components=7, attributes=4, seed=0)
+    means = np.array([other.values[other.truth == k].mean(axis=0) for k in range(7)])
+    assert np.all((np.abs(means - 0.05) < 0.02) | (np.abs(means - 0.95) < 0.02))
+
+
+@pytest.mark.parametrize(
+    ("call", "key"),
+    [
+        (lambda: emm.generate(0), "N=0"),
+        (lambda: emm.generate(10, entities=0), "data.entities=0"),
+        (lambda: emm.generate(10, entities=12), "data.n_tokens=10"),
+        (lambda: emm.generate(10, dictionaries="same"), "data.dictionaries=same"),
+        (lambda: emm.generate(10, dictionaries="dirichlet", concentration=0), "data.concentration=0"),
+        (lambda: jain_neal.generate(0), "N=0"),
+        (lambda: jain_neal.generate(10, example=4), "data.example=4"),
+        (lambda: jain_neal.generate(11, example=1), "N=11"),
+        (lambda: jain_neal.generate(10, attributes=0), "data.attributes=0"),
+        (lambda: jain_neal.generate(10, components=0), "data.components=0"),
+    ],
+)
+def test_generator_parameters_out_of_range(call, key):
+    with pytest.raises(DataError, match=rf"^{key}: expected"):
+        call()
+
+
+# readers
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.tsv", "x.tsv.gz"])
+def test_text_formats_agree(tmp_path, name):
+    text = "a,b,who\n0,1,cat\n1,1,dog\n0,0,cat\n"
+    path = write(tmp_path / name, text.replace(",", "\t") if "tsv" in name else text)
+    data = files.csv(path, "binary", truth="who")
+    assert data.values.tolist() == [[0, 1], [1, 1], [0, 0]] and data.values.dtype == np.uint8
+    assert data.truth.tolist() == [0, 1, 0] and data.truth.dtype == np.int32
+    assert data.columns == ["a", "b"] and data.name == "x"
+
+
+def test_parquet_and_npy(tmp_path):
+    x = np.array([[0, 1, 5], [1, 1, 7], [0, 0, 5]])
+    pd.DataFrame(x, columns=["a", "b", "who"]).to_parquet(tmp_path / "x.parquet")
+    np.save(tmp_path / "x.npy", x)
+    for path, truth in [("x.parquet", "who"), ("x.parquet", 3), ("x.npy", 3), ("x.npy", -1), ("x.npy", "3")]:
+        data = files.csv(tmp_path / path, "binary", truth=truth)
+        assert data.values.tolist() == x[:, :2].tolist() and data.truth.tolist() == [0, 1, 0]
+    np.save(tmp_path / "t.npy", np.array(["b", "a", "b"]))
+    assert files.csv(tmp_path / "t.npy", "tokens").vocabulary == ["b", "a"]
+    np.save(tmp_path / "f.npy", np.array([2.0, 1.0, 2.0]))
+    assert files.csv(tmp_path / "f.npy", "tokens").values.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "kwargs", "tokens"),
+    [
+        ("token\nA\nB\nA\n", {}, ["A", "B", "A"]),
+        ("A\nB\nA\n", {}, ["A", "B", "A"]),
+        ("name\nB\nA\n", {"header": True}, ["B", "A"]),
+        ("name\n3\n4\n3\n", {}, ["3", "4", "3"]),
+        ("3\n4\n3\n", {}, ["3", "4", "3"]),
+        ("who,what\n1,A\n2,B\n", {"truth": "who"}, ["A", "B"]),
+        ("1,A\n2,B\n", {"truth": 1}, ["A", "B"]),
+        ("A,x\nB,y\n", {"truth": -1}, ["A", "B"]),
+        ('"a, b"\nc\n', {}, ["a, b", "c"]),
+        ("\ufeffA\r\nB\r\n\r\n", {}, ["A", "B"]),
+        ("NA\nnull\n", {}, ["NA", "null"]),
+        ("A\nB\nC\n", {"N": 2}, ["A", "B"]),
+    ],
+)
+def test_tokens(tmp_path, text, kwargs, tokens):
+    data = files.csv(write(tmp_path / "t.csv", text), "tokens", **kwargs)
+    assert [data.vocabulary[code] for code in data.values] == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "kwargs", "rows"),
+    [
+        ("0,1\n1,0\n", {}, [[0, 1], [1, 0]]),
+        ("0.0,1\n1, 0\n", {}, [[0, 1], [1, 0]]),
+        ("x,y\n1,0\n", {}, [[1, 0]]),
+        ("0,1\n1,0\n", {"header": "true"}, [[1, 0]]),
+        ("1,0,cat\n0,0,dog\n", {"truth": 3}, [[1, 0], [0, 0]]),
+    ],
+)
+def test_binary(tmp_path, text, kwargs, rows):
+    assert files.csv(write(tmp_path / "b.csv", text), "binary", **kwargs).values.tolist() == rows
+
+
+def test_a_column_may_change_its_notation_late(tmp_path):
+    """The parser guesses types from the first megabyte; a float after it must not matter."""
+    path = write(tmp_path / "b.csv", "0,1\n" * 400_000 + "0.0,1\n")
+    assert files.csv(path, "binary").N == 400_001
+    path = write(tmp_path / "b.csv", "0,1\n" * 400_000 + "0,x\n")
+    with pytest.raises(DataError, match=r"row 400001, column 2: 'x'; expected 0 or 1"):
+        files.csv(path, "binary")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind", "kwargs", "message"),
+    [
+        ("x.csv", "", "binary", {}, "the file is empty"),
+        ("x.csv", "\n\n", "tokens", {}, "the file is empty"),
+        ("x.csv", "a,b\n", "binary", {}, "a header and no row"),
+        ("x.csv", "0,1\n0\n", "binary", {}, "row 2: cells: 1; expected 2"),
+        ("x.csv", "a,b\n0,1\n0,1,1\n", "binary", {}, "row 3: cells: 3; expected 2"),
+        ("x.csv", "0,1\n\n0,1\n", "binary", {}, "row 2, column 1: empty or NaN"),
+        ("x.csv", "0,1\n0,x\n", "binary", {}, r"row 2, column 2: 'x'; expected 0 or 1"),
+        ("x.csv", "a,b\n0,1\n0,2\n", "binary", {}, r"row 3, column 2 \('b'\): '2'; expected 0 or 1"),
+        ("x.csv", "0,1\n0,-1\n", "binary", {}, r"row 2, column 2: '-1'; expected 0 or 1"),
+        ("x.csv", "0,1\n0,0.5\n", "binary", {}, r"row 2, column 2: '0.5'; expected 0 or 1"),
+        ("x.csv", "0,1\n0,\n", "binary", {}, r"row 2, column 2: empty or NaN; expected 0 or 1"),
+        ("x.csv", "nan,1\n0,1\n", "binary", {}, r"row 1, column 1: empty or NaN; expected 0 or 1"),
+        ("x.csv", "0,1\n0,inf\n", "binary", {}, r"row 2, column 2: 'inf'; expected 0 or 1"),
+        ("x.csv", "0,1\n", "binary", {"truth": "who"}, "data.truth=who.*no such column"),
+        ("x.csv", "a,b\n0,1\n", "binary", {"truth": "who"}, "expected one of a, b, or a number from 1 to 2"),
+        ("x.csv", "0,1\n", "binary", {"truth": 0}, "data.truth=0"),
+        ("x.csv", "0,1\n", "binary", {"truth": 3}, "data.truth=3"),
+        ("x.csv", "1\n0\n", "binary", {"truth": 1}, "no column besides data.truth"),
+        ("x.csv", "0,1\n", "binary", {"N": 2}, "N=2: expected at most 1"),
+        ("x.csv", "0,1\n", "binary", {"N": 0}, "N=0: expected at least 1"),
+        ("x.csv", "0,1\n", "binary", {"header": "maybe"}, "data.header=maybe"),
+        ("x.csv", "0,1\n", "numbers", {}, "data.kind=numbers"),
+        ("x.csv", "A\n\nB\n", "tokens", {}, "row 2, column 1: an empty cell; expected a token"),
+        ("x.csv", "A\nNaN\n", "tokens", {}, "row 2, column 1: 'NaN'; expected a token"),
+        ("x.csv", "A,B\n", "tokens", {}, "2 columns; expected 1 column of tokens"),
+        ("x.csv", "A,1\nB,\n", "tokens", {"truth": 2}, "row 2, column 2: an empty cell; expected a true label"),
+        ("x.csv", b"A\n\xff\n", "tokens", {}, "row 2: byte 0xff; expected UTF-8"),
+        ("x.txt", "A\n", "tokens", {}, "unknown format '.txt'"),
+        ("x.csv.gz", b"A\nB\n", "tokens", {}, "cannot be read"),
+        ("x.parquet", b"PAR", "tokens", {}, "not a readable parquet file"),
+        ("x.npy", b"abc", "tokens", {}, "not a readable .npy file"),
+    ],
+)
+def test_bad_files(tmp_path, name, content, kind, kwargs, message):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError, match=message) as info:
+        files.csv(path, kind, **kwargs)
+    assert "\n" not in str(info.value)
+    assert str(path) in str(info.value) or "=" in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("array", "kind", "message"),
+    [
+        (np.zeros((2, 2, 2)), "binary", "array of 3 dimensions"),
+        (np.zeros((0, 2)), "binary", "no rows"),
+        (np.array([[0.0, np.nan]]), "binary", "row 1, column 2: empty or NaN"),
+        (np.array([[0, 1], [0, 3]]), "binary", "row 2, column 2: '3'"),
+        (np.array([["0", "1"]]), "binary", "column 1 holds string; expected numbers"),
+        (np.array([0.5, 1.0]), "tokens", "row 1, column 1: 0.5; expected a token"),
+        (np.array([1.0, np.nan]), "tokens", "row 2, column 1: nan; expected a token"),
+        (np.array([1j]), "tokens", "expected numbers or strings"),
+    ],
+)
+def test_bad_arrays(tmp_path, array, kind, message):
+    np.save(tmp_path / "x.npy", array)
+    with pytest.raises(DataError, match=message):
+        files.csv(tmp_path / "x.npy", kind)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(DataError, match=r"nowhere.csv: no such file"):
+        files.csv(tmp_path / "nowhere.csv", "binary")
