@@ -1,4 +1,4 @@
-"""The user's own data: text tables (.csv, .tsv, plain or gzipped), .parquet and .npy.
+"""The user's own data: text tables (.csv with commas, .tsv and .txt with tabs; also gzipped), .parquet and .npy.
 
 A file is parsed by pyarrow or NumPy at full speed. Only when that fails, or finds a cell that does not fit, is a text
 file read again line by line, to name the first offending row (line of the file, counted from 1) and column.
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import KINDS, DataError, Dataset, require
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-FORMATS = ".csv, .tsv (also .gz), .parquet, .npy"
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+FORMATS = ".csv, .tsv, .txt (also .gz), .parquet, .npy"
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 MISSING = {"", "nan"}  # compared in lower case, spaces stripped
 
@@ -38,7 +38,7 @@ def csv(
     Parameters
     ----------
     path : str or Path
-        A .csv or .tsv file (optionally .gz), .parquet or .npy.
+        A .csv, .tsv or .txt file (optionally .gz), .parquet or .npy.
     kind : {"tokens", "binary"}
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1.
     truth : str or int, optional

@@ -1,0 +1,86 @@
+"""How well chains mix: R-hat, effective sample size, autocorrelation time.
+
+Thin calls into arviz-stats, plus what it leaves to the caller: a series that never changes, or a single chain, has no
+such value, and NaN is returned for it instead of a number that looks like good news.
+"""
+
+import numpy as np
+from arviz_stats.base import array_stats
+from numpy.typing import ArrayLike, NDArray
+
+MIN_DRAWS = 4
+TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
+
+
+def _chains(draws: ArrayLike) -> NDArray[np.float64]:
+    x = np.atleast_2d(np.asarray(draws, dtype=np.float64))
+    if x.ndim != 2:
+        raise ValueError(f"draws: array of {x.ndim} dimensions; expected [chains, draws]")
+    return x
+
+
+def why_no_rhat(draws: ArrayLike) -> str | None:
+    """Why R-hat of these draws ``[chains, draws]`` is undefined; None if it is defined."""
+    x = _chains(draws)
+    if x.shape[0] < 2:
+        return "one chain: R-hat compares chains"
+    if x.shape[1] < MIN_DRAWS:
+        return TOO_FEW
+    if np.all(x == x[:, :1]):
+        if np.all(x == x[0, 0]):
+            return "constant: the same value in every draw of every chain"
+        return "constant within every chain, and the chains differ: they have not mixed at all"
+    return None
+
+
+def why_no_ess(draws: ArrayLike) -> str | None:
+    """Why the effective sample size of these draws ``[chains, draws]`` is undefined; None if it is defined."""
+    x = _chains(draws)
+    if x.shape[1] < MIN_DRAWS:
+        return TOO_FEW
+    return "constant within every chain" if np.all(x == x[:, :1]) else None
+
+
+def rhat(draws: ArrayLike) -> float:
+    """Rank-normalised split R-hat.
+
+    Source: Vehtari et al. 2021. `draws` is ``[chains, draws]``; NaN where undefined (see `why_no_rhat`).
+    """
+    x = _chains(draws)
+    return np.nan if why_no_rhat(x) else float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method="rank"))
+
+
+def rhat_classic(draws: ArrayLike) -> float:
+    """Gelman-Rubin R-hat, sqrt(((n - 1)/n W + B/n) / W), of ``[chains, draws]``; NaN where undefined."""
+    x = _chains(draws)
+    return np.nan if why_no_rhat(x) else float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method="identity"))
+
+
+def ess(draws: ArrayLike) -> float:
+    """Bulk effective sample size of ``[chains, draws]`` (or of one chain ``[draws]``); NaN where undefined."""
+    x = _chains(draws)
+    return np.nan if why_no_ess(x) else float(array_stats.ess(x, chain_axis=0, draw_axis=1, method="bulk"))
+
+
+def autocorrelation_time(series: ArrayLike) -> float:
+    """Integrated autocorrelation time 1 + 2 sum r(lag), in draws.
+
+    The sum ends with Geyer's initial positive sequence: at the first pair r(2m) + r(2m + 1) that is not positive.
+
+    Parameters
+    ----------
+    series : array_like
+        One chain, ``[draws]``.
+
+    Returns
+    -------
+    float
+        NaN for a constant series or fewer than 4 draws.
+    """
+    x = np.asarray(series, dtype=np.float64)
+    if why_no_ess(x):
+        return np.nan
+    r = array_stats.autocorr(x)
+    pairs = r[: len(r) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    ends = np.flatnonzero(pairs <= 0)
+    return float(2 * pairs[: ends[0] if len(ends) else len(pairs)].sum() - 1)

@@ -1,0 +1,150 @@
+"""The diagnosis of one run: one row per quantity and chain."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from rich.table import Table
+
+from splitmerge_cli.diagnostics import mixing
+from splitmerge_cli.diagnostics.agreement import SCORES
+
+SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest")
+COLUMNS = ["quantity", "chain", "value", "note"]
+
+
+def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+    """The series of a trace, the first half of every chain dropped.
+
+    Parameters
+    ----------
+    trace : pandas.DataFrame
+        Columns as in ``trace.parquet``; `largest` may hold the list of the five largest fractions.
+
+    Returns
+    -------
+    dict
+        For each of `SERIES`: float64 ``[chains, draws]``, chains in ascending order, cut to the length of the shortest
+        (a time budget stops chains at different iterations). `largest` is the fraction of the largest cluster.
+    """
+    parts = []
+    for _, chain in trace.groupby("chain", sort=True):
+        parts.append(chain[chain["iteration"] > chain["iteration"].max() / 2] if len(chain) > 1 else chain)
+    draws = min(len(part) for part in parts)
+    first = {
+        name: [np.stack(part[name].tolist()) if name == "largest" else part[name].to_numpy(float) for part in parts]
+        for name in SERIES
+    }
+    first["largest"] = [x[:, 0] if x.ndim == 2 else x for x in first["largest"]]
+    return {name: np.stack([x[len(x) - draws :] for x in chains]) for name, chains in first.items()}
+
+
+def diagnose(
+    trace: pd.DataFrame,
+    moves: pd.DataFrame,
+    labels: Mapping[int, ArrayLike] | None = None,
+    truth: ArrayLike | None = None,
+) -> pd.DataFrame:
+    """Diagnose the chains of a run.
+
+    Parameters
+    ----------
+    trace : pandas.DataFrame
+        Columns as in ``trace.parquet``.
+    moves : pandas.DataFrame
+        Columns as in ``moves.parquet``: counts of each move at the end of each chain.
+    labels : mapping of int to array_like, optional
+        The best clustering of each chain, ``[N]``.
+    truth : array_like, optional
+        True clusters, ``[N]``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns quantity, chain (null: over all chains), value, note (why a value is null). Quantities, of the second
+        half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded
+        draws (all chains: the mean of those defined), for X in log_joint, log_lik, n_clusters, K, largest. Of the whole
+        chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void), ``seconds_per_iteration``, and
+        where the truth is known ``nmi/best``, ``ari/best``, ``purity/best``, ``accuracy/best`` (all chains: those of
+        the chain with the highest recorded log joint).
+    """
+    chains = [int(c) for c in sorted(trace["chain"].unique())]
+    rows: list[tuple[str, int | None, float, str | None]] = []
+    for name, x in second_half(trace).items():
+        no_rhat, no_ess = mixing.why_no_rhat(x), mixing.why_no_ess(x)
+        rows.append((f"rhat/{name}", None, mixing.rhat(x), no_rhat))
+        rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), no_rhat))
+        rows.append((f"ess/{name}", None, mixing.ess(x), no_ess))
+        rows += [(f"ess/{name}", c, mixing.ess(s), mixing.why_no_ess(s)) for c, s in zip(chains, x, strict=True)]
+        tau = np.array([mixing.autocorrelation_time(s) for s in x])
+        defined = tau[np.isfinite(tau)]
+        note = f"defined in {len(defined)} of {len(tau)} chains" if len(defined) < len(tau) else None
+        rows.append((f"tau/{name}", None, defined.mean() if len(defined) else np.nan, note))
+        rows += [(f"tau/{name}", c, t, mixing.why_no_ess(s)) for c, t, s in zip(chains, tau, x, strict=True)]
+        rows.append((f"mean/{name}", None, x.mean(), None))
+        rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, x, strict=True)]
+    rows += _moves(moves, chains)
+    rows += _pace(trace, chains)
+    if labels and truth is not None:
+        best = trace.loc[trace["log_joint"].idxmax(), "chain"]
+        for name, score in SCORES.items():
+            values = {c: score(truth, labels[c]) for c in chains}
+            rows.append((f"{name}/best", None, values[best], f"chain {best}, the highest log joint"))
+            rows += [(f"{name}/best", c, v, None) for c, v in values.items()]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    frame["chain"] = frame["chain"].astype("Int32")
+    frame["value"] = frame["value"].astype(float)
+    return frame
+
+
+def _moves(moves: pd.DataFrame, chains: list[int]) -> list[tuple[str, int | None, float, str | None]]:
+    rows: list[tuple[str, int | None, float, str | None]] = []
+    for move in dict.fromkeys(moves["move"]):
+        of_move = moves[moves["move"] == move]
+        for column, name in [("accepted", "acceptance"), ("null", "null")]:
+            for chain in [None, *chains]:
+                part = of_move if chain is None else of_move[of_move["chain"] == chain]
+                proposed = int(part["proposed"].sum())
+                value = part[column].sum() / proposed if proposed else np.nan
+                rows.append((f"{name}/{move}", chain, value, None if proposed else "never proposed"))
+    return rows
+
+
+def _pace(trace: pd.DataFrame, chains: list[int]) -> list[tuple[str, int | None, float, str | None]]:
+    last = trace.groupby("chain")[["seconds", "iteration"]].max().loc[chains]
+    note = None if last["seconds"].sum() > 0 else "timing=false: no times were taken"
+
+    def pace(seconds: float, iterations: int) -> float:
+        return seconds / iterations if iterations and note is None else np.nan
+
+    each = [pace(s, i) for s, i in last.itertuples(index=False)]
+    over_all = pace(last["seconds"].sum(), last["iteration"].sum())
+    name = "seconds_per_iteration"
+    return [(name, None, over_all, note), *((name, c, v, note) for c, v in zip(chains, each, strict=True))]
+
+
+def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
+    """The diagnosis for a terminal: a row per quantity, a column for all chains and one for each."""
+    chains = sorted(diagnosis["chain"].dropna().unique())
+    out = Table(title=title, title_justify="left")
+    out.add_column("quantity")
+    out.add_column("all", justify="right")
+    for chain in chains:
+        out.add_column(f"chain {chain}", justify="right")
+    out.add_column("note")
+    for quantity in dict.fromkeys(diagnosis["quantity"]):
+        rows = diagnosis[diagnosis["quantity"] == quantity]
+        over_all = rows[rows["chain"].isna()]
+        cells = [_number(over_all["value"])]
+        cells += [_number(rows.loc[rows["chain"] == chain, "value"]) for chain in chains]
+        note = over_all["note"].dropna().tolist() if "note" in rows else []
+        out.add_row(quantity, *cells, note[0] if note else "")
+    return out
+
+
+def _number(values: pd.Series) -> str:
+    if not len(values):
+        return ""
+    value = float(values.iloc[0])
+    return f"{value:.4g}" if np.isfinite(value) else "–"

@@ -1,0 +1,163 @@
+"""Mixing diagnostics against their definitions and known processes; scores against hand-worked cases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from splitmerge_cli.diagnostics import agreement, mixing, summary
+
+
+def ar1(phi, n, seed, chains=1):
+    e = np.random.default_rng(seed).normal(size=(chains, n))
+    x = np.empty_like(e)
+    x[:, 0] = e[:, 0] / np.sqrt(1 - phi**2)
+    for t in range(1, n):
+        x[:, t] = phi * x[:, t - 1] + e[:, t]
+    return x
+
+
+def test_classic_rhat_is_its_formula():
+    x = ar1(0.5, 300, 1, chains=4) + np.arange(4)[:, None]
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean()
+    between = n * x.mean(axis=1).var(ddof=1)
+    assert mixing.rhat_classic(x) == pytest.approx(np.sqrt(((n - 1) / n * within + between / n) / within), rel=1e-12)
+
+
+def test_rhat_near_one_when_mixed_and_far_when_not():
+    x = ar1(0.3, 2000, 2, chains=4)
+    assert mixing.rhat(x) < 1.01
+    assert mixing.rhat(x + 3 * np.arange(4)[:, None]) > 1.5
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+def test_autocorrelation_time_and_ess_of_an_autoregression(phi):
+    x = ar1(phi, 50_000, 3)[0]
+    tau = (1 + phi) / (1 - phi)
+    assert mixing.autocorrelation_time(x) == pytest.approx(tau, rel=0.15)
+    assert mixing.ess(x) == pytest.approx(len(x) / tau, rel=0.15)
+
+
+def test_constant_series_and_single_chains_are_undefined():
+    flat = np.ones((3, 50))
+    assert np.isnan(mixing.autocorrelation_time(flat[0]))
+    assert np.isnan(mixing.ess(flat)) and "constant" in mixing.why_no_ess(flat)
+    assert np.isnan(mixing.rhat(flat)) and "same value" in mixing.why_no_rhat(flat)
+    stuck = flat * np.arange(3)[:, None]
+    assert np.isnan(mixing.rhat(stuck)) and "not mixed" in mixing.why_no_rhat(stuck)
+    single = ar1(0.1, 50, 4)
+    assert np.isnan(mixing.rhat(single)) and "one chain" in mixing.why_no_rhat(single)
+    assert "fewer than 4" in mixing.why_no_rhat(ar1(0.1, 3, 4, chains=2))
+
+
+def test_scores_by_hand():
+    truth = [0, 0, 0, 1, 1, 1]
+    labels = [5, 5, 2, 2, 2, 2]
+    assert agreement.purity(truth, labels) == pytest.approx(5 / 6)
+    assert agreement.accuracy(truth, labels) == pytest.approx(5 / 6)
+    # singletons are pure, but only one of each true cluster can be matched
+    assert agreement.purity(truth, range(6)) == 1
+    assert agreement.accuracy(truth, range(6)) == pytest.approx(2 / 6)
+    entropy = np.log(2), -(1 / 3) * np.log(1 / 3) - (2 / 3) * np.log(2 / 3)
+    mutual = 2 / 6 * np.log(2) + 1 / 6 * np.log(1 / 2) + 3 / 6 * np.log(3 / 2)
+    assert agreement.nmi(truth, labels) == pytest.approx(2 * mutual / sum(entropy))
+    # pairs together in both 4, in the truth 6, in the labels 7, of 15
+    expected = 6 * 7 / 15
+    assert agreement.ari(truth, labels) == pytest.approx((4 - expected) / ((6 + 7) / 2 - expected))
+    for score in agreement.SCORES.values():
+        assert score(truth, [3, 3, 3, 0, 0, 0]) == pytest.approx(1)
+
+
+def frames(chains=2, n=400, constant=False):
+    rng = np.random.default_rng(5)
+    trace = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "chain": c,
+                    "iteration": np.arange(n + 1),
+                    "seconds": np.arange(n + 1) * 0.5,
+                    "log_joint": -1.0 if constant else rng.normal(size=n + 1) + c,
+                    "log_lik": rng.normal(size=n + 1),
+                    "n_clusters": rng.integers(3, 6, size=n + 1),
+                    "K": rng.integers(3, 6, size=n + 1),
+                    "largest": [list(row) for row in rng.dirichlet(np.ones(5), size=n + 1)],
+                }
+            )
+            for c in range(chains)
+        ],
+        ignore_index=True,
+    )
+    moves = pd.DataFrame(
+        {
+            "chain": [0, 0, 1, 1][: 2 * chains],
+            "move": ["split", "merge"] * chains,
+            "proposed": [10, 0, 30, 0][: 2 * chains],
+            "accepted": [1, 0, 9, 0][: 2 * chains],
+            "null": [2, 0, 2, 0][: 2 * chains],
+        }
+    )
+    return trace, moves
+
+
+def value(diagnosis, quantity, chain=None):
+    rows = diagnosis[diagnosis["quantity"] == quantity]
+    rows = rows[rows["chain"].isna()] if chain is None else rows[rows["chain"] == chain]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+def test_diagnosis_of_a_run():
+    trace, moves = frames()
+    truth = np.array([0, 0, 1, 1])
+    labels = {0: np.array([0, 0, 0, 0]), 1: np.array([1, 1, 0, 0])}
+    d = summary.diagnose(trace, moves, labels, truth)
+    kept = trace[trace["iteration"] > 200]
+    by_chain = [g["log_joint"].to_numpy() for _, g in kept.groupby("chain")]
+    assert value(d, "rhat/log_joint").value == pytest.approx(mixing.rhat(np.stack(by_chain)))
+    assert value(d, "mean/largest", 1).value == pytest.approx(
+        np.mean([row[0] for row in kept.loc[kept["chain"] == 1, "largest"]])
+    )
+    assert value(d, "tau/K", 0).value == pytest.approx(
+        mixing.autocorrelation_time(kept.loc[kept["chain"] == 0, "K"].to_numpy())
+    )
+    assert value(d, "acceptance/split").value == pytest.approx(0.25)
+    assert value(d, "acceptance/split", 0).value == pytest.approx(0.1)
+    assert value(d, "null/split", 0).value == pytest.approx(0.2)
+    assert np.isnan(value(d, "acceptance/merge").value) and value(d, "acceptance/merge").note == "never proposed"
+    assert value(d, "seconds_per_iteration").value == pytest.approx(0.5)
+    # chain 1 holds the highest log joint, and its clustering is the true one
+    assert value(d, "nmi/best").value == pytest.approx(1)
+    assert value(d, "nmi/best", 0).value == pytest.approx(0)
+
+
+def test_diagnosis_says_why_a_value_is_missing():
+    d = summary.diagnose(*frames(constant=True))
+    assert np.isnan(value(d, "rhat/log_joint").value) and "constant" in value(d, "rhat/log_joint").note
+    assert np.isnan(value(d, "tau/log_joint").value) and "0 of 2" in value(d, "tau/log_joint").note
+    single = summary.diagnose(*frames(chains=1))
+    assert np.isnan(value(single, "rhat/K").value) and "one chain" in value(single, "rhat/K").note
+    assert not (d["quantity"] == "nmi/best").any()
+
+
+def test_chains_of_different_length_are_cut_to_the_shortest():
+    trace, _ = frames()
+    short = trace[(trace["chain"] == 0) | (trace["iteration"] <= 100)]
+    x = summary.second_half(short)["K"]
+    assert x.shape == (2, 50)
+    assert x[0].tolist() == trace.loc[(trace["chain"] == 0), "K"].tolist()[-50:]
+
+
+def test_a_run_of_no_iterations_has_its_start_state_only():
+    trace, moves = frames()
+    d = summary.diagnose(trace[trace["iteration"] == 0], moves)
+    assert "fewer than 4" in value(d, "rhat/K").note
+    assert np.isnan(value(d, "seconds_per_iteration").value)
+
+
+def test_terminal_table_shows_values_and_notes():
+    console = Console(width=160, record=True)
+    console.print(summary.table(summary.diagnose(*frames(constant=True)), title="run"))
+    text = console.export_text()
+    assert "rhat/log_joint" in text and "constant" in text and "chain 1" in text and "0.25" in text
