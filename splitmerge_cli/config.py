@@ -1,0 +1,389 @@
+"""The configuration: composed by Hydra, checked against a schema, explained when it is wrong."""
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+GROUPS = ("data", "model", "sampler", "schedule")
+"""Groups whose choices are files of ``conf/GROUP``."""
+
+RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
+"""Keys that change nothing that is computed, so they are no part of a run's identity."""
+
+DEFAULT_ITERATIONS = 10_000
+DEFAULT_K0 = 5
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run; the message names the key and what was expected."""
+
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+Natural = Annotated[int, Field(strict=True, ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What is recorded beside the trace."""
+
+    partitions: Natural
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Keys of the configuration, their types and ranges; ``conf/config.yaml`` says what each means."""
+
+    N: Count | None
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+    chains: Count
+    iterations: Count | None
+    budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+    thin: Count
+    K0: Count | None
+    init: str | None
+    trace: Trace
+    timing: Flag
+    resume: Flag
+    workers: Count | None
+    out: str
+    progress: Literal["auto", "bars", "lines", "none"]
+    experiment: str | None
+    data: Options
+    model: Options
+    sampler: Options
+    schedule: Options
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+_SCHEMA = TypeAdapter(Schema)
+
+
+@contextmanager
+def hydra_session() -> Iterator[None]:
+    """Make Hydra's compose API available on the packaged ``conf``; nests."""
+    if GlobalHydra.instance().is_initialized():
+        yield
+    else:
+        with hydra.initialize_config_module("splitmerge_cli.conf", version_base="1.3"):
+            yield
+
+
+def search_path_overrides(config_dir: str | Path | None) -> list[str]:
+    """Hydra overrides that add a user's own configuration folder to the search path.
+
+    Raises
+    ------
+    ConfigError
+        The folder does not exist.
+    """
+    if config_dir is None:
+        return []
+    folder = Path(config_dir).resolve()
+    if not folder.is_dir():
+        raise ConfigError(f"--config-dir {config_dir}: no such folder")
+    return [f'hydra.searchpath=["file://{folder}"]']
+
+
+def rewrite(overrides: Iterable[str]) -> list[str]:
+    """Turn ``schedule=[{sdds: 1}, {gibbs: 1}]`` into what Hydra's grammar accepts."""
+    rewritten: list[str] = []
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key == "schedule" and value.lstrip().startswith("["):
+            rewritten += ["schedule=mix", f"schedule.mix={value}"]
+        else:
+            rewritten.append(override)
+    return rewritten
+
+
+def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> DictConfig:
+    """Compose, check and resolve the configuration of one run.
+
+    Parameters
+    ----------
+    overrides : sequence of str
+        ``KEY=VALUE`` in Hydra's grammar; ``schedule`` also takes a weighted list.
+    config_dir : str or Path, optional
+        A folder with the user's own groups, searched after the packaged ones.
+
+    Returns
+    -------
+    DictConfig
+        Resolved: no interpolations, defaults of `iterations`, `init` and `K0` filled in, names of samplers in a weighted
+        list replaced by their configurations. Read-only.
+
+    Raises
+    ------
+    ConfigError
+        An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
+    """
+    with hydra_session():
+        search_path = search_path_overrides(config_dir)
+        overrides = rewrite(overrides)
+        try:
+            composed = hydra.compose("config", overrides=[*overrides, *search_path], return_hydra_config=True)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ConfigError(_explain(error, overrides, search_path)) from error
+        return finish(composed)
+
+
+def compose_from_job() -> DictConfig:
+    """The checked configuration of the job that a Hydra launcher is running."""
+    return finish(HydraConfig.instance().cfg)
+
+
+def finish(composed: Any) -> DictConfig:
+    """Check and resolve a configuration that Hydra composed, its ``hydra`` node included.
+
+    Raises
+    ------
+    ConfigError
+        See `compose`.
+    """
+    choices = dict(composed.hydra.runtime.choices)
+    search_path = tuple(composed.hydra.searchpath)
+    body = OmegaConf.masked_copy(composed, [key for key in composed if key != "hydra"])
+    try:
+        values = OmegaConf.to_container(body, resolve=True, throw_on_missing=True)
+    except MissingMandatoryValue as error:
+        raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
+    except OmegaConfBaseException as error:
+        raise ConfigError(str(error).splitlines()[0]) from error
+    assert isinstance(values, dict)
+    values["experiment"] = choices.get("experiment")
+    _validate(values)
+    for group in ("data", "model", "sampler"):
+        values[group] = check_options(group, choices[group], values[group], search_path)
+    _resolve_schedule(values, search_path)
+    _resolve_start(values)
+    if values["iterations"] is None and values["budget"] is None:
+        values["iterations"] = DEFAULT_ITERATIONS
+    if values["budget"] is not None and not values["timing"]:
+        raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+    resolved = OmegaConf.create(values)
+    OmegaConf.set_readonly(resolved, True)
+    return resolved
+
+
+def identity(cfg: DictConfig) -> dict[str, Any]:
+    """The part of a resolved configuration that determines what is computed, as plain values."""
+    values = OmegaConf.to_container(cfg, resolve=True)
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items() if key not in RUNTIME_KEYS}
+
+
+def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
+    """Names that a group offers: ``choices("sampler")``."""
+    with hydra_session():
+        loader = GlobalHydra.instance().config_loader()
+        overrides = [f"hydra.searchpath=[{','.join(repr(p) for p in search_path)}]"] if search_path else []
+        return sorted(loader.get_group_options(group, config_name="config", overrides=overrides))
+
+
+def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
+    """The options of one choice as its file gives them, interpolations unresolved.
+
+    Raises
+    ------
+    ConfigError
+        The group has no such choice.
+    """
+    overrides = [f"hydra.searchpath=[{','.join(repr(p) for p in search_path)}]"] if search_path else []
+    with hydra_session():
+        try:
+            composed = hydra.compose(f"{group}/{name}", overrides=overrides)
+        except MissingConfigException as error:
+            raise ConfigError(_unknown(group, name, choices(group, search_path))) from error
+    options = OmegaConf.to_container(composed[group], resolve=False)
+    assert isinstance(options, dict)
+    return {str(key): value for key, value in options.items()}
+
+
+def check_options(
+    group: str, name: str, options: Mapping[str, Any], search_path: Sequence[str] = (), prefix: str | None = None
+) -> dict[str, Any]:
+    """Check the options of a choice by name and type against its file; ranges are checked by what they construct.
+
+    Parameters
+    ----------
+    group, name : str
+        The file ``conf/GROUP/NAME.yaml``.
+    options : mapping
+        Options as configured.
+    search_path : sequence of str
+        Hydra's additional search path.
+    prefix : str, optional
+        What to call the options in messages; `group` by default.
+
+    Returns
+    -------
+    dict
+        The options; whole numbers become floats where the file has a float.
+
+    Raises
+    ------
+    ConfigError
+        An unknown option, or one of another type than in the file.
+    """
+    prefix = prefix or group
+    known = choice(group, name, search_path)
+    checked = dict(options)
+    for key, value in options.items():
+        if key not in known:
+            raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in known]))
+        checked[key] = _like(f"{prefix}.{key}", value, known[key])
+    checked.setdefault("name", name)
+    return checked
+
+
+def _like(key: str, value: Any, default: Any) -> Any:
+    """`value`, checked to be of the type of `default` (any type, if that is null or an interpolation)."""
+    if default is None or (isinstance(default, str) and ("${" in default or default == "???")):
+        return value
+    if isinstance(default, bool) or isinstance(value, bool):
+        # header: auto may also be true or false
+        good = isinstance(value, bool) and (isinstance(default, bool) or default == "auto") or value == default
+        expected = "true or false" if isinstance(default, bool) else f"a value such as {default}"
+    elif isinstance(default, float):
+        good, expected = isinstance(value, int | float) and math.isfinite(value), "a number"
+        value = float(value) if good else value
+    elif isinstance(default, int):
+        good, expected = isinstance(value, int), "a whole number"
+    else:
+        good, expected = isinstance(value, type(default)), f"a value such as {default}"
+    if not good:
+        raise ConfigError(f"{key}={show(value)}: expected {expected}")
+    return value
+
+
+def show(value: Any) -> str:
+    """A value as the user would type it."""
+    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if _hashable(value) else str(value)
+
+
+def _hashable(value: Any) -> bool:
+    return isinstance(value, bool | type(None) | str)
+
+
+def _validate(values: dict[str, Any]) -> None:
+    try:
+        _SCHEMA.validate_python(values)
+    except ValidationError as invalid:
+        problem = invalid.errors()[0]
+        # the location of a union's branch ends in names of types, which are no keys
+        key = ".".join(str(part) for part in problem["loc"] if _is_key(values, problem["loc"], part))
+        if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            raise ConfigError(_unknown_key(key, _known_keys(values))) from invalid
+        expected = problem["msg"].removeprefix("Input should be ")
+        expected = f"a number {expected}" if expected.startswith(("greater", "less")) else expected
+        raise ConfigError(f"{key}={show(problem['input'])}: expected {expected}") from invalid
+
+
+def _is_key(values: dict[str, Any], loc: tuple[int | str, ...], part: int | str) -> bool:
+    node: Any = values
+    for step in loc:
+        if not isinstance(node, dict) or step not in node:
+            return False
+        if step == part:
+            return True
+        node = node[step]
+    return False
+
+
+def _known_keys(values: Mapping[str, Any]) -> list[str]:
+    keys = [name for name in Schema.__dataclass_fields__]
+    for name, value in values.items():
+        if isinstance(value, Mapping) and name in Schema.__dataclass_fields__:
+            keys += [f"{name}.{inner}" for inner in value if not str(inner).startswith("_")]
+    return keys
+
+
+def _resolve_start(values: dict[str, Any]) -> None:
+    if values["K0"] is not None and values["init"] not in (None, "random"):
+        raise ConfigError(f"K0={values['K0']}: only init=random takes a number of clusters, not init={values['init']}")
+    if values["init"] is None:
+        values["init"] = "random"
+    if values["init"] == "random" and values["K0"] is None:
+        values["K0"] = DEFAULT_K0
+
+
+def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> None:
+    """Replace the names in a weighted list by the samplers' configurations."""
+    schedule = values["schedule"]
+    names = choices("schedule", search_path)
+    if schedule.get("mix") is None:
+        unknown = [key for key in schedule if key not in ("name", "mix")]
+        if unknown:
+            raise ConfigError(_unknown_key(f"schedule.{unknown[0]}", ["schedule.mix"]))
+        if schedule.get("name") not in names or schedule["name"] == "mix":
+            raise ConfigError(_unknown("schedule", str(schedule.get("name")), names))
+        return
+    form = "expected a list such as [{sdds: 1}, {rgsm: {weight: 2, t: 3}}]"
+    if not isinstance(schedule["mix"], list) or not schedule["mix"]:
+        raise ConfigError(f"schedule.mix={show(schedule['mix'])}: {form}")
+    mix = []
+    for entry in schedule["mix"]:
+        if isinstance(entry, str):
+            entry = {entry: 1}
+        if not isinstance(entry, dict) or len(entry) != 1:
+            raise ConfigError(f"schedule.mix: {show(entry)}: {form}")
+        name, value = next(iter(entry.items()))
+        given = dict(value) if isinstance(value, dict) else {"weight": value}
+        weight = given.pop("weight", 1)
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
+            raise ConfigError(f"schedule.mix.{name}.weight={show(weight)}: expected a number greater than 0")
+        options = choice("sampler", str(name), search_path) | given
+        options = check_options("sampler", str(name), options, search_path, prefix=f"schedule.mix.{name}")
+        mix.append({"weight": float(weight)} | options)
+    values["schedule"] = {"name": "mix", "mix": mix}
+    # the list stands in place of `sampler`; only its name is kept, for folders and titles
+    values["sampler"] = {"name": "+".join(entry["name"] for entry in mix)}
+
+
+def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[str]) -> str:
+    """One message for what Hydra could not compose."""
+    text = str(error)
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return _unknown(group, name, list(error.options))
+    if found := re.search(r"Could not override '([^']+)'", text):
+        groups = [o for o in overrides if o.partition("=")[0] in (*GROUPS, "experiment")]
+        known = OmegaConf.to_container(hydra.compose("config", overrides=[*groups, *search_path]), resolve=False)
+        assert isinstance(known, dict)
+        return _unknown_key(found[1], _known_keys({str(key): value for key, value in known.items()}))
+    if "Ambiguous value for argument" in text:
+        override = re.search(r"argument '(.*)'", text)
+        return f"{override[1] if override else text}: several values; `smcmc sweep` runs a grid"
+    lines = [line for line in text.splitlines() if line.strip() and "hydra.cc" not in line]
+    bad = next((o for o in overrides if not re.match(r"[^=\s]+=", o.removeprefix("~"))), None)
+    if bad is not None:
+        return f"{bad}: expected KEY=VALUE"
+    return " ".join(lines)
+
+
+def _unknown(group: str, name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {group}={near[0]}?" if near else ""
+    return f"{group}={name}: expected one of {', '.join(sorted(known))}.{hint}"
+
+
+def _unknown_key(key: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"{key}: no such key.{hint} `smcmc run --cfg job` shows them all."

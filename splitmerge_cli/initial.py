@@ -1,0 +1,101 @@
+"""Where a chain starts: ``init=one|singletons|random|prior|truth|FILE``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.base import DataError, Dataset
+
+if TYPE_CHECKING:
+    from splitmerge_cli._kernels import Model
+
+KEYWORDS = ("one", "singletons", "random", "prior", "truth")
+
+
+def initial_labels(
+    model: "Model", dataset: Dataset, init: str, K0: int | None, generator: np.random.Generator
+) -> tuple[NDArray[np.int32], int]:
+    """The start state of one chain.
+
+    Parameters
+    ----------
+    model : Model
+        The chain's model; bounds the number of clusters and draws from its prior.
+    dataset : Dataset
+        The data, for their number and true labels.
+    init : str
+        ``one`` cluster; ``singletons``; ``random``: `K0` clusters, each with at least one item, the other items
+        uniformly at random; ``prior``: a draw from the prior; ``truth``; or the path of a text file with one label
+        (any word) per row.
+    K0 : int or None
+        Number of clusters of ``random``.
+    generator : numpy.random.Generator
+        The chain's stream.
+
+    Returns
+    -------
+    labels : numpy.ndarray
+        int32 ``[N]``, 0 .. K-1.
+    K : int
+        Number of clusters (``prior``, in a model with empty clusters: those included).
+
+    Raises
+    ------
+    ConfigError
+        More clusters than items or than `model.kmax`; ``truth`` without true labels; a word that is neither a keyword
+        nor a file.
+    DataError
+        A label file that cannot be read, or with an empty row or another number of rows than there are items.
+    """
+    N = dataset.N
+    if init == "one":
+        labels = np.zeros(N, dtype=np.int32)
+    elif init == "singletons":
+        labels = np.arange(N, dtype=np.int32)
+    elif init == "random":
+        assert K0 is not None
+        if K0 > N:
+            raise ConfigError(f"K0={K0}: expected at most {N}, the number of items")
+        _check_bound(model, "K0", K0, K0)
+        labels = generator.integers(K0, size=N, dtype=np.int32)
+        labels[generator.permutation(N)[:K0]] = np.arange(K0, dtype=np.int32)
+    elif init == "prior":
+        return model.prior_labels(generator)
+    elif init == "truth":
+        if dataset.truth is None:
+            raise ConfigError(f"init=truth: the true labels of {dataset.name} are not known")
+        labels = _codes(dataset.truth)
+    else:
+        labels = _read(init, N)
+    K = int(labels.max()) + 1
+    _check_bound(model, "init", init, K)
+    return labels, K
+
+
+def _check_bound(model: "Model", key: str, value: object, K: int) -> None:
+    if K > model.kmax:
+        raise ConfigError(f"{key}={value}: {K} clusters; expected at most model.kmax={model.kmax}")
+
+
+def _codes(labels: NDArray[np.int32] | list[str]) -> NDArray[np.int32]:
+    """Number labels 0, 1, ... (in their sorted order)."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int32)
+
+
+def _read(init: str, N: int) -> NDArray[np.int32]:
+    path = Path(init)
+    if not path.is_file():
+        raise ConfigError(f"init={init}: expected {', '.join(KEYWORDS)}, or a file with one label per row")
+    try:
+        rows = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"init={init}: not a readable text file: {error}") from error
+    for number, row in enumerate(rows, start=1):
+        if not row.strip():
+            raise DataError(f"{init}: row {number} is empty; expected one label per row")
+    if len(rows) != N:
+        raise DataError(f"{init}: {len(rows)} rows; expected {N}, one label per item")
+    return _codes([row.strip() for row in rows])
