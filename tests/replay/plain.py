@@ -1,0 +1,198 @@
+"""The plain side of the replay: the random stream and the models, each formula written out, nothing cached.
+
+A state is a list of clusters in list order; a cluster is an ascending list of items. Models here hold data and
+parameters only, so every function of a state takes its clusters.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import gammaln
+
+Clusters = list[list[int]]
+
+TIE = 1e-9
+"""Log ratios closer to 0 than this are ties: which side of 0 they fall on is rounding, not algorithm."""
+
+
+class Stream:
+    """The five random primitives of docs/design.md, from the doubles of one PCG64DXSM stream.
+
+    Attributes
+    ----------
+    tie : float
+        Log ratio that stands in for one closer to 0 than `TIE`: the compiled sampler's, when a test replays it. An
+        exact ratio of 1 (a re-mix that moves nothing) comes out as 0 or as -1e-17 by the order of the sums, and only
+        the second one draws a number.
+    """
+
+    def __init__(self, seed: int, chain: int = 0) -> None:
+        self.generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(seed, spawn_key=(chain,))))
+        self.tie = math.nan
+
+    def random(self) -> float:
+        return float(self.generator.random())
+
+    def index(self, n: int) -> int:
+        return int(self.random() * n)
+
+    def categorical(self, weights: list[float]) -> int:
+        threshold = self.random() * sum(weights)
+        cumulative = 0.0
+        for k, weight in enumerate(weights):
+            cumulative += weight
+            if weight > 0 and threshold < cumulative:
+                return k
+        return max(k for k, weight in enumerate(weights) if weight > 0)
+
+    def coin(self, p: float) -> bool:
+        return self.random() < p
+
+    def accept(self, log_r: float) -> bool:
+        if abs(log_r) < TIE and not math.isnan(self.tie):
+            log_r = self.tie
+        return log_r >= 0 or self.random() < math.exp(log_r)
+
+
+class EMM:
+    """Entity/mention model (paper 000, section 3.1): pi(K, S) = P(K) K^-N prod_k g(C_k), empty entities kept.
+
+    `labels` multiplies pi: 1 (labelled), 1/K! (partition), 2^K/K! (literal).
+    """
+
+    allows_empty = True
+
+    def __init__(self, tokens, n_tokens, alpha, mu, sigma, kmax, labels="labelled") -> None:
+        self.tokens, self.L, self.alpha = np.asarray(tokens), n_tokens, alpha
+        self.mu, self.sigma, self.kmax, self.labels = mu, sigma, kmax, labels
+        self.N = len(tokens)
+
+    def log_g(self, items: list[int]) -> float:
+        """log B(alpha + n) / B(alpha), the marginal likelihood of one entity's mentions."""
+        n = np.bincount(self.tokens[items], minlength=self.L) if items else np.zeros(self.L)
+        return float(
+            np.sum(gammaln(self.alpha + n) - gammaln(self.alpha))
+            - gammaln(self.L * self.alpha + n.sum())
+            + gammaln(self.L * self.alpha)
+        )
+
+    def log_predictive(self, i: int, items: list[int]) -> float:
+        """log (alpha + n_l) / (L alpha + n) for mention i of token l, given an entity's other mentions (equation 5)."""
+        same = sum(self.tokens[j] == self.tokens[i] for j in items)
+        return math.log((self.alpha + same) / (self.L * self.alpha + len(items)))
+
+    def log_size_weight(self, n: int) -> float:
+        """An entity is drawn uniformly: its size carries no weight."""
+        return 0.0
+
+    def log_prior(self, clusters: Clusters) -> float:
+        K = len(clusters)
+        log_p = -math.log(K) - (math.log(K) - self.mu) ** 2 / (2 * self.sigma**2) - self.N * math.log(K)
+        if self.labels in ("partition", "literal"):
+            log_p -= math.lgamma(K + 1)
+        if self.labels == "literal":
+            log_p += K * math.log(2)
+        return log_p
+
+    def log_joint(self, clusters: Clusters) -> float:
+        return self.log_prior(clusters) + sum(self.log_g(items) for items in clusters)
+
+    def log_numberings(self, K: int) -> float:
+        """log of how many times more often K + 1 entities can be numbered than K."""
+        return math.log(K + 1)
+
+
+class Bernoulli:
+    """Mixture of products of Bernoullis under a CRP or a uniform prior on partitions; no empty clusters."""
+
+    allows_empty = False
+
+    def __init__(self, x, concentration, beta1, beta0, prior="crp") -> None:
+        self.x = np.asarray(x)
+        self.concentration, self.beta1, self.beta0, self.prior = concentration, beta1, beta0, prior
+        self.N = self.kmax = len(self.x)
+
+    def log_g(self, items: list[int]) -> float:
+        """log prod_d B(beta1 + ones_d, beta0 + zeros_d) / B(beta1, beta0)."""
+        ones = self.x[items].sum(axis=0) if items else np.zeros(self.x.shape[1])
+        zeros = len(items) - ones
+        total = self.beta1 + self.beta0
+        return float(
+            np.sum(
+                gammaln(self.beta1 + ones)
+                + gammaln(self.beta0 + zeros)
+                - gammaln(total + len(items))
+                + gammaln(total)
+                - gammaln(self.beta1)
+                - gammaln(self.beta0)
+            )
+        )
+
+    def log_predictive(self, i: int, items: list[int]) -> float:
+        ones = self.x[items].sum(axis=0) if items else np.zeros(self.x.shape[1])
+        p_one = (self.beta1 + ones) / (self.beta1 + self.beta0 + len(items))
+        p_zero = (self.beta0 + len(items) - ones) / (self.beta1 + self.beta0 + len(items))
+        return float(np.sum(np.log(np.where(self.x[i] == 1, p_one, p_zero))))
+
+    def log_size_weight(self, n: int) -> float:
+        """Weight of a cluster that holds n other items in the prior's conditional of one item."""
+        return math.log(n) if self.prior == "crp" else 0.0
+
+    def log_new_weight(self) -> float:
+        """Weight of a new cluster in the prior's conditional of one item."""
+        return math.log(self.concentration) if self.prior == "crp" else 0.0
+
+    def log_prior(self, clusters: Clusters) -> float:
+        if self.prior == "uniform":
+            return 0.0
+        return sum(math.log(self.concentration) + math.lgamma(len(items)) for items in clusters)
+
+    def log_joint(self, clusters: Clusters) -> float:
+        return self.log_prior(clusters) + sum(self.log_g(items) for items in clusters)
+
+    def log_numberings(self, K: int) -> float:
+        """A partition is counted once, whatever its clusters are called."""
+        return 0.0
+
+
+class State:
+    """What a chain holds: a model and its clusters; all samplers of the chain read and replace the same `clusters`."""
+
+    def __init__(self, model: EMM | Bernoulli, labels, K: int | None = None) -> None:
+        self.model = model
+        self.clusters: Clusters = [[] for _ in range(K or max(labels) + 1)]
+        for i, k in enumerate(labels):
+            self.clusters[k].append(i)
+
+    @property
+    def K(self) -> int:
+        return len(self.clusters)
+
+    @property
+    def labels(self) -> list[int]:
+        return [self.cluster_of(i) for i in range(self.model.N)]
+
+    def cluster_of(self, i: int) -> int:
+        return next(k for k, items in enumerate(self.clusters) if i in items)
+
+
+def swap_delete(clusters: Clusters, k: int) -> Clusters:
+    """`clusters` without cluster k, whose number the last one takes."""
+    kept = list(clusters)
+    kept[k] = kept[-1]
+    return kept[:-1]
+
+
+def split(clusters: Clusters, c: int, A: list[int], B: list[int]) -> Clusters:
+    """Cluster c becomes A, and B is appended."""
+    return [*clusters[:c], A, *clusters[c + 1 :], B]
+
+
+def merge(clusters: Clusters, i: int, j: int) -> Clusters:
+    """The union of clusters i and j takes the lower number; the higher one is swap-deleted."""
+    low, high = min(i, j), max(i, j)
+    merged = list(clusters)
+    merged[low] = sorted(clusters[i] + clusters[j])
+    return swap_delete(merged, high)

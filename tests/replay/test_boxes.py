@@ -1,0 +1,196 @@
+"""The boxes leave their target invariant: transition matrices on tiny data, every random choice walked.
+
+This is what makes a box a reference: the replay shows that the compiled sampler equals its box, this file that the box
+is right (docs/derivations.md).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import boxes
+import numpy as np
+import pytest
+from plain import EMM, Bernoulli, State
+
+TOKENS = [0, 0, 1, 2]
+ITEMS = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]]
+
+
+def emm(n=3, kmax=4, alpha=0.7, **kwargs):
+    return EMM(TOKENS[:n], n_tokens=3, alpha=alpha, mu=0.6, sigma=0.8, kmax=kmax, **kwargs)
+
+
+def bernoulli(n=4, **kwargs):
+    return Bernoulli(ITEMS[:n], concentration=1.3, beta1=0.4, beta0=0.6, **kwargs)
+
+
+class ScriptedStream:
+    """Stands in for `Stream` and walks the tree of all choices; `probability` is that of the current path."""
+
+    def __init__(self) -> None:
+        self.path: list[list[int]] = []  # [option taken, number of options] per choice
+
+    def paths(self):
+        """Yields once per path; the caller runs the kernel in between."""
+        while True:
+            self.depth, self.probability = 0, 1.0
+            yield
+            while self.path and self.path[-1][0] == self.path[-1][1] - 1:
+                self.path.pop()
+            if not self.path:
+                return
+            self.path[-1][0] += 1
+
+    def choose(self, probabilities) -> int:
+        if self.depth == len(self.path):
+            self.path.append([0, len(probabilities)])
+        option = self.path[self.depth][0]
+        self.depth += 1
+        self.probability *= probabilities[option]
+        return option
+
+    def index(self, n):
+        return self.choose([1 / n] * n)
+
+    def categorical(self, weights):
+        options = [k for k, w in enumerate(weights) if w > 0]
+        total = sum(weights)
+        return options[self.choose([weights[k] / total for k in options])]
+
+    def coin(self, p):
+        return self.choose([p, 1 - p]) == 0
+
+    def accept(self, log_r):
+        return log_r >= 0 or self.coin(math.exp(log_r))
+
+
+def canonical(clusters):
+    """The state without its numbering: number of clusters and the occupied ones."""
+    return len(clusters), tuple(sorted(tuple(c) for c in clusters if c))
+
+
+def partitions(n):
+    for labels in itertools.product(range(n), repeat=n):
+        if all(k <= max(labels[:i], default=-1) + 1 for i, k in enumerate(labels)):
+            yield labels
+
+
+def states(model):
+    """All states of a model, each numbered by first appearance, empty clusters last."""
+    for labels in partitions(model.N):
+        T = max(labels) + 1
+        for K in range(T, model.kmax + 1) if model.allows_empty else [T]:
+            yield State(model, labels, K).clusters
+
+
+def target(model, all_states, log_extra=lambda K: 0.0):
+    """Probabilities of the states without numbering: the numbered ones are K!/(K-T)! each (EMM)."""
+    log_pi = []
+    for clusters in all_states:
+        K, T = len(clusters), sum(bool(c) for c in clusters)
+        numberings = math.lgamma(K + 1) - math.lgamma(K - T + 1) if model.allows_empty else 0.0
+        log_pi.append(model.log_joint(clusters) + numberings + log_extra(K))
+    pi = np.exp(np.array(log_pi) - max(log_pi))
+    return pi / pi.sum()
+
+
+def row(make_box, model, clusters, position):
+    stream = ScriptedStream()
+    out = np.zeros(len(position))
+    for _ in stream.paths():
+        state = State(model, [0] * model.N)
+        state.clusters = [list(c) for c in clusters]
+        make_box(state, stream).step()
+        out[position[canonical(state.clusters)]] += stream.probability
+    return out
+
+
+def transition_matrix(make_box, model, all_states):
+    position = {canonical(c): s for s, c in enumerate(all_states)}
+    return np.array([row(make_box, model, c, position) for c in all_states])
+
+
+BOXES = {
+    "sdds": boxes.SDDS,
+    "ssdm": lambda *a, **k: boxes.SDDS(*a, kernel="ssdm", **k),
+    "smds": lambda *a, **k: boxes.SDDS(*a, kernel="smds", **k),
+    "ss": boxes.SS,
+    "rm-coin": lambda *a, **k: boxes.RM(*a, redistribution="coin", **k),
+    "rm-cut": lambda *a, **k: boxes.RM(*a, redistribution="cut", **k),
+    "rgsm-t0": lambda *a, **k: boxes.RGSM(*a, t=0, **k),
+    "rgsm-t1": lambda *a, **k: boxes.RGSM(*a, t=1, **k),
+    "rgsm-t2": lambda *a, **k: boxes.RGSM(*a, t=2, **k),
+    "birth_death": boxes.BirthDeath,
+    "gibbs-full": boxes.Gibbs,
+    "gibbs-site": lambda *a, **k: boxes.Gibbs(*a, scan="site", **k),
+}
+MODELS = {
+    "emm": emm(),
+    "emm-4": emm(n=4, kmax=3),
+    "emm-sparse": emm(alpha=0.05),
+    "emm-partition": emm(labels="partition"),
+    "emm-literal": emm(labels="literal"),
+    "crp": bernoulli(),
+    "uniform": bernoulli(prior="uniform"),
+}
+REVERSIBLE = [name for name in BOXES if name != "gibbs-full"]
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("name", BOXES)
+def test_exact_box_leaves_the_target_invariant(name, model):
+    all_states = list(states(model))
+    pi, P = target(model, all_states), transition_matrix(BOXES[name], model, all_states)
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-13)
+    np.testing.assert_allclose(pi @ P, pi, atol=1e-14)
+    if name in REVERSIBLE:
+        flow = pi[:, None] * P
+        np.testing.assert_allclose(flow, flow.T, atol=1e-14)
+
+
+@pytest.mark.parametrize("model", [MODELS["emm"], MODELS["crp"], MODELS["uniform"]], ids=["emm", "crp", "uniform"])
+@pytest.mark.parametrize("name", [n for n in BOXES if not n.startswith("gibbs") and n != "rgsm-t2"])
+def test_literal_box_has_its_own_stationary_law(name, model):
+    """pi 2^K / K! in the EMM, pi 2^K (the concentration doubled) in a mixture: both far from pi."""
+
+    def log_extra(K):
+        return K * math.log(2) - (math.lgamma(K + 1) if model.allows_empty else 0)
+
+    all_states = list(states(model))
+    law = target(model, all_states, log_extra)
+    P = transition_matrix(lambda *a: BOXES[name](*a, mode="literal"), model, all_states)
+    np.testing.assert_allclose(law @ P, law, atol=1e-14)
+    assert 0.5 * np.abs(law - target(model, all_states)).sum() > 0.05
+
+
+def test_doubled_concentration_is_the_literal_law_of_a_crp():
+    model, doubled = bernoulli(), bernoulli()
+    doubled.concentration *= 2
+    all_states = list(states(model))
+    np.testing.assert_allclose(
+        target(model, all_states, lambda K: K * math.log(2)), target(doubled, all_states), atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("name", REVERSIBLE)
+def test_no_box_reads_the_numbering(name):
+    """A state gives the same row whatever numbers its clusters carry, so that states may be lumped over them."""
+    model = emm()
+    all_states = list(states(model))
+    position = {canonical(c): s for s, c in enumerate(all_states)}
+    for clusters in all_states:
+        rows = [
+            row(BOXES[name], model, list(order), position)
+            for order in {tuple(map(tuple, o)) for o in itertools.permutations(clusters)}
+        ]
+        np.testing.assert_allclose(rows, np.broadcast_to(rows[0], np.shape(rows)), atol=1e-14)
+
+
+def test_sequential_allocation_gives_table_1():
+    """AABBCC into AA and BBCC: steps 1 to 6 of the paper's Table 1, whose last entry must be .625 (printed .714)."""
+    model = EMM([0, 0, 1, 1, 2, 2], n_tokens=3, alpha=1.0, mu=0.0, sigma=1.0, kmax=9)
+    box = boxes.SS(State(model, [0] * 6), ScriptedStream())
+    steps = [1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8]
+    assert box.log_p_seq([0, 1], [2, 3, 4, 5]) == pytest.approx(sum(map(math.log, steps)), abs=1e-12)

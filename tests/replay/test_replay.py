@@ -1,0 +1,172 @@
+"""Replay: each compiled sampler and its box, fed the same random stream, agree move by move.
+
+Compared after every move: the labels as they are numbered, K, the log ratio of the last acceptance decision; at the
+end: the numbers of accepted and of void proposals, the change of the log joint, the position in the stream.
+"""
+
+from __future__ import annotations
+
+import math
+
+import boxes
+import numpy as np
+import pytest
+from plain import EMM, Bernoulli, State, Stream
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models import bernoulli as compiled_bernoulli
+from splitmerge_cli.models import emm as compiled_emm
+from splitmerge_cli.samplers import birth_death, gibbs, rgsm, rm, sdds, ss
+
+DATA = np.random.default_rng(20150712)
+
+TOKENS = DATA.integers(0, 4, size=14)
+MANY_TOKENS = np.repeat(np.arange(5), 6)
+ITEMS = DATA.integers(0, 2, size=(12, 4))
+MANY_ITEMS = (DATA.random((24, 15)) < np.repeat([[0.1] * 15, [0.9] * 15, [0.5] * 15], 8, axis=0)).astype(int)
+
+
+def emm(tokens=TOKENS, **params):
+    params = {"n_tokens": 5, "alpha": 0.6, "mu": 1.2, "sigma": 0.9, "kmax": 6, **params}
+    return compiled_emm.EMM(tokens.astype(np.int32), **params), EMM(tokens, **params)
+
+
+def bernoulli(x=ITEMS, **params):
+    params = {"concentration": 1.4, "beta1": 0.3, "beta0": 0.5, **params}
+    return compiled_bernoulli.Bernoulli(x.astype(np.uint8), **params), Bernoulli(x, **params)
+
+
+MODELS = {
+    "emm": emm,
+    "emm-partition": lambda: emm(labels="partition"),
+    "emm-literal": lambda: emm(labels="literal"),
+    "emm-paper": lambda: emm(MANY_TOKENS, alpha=0.001, mu=math.log(10), sigma=1.0, kmax=100),
+    "crp": bernoulli,
+    "crp-wide": lambda: bernoulli(MANY_ITEMS, concentration=1.0, beta1=0.1, beta0=0.1),
+    "uniform": lambda: bernoulli(prior="uniform"),
+}
+SAMPLERS = {
+    "gibbs-full": (gibbs.Gibbs, boxes.Gibbs, {"scan": "full"}),
+    "gibbs-site": (gibbs.Gibbs, boxes.Gibbs, {"scan": "site"}),
+    "sdds": (sdds.SDDS, boxes.SDDS, {"kernel": "both"}),
+    "ssdm": (sdds.SDDS, boxes.SDDS, {"kernel": "ssdm"}),
+    "smds": (sdds.SDDS, boxes.SDDS, {"kernel": "smds"}),
+    "ss": (ss.SS, boxes.SS, {}),
+    "rm-cut": (rm.RM, boxes.RM, {"redistribution": "cut"}),
+    "rm-coin": (rm.RM, boxes.RM, {"redistribution": "coin"}),
+    "rgsm-5-1": (rgsm.RGSM, boxes.RGSM, {"t": 5, "r": 1}),
+    "rgsm-1-3": (rgsm.RGSM, boxes.RGSM, {"t": 1, "r": 3}),
+    "rgsm-0-1": (rgsm.RGSM, boxes.RGSM, {"t": 0, "r": 1}),
+    "birth_death": (birth_death.BirthDeath, boxes.BirthDeath, {}),
+}
+SPLIT_MERGE = [name for name in SAMPLERS if not name.startswith("gibbs")]
+
+
+class Pair:
+    """One compiled chain and its plain double, started from the same labels and the same seed."""
+
+    def __init__(self, model: str, seed: int) -> None:
+        self.model, plain_model = MODELS[model]()
+        self.rng, self.stream = Rng(seed, chain=3), Stream(seed, chain=3)
+        labels, K = start_labels(plain_model, seed)
+        self.model.set_labels(labels, K if plain_model.allows_empty else None)
+        self.state = State(plain_model, labels, K)
+        self.start = self.model.log_joint(), plain_model.log_joint(self.state.clusters)
+
+    def sampler(self, name: str, mode: str = "exact"):
+        compiled, box, options = SAMPLERS[name]
+        return compiled(self.model, self.rng, mode=mode, **options), box(self.state, self.stream, mode=mode, **options)
+
+    def check_state(self, step: int) -> None:
+        assert self.model.K == self.state.K, f"K after move {step}"
+        assert self.model.labels.tolist() == self.state.labels, f"labels after move {step}"
+
+    def check_end(self) -> None:
+        """The log joint moved by as much on both sides, and both are at the same place of the stream."""
+        change = self.model.log_joint() - self.start[0]
+        assert change == pytest.approx(self.state.model.log_joint(self.state.clusters) - self.start[1], abs=1e-9)
+        assert self.rng.random() == self.stream.random()
+
+
+def start_labels(model, seed: int) -> tuple[list[int], int]:
+    """Random labels of 4 clusters, numbered 0 to 3; in the EMM, cluster 3 stays empty."""
+    labels = np.random.default_rng(seed).integers(0, 3 if model.allows_empty else 4, size=model.N)
+    labels[:4] = [0, 1, 2, 2 if model.allows_empty else 3]
+    return labels.tolist(), 4
+
+
+def check_ratio(compiled, box, step: int) -> None:
+    assert compiled.last_log_ratio == pytest.approx(box.log_ratio, abs=1e-9, nan_ok=True), f"log ratio of move {step}"
+
+
+def check_counts(compiled, box) -> None:
+    rows = compiled.counts()
+    assert sum(row["accepted"] for row in rows) == box.accepted
+    assert sum(row["null"] for row in rows) == box.null
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("mode", ["exact", "literal"])
+@pytest.mark.parametrize("name", SPLIT_MERGE)
+def test_sampler_alone(name, mode, model, seed):
+    pair = Pair(model, seed)
+    compiled, box = pair.sampler(name, mode)
+    for step in range(200):
+        compiled.step()
+        pair.stream.tie = compiled.last_log_ratio
+        box.step()
+        check_ratio(compiled, box, step)
+        pair.check_state(step)
+    assert box.accepted > 0 or model == "emm-paper"
+    check_counts(compiled, box)
+    pair.check_end()
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", ["gibbs-full", "gibbs-site"])
+def test_gibbs(name, model):
+    pair = Pair(model, 5)
+    compiled, box = pair.sampler(name)
+    for step in range(60 if name == "gibbs-full" else 400):
+        compiled.step()
+        box.step()
+        pair.check_state(step)
+    pair.check_end()
+
+
+@pytest.mark.parametrize("model", ["emm", "emm-paper", "crp", "crp-wide", "uniform"])
+@pytest.mark.parametrize("scan", ["gibbs-full", "gibbs-site"])
+@pytest.mark.parametrize("name", SPLIT_MERGE)
+def test_schedule_of_move_and_scan(name, scan, model):
+    """The schedules `sweep` and `site`, driven by the compiled loop one iteration at a time, then many at once."""
+    pair = Pair(model, 7)
+    (compiled, box), (compiled_scan, box_scan) = pair.sampler(name), pair.sampler(scan)
+    chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
+    for step in range(30):
+        chain.advance(1)
+        pair.stream.tie = compiled.last_log_ratio
+        box.step()
+        box_scan.step()
+        check_ratio(compiled, box, step)
+        pair.check_state(step)
+    check_counts(compiled, box)
+    pair.check_end()
+
+
+@pytest.mark.parametrize("model", ["emm", "crp"])
+def test_weighted_schedule(model):
+    """A weighted list draws which sampler moves, then makes that move alone."""
+    pair = Pair(model, 11)
+    weights = [2.0, 1.0, 0.5]
+    compiled, plain = zip(*(pair.sampler(name) for name in ("sdds", "rgsm-5-1", "gibbs-full")), strict=True)
+    chain = Chain(pair.model, pair.rng, list(compiled), weights=weights)
+    for _ in range(100):
+        plain[pair.stream.categorical(weights)].step()
+    recorded = chain.advance(100)
+    pair.check_state(100)
+    assert recorded["K"][-1] == pair.state.K
+    for one, box in zip(compiled[:2], plain[:2], strict=True):
+        check_counts(one, box)
+    pair.check_end()
