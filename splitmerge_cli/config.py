@@ -97,7 +97,11 @@ def search_path_overrides(config_dir: str | Path | None) -> list[str]:
     folder = Path(config_dir).resolve()
     if not folder.is_dir():
         raise ConfigError(f"--config-dir {config_dir}: no such folder")
-    return [f'hydra.searchpath=["file://{folder}"]']
+    return _search_path([f"file://{folder}"])
+
+
+def _search_path(places: Sequence[str]) -> list[str]:
+    return [f"hydra.searchpath={list(places)}"] if places else []
 
 
 def rewrite(overrides: Iterable[str]) -> list[str]:
@@ -192,8 +196,7 @@ def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
     """Names that a group offers: ``choices("sampler")``."""
     with hydra_session():
         loader = GlobalHydra.instance().config_loader()
-        overrides = [f"hydra.searchpath=[{','.join(repr(p) for p in search_path)}]"] if search_path else []
-        return sorted(loader.get_group_options(group, config_name="config", overrides=overrides))
+        return sorted(loader.get_group_options(group, config_name="config", overrides=_search_path(search_path)))
 
 
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
@@ -204,10 +207,9 @@ def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, 
     ConfigError
         The group has no such choice.
     """
-    overrides = [f"hydra.searchpath=[{','.join(repr(p) for p in search_path)}]"] if search_path else []
     with hydra_session():
         try:
-            composed = hydra.compose(f"{group}/{name}", overrides=overrides)
+            composed = hydra.compose(f"{group}/{name}", overrides=_search_path(search_path))
         except MissingConfigException as error:
             raise ConfigError(_unknown(group, name, choices(group, search_path))) from error
     options = OmegaConf.to_container(composed[group], resolve=False)
@@ -274,11 +276,7 @@ def _like(key: str, value: Any, default: Any) -> Any:
 
 def show(value: Any) -> str:
     """A value as the user would type it."""
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if _hashable(value) else str(value)
-
-
-def _hashable(value: Any) -> bool:
-    return isinstance(value, bool | type(None) | str)
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _validate(values: dict[str, Any]) -> None:

@@ -1,0 +1,185 @@
+"""Progress on stderr: bars in a terminal, a line now and then elsewhere."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+LINE_EVERY = 10.0
+"""Seconds between two lines about the same chain."""
+
+
+def is_live(kind: str) -> bool:
+    """Whether the reporter for ``progress=kind`` redraws bars."""
+    return kind == "bars" or (kind == "auto" and sys.stderr.isatty())
+
+
+@dataclass
+class ChainProgress:
+    """Where one chain is.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations done.
+    fraction : float
+        Share of the chain that is done, by iterations or by budget, whichever is further.
+    seconds : float
+        Sampling time so far.
+    K : int
+        Clusters now.
+    log_joint : float
+        Log joint density now.
+    """
+
+    iteration: int
+    fraction: float
+    seconds: float
+    K: int
+    log_joint: float
+
+
+class Reporter:
+    """Reports nothing; the base of the others. Methods are called from several threads."""
+
+    def start(self, chains: int) -> None:
+        """Begin a run of so many chains."""
+
+    def update(self, chain: int, at: ChainProgress) -> None:
+        """A batch of a chain is done."""
+
+    def stop(self) -> None:
+        """The run is over."""
+
+
+class _Rate:
+    """Iterations per second of a chain since the previous update."""
+
+    def __init__(self) -> None:
+        self._iteration, self._time = 0, time.perf_counter()
+
+    def __call__(self, iteration: int) -> float:
+        now = time.perf_counter()
+        rate = (iteration - self._iteration) / max(now - self._time, 1e-9)
+        self._iteration, self._time = iteration, now
+        return rate
+
+
+class Bars(Reporter):
+    """One bar per chain: share done, rate, K, log joint, time left."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:3.0f}%"),
+            TextColumn("{task.fields[state]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._tasks: list[TaskID] = []
+        self._rates: dict[int, _Rate] = {}
+
+    def start(self, chains: int) -> None:
+        """Show the bars."""
+        self._tasks = [self._progress.add_task(f"chain {c}", total=1.0, state="", start=False) for c in range(chains)]
+        self._progress.start()
+
+    def update(self, chain: int, at: ChainProgress) -> None:
+        """Redraw the bar of a chain."""
+        if chain not in self._rates:
+            self._rates[chain] = _Rate()
+            self._progress.start_task(self._tasks[chain])
+        state = f"{self._rates[chain](at.iteration):,.0f} it/s  K={at.K}  log joint {at.log_joint:,.1f}"
+        self._progress.update(self._tasks[chain], completed=at.fraction, state=state)
+
+    def stop(self) -> None:
+        """Leave the last state of the bars on the screen."""
+        self._progress.stop()
+
+
+@dataclass
+class Lines(Reporter):
+    """A line per chain every `LINE_EVERY` seconds and at its end."""
+
+    _last: dict[int, float] = field(default_factory=dict)
+    _rates: dict[int, _Rate] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def update(self, chain: int, at: ChainProgress) -> None:
+        """Print a line if the previous one is old enough."""
+        now = time.perf_counter()
+        with self._lock:
+            rate = self._rates.setdefault(chain, _Rate())
+            if at.fraction < 1 and now - self._last.setdefault(chain, now) < LINE_EVERY:
+                return
+            self._last[chain] = now
+            print(
+                f"chain {chain}: {at.fraction:4.0%}  {at.iteration:,} iterations  {rate(at.iteration):,.0f} it/s  "
+                f"K={at.K}  log joint {at.log_joint:,.1f}",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+def reporter(kind: str) -> Reporter:
+    """The reporter for ``progress=kind``: auto, bars, lines or none."""
+    if is_live(kind):
+        return Bars()
+    return Reporter() if kind == "none" else Lines()
+
+
+class SweepProgress:
+    """One bar for all jobs of a sweep, fed by asking now and then how far they are.
+
+    Parameters
+    ----------
+    kind : str
+        auto, bars, lines or none.
+    jobs : int
+        Number of jobs to run.
+    poll : callable
+        Returns how many jobs are complete, and the sum of the shares done over all jobs.
+    """
+
+    def __init__(self, kind: str, jobs: int, poll: Callable[[], tuple[int, float]]) -> None:
+        self._kind, self._jobs, self._poll = kind, jobs, poll
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> "SweepProgress":
+        if self._kind != "none":
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        if self._kind != "none":
+            self._thread.join()
+
+    def _watch(self) -> None:
+        if is_live(self._kind):
+            self._bar()
+            return
+        while not self._over.wait(LINE_EVERY):
+            complete, share = self._poll()
+            print(f"{complete} of {self._jobs} jobs ({share / self._jobs:.0%})", file=sys.stderr, flush=True)
+
+    def _bar(self) -> None:
+        columns = (
+            TextColumn("{task.fields[complete]} of {task.total:.0f} jobs"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:3.0f}%"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task("", total=self._jobs, complete=0)
+            over = False
+            while not over:
+                over = self._over.wait(0.5)
+                complete, share = self._poll()
+                bar.update(task, completed=share, complete=complete)

@@ -1,0 +1,100 @@
+"""Reading runs: finished ones from their parquet files, others as far as they are."""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from splitmerge_cli.results import schema, streams
+from splitmerge_cli.results.files import is_locked
+from splitmerge_cli.results.store import CONFIG, LOCK, STATUS, SUMMARY, WORK
+
+
+class Run:
+    """A run's folder, read only.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder that ``smcmc run`` printed.
+
+    Raises
+    ------
+    FileNotFoundError
+        It holds no run.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not (self.path / STATUS).is_file():
+            raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration."""
+        return yaml.safe_load((self.path / CONFIG).read_text(encoding="utf-8"))
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """``status.json``; the `state` of a run whose process is gone is ``interrupted``."""
+        status = json.loads((self.path / STATUS).read_text(encoding="utf-8"))
+        if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
+            status["state"] = "interrupted"
+        return status
+
+    @property
+    def done(self) -> bool:
+        """Whether the run is complete."""
+        return self.status["state"] == "done"
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json`` of a finished run."""
+        return json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
+
+    def trace(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
+        return self._table(schema.TRACE, columns)
+
+    def partitions(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per recorded partition: chain, iteration, K, labels. An unfinished run's ends early."""
+        return self._table(schema.PARTITIONS, columns)
+
+    def moves(self) -> pd.DataFrame:
+        """Proposals, acceptances, null proposals and seconds of each move of each chain."""
+        return self._table(schema.MOVES, None)
+
+    def diagnostics(self) -> pd.DataFrame:
+        """Columns quantity, chain (missing: over all chains), value."""
+        return self._table(schema.DIAGNOSTICS, None)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Configuration, versions, commit, seed and machine, from the metadata of ``trace.parquet``."""
+        metadata = pq.read_schema(self.path / f"{schema.TRACE}.parquet").metadata
+        return json.loads(metadata[schema.METADATA_KEY])
+
+    def _table(self, table: str, columns: list[str] | None) -> pd.DataFrame:
+        file = self.path / f"{table}.parquet"
+        if file.is_file():
+            # partitioning off: a folder name such as a=b in the path is no column
+            return pq.read_table(file, columns=columns, partitioning=None).to_pandas()
+        parts = sorted((self.path / WORK).glob(f"chain-*.{table}.arrows"), key=lambda p: int(p.name[6:].split(".")[0]))
+        batches = [batch for part in parts for batch in streams.read(part)]
+        if not batches:
+            raise FileNotFoundError(f"{self.path}: no {table} yet (state: {self.status['state']})")
+        frame = pa.Table.from_batches(batches).to_pandas()
+        return frame if columns is None else frame[columns]
+
+
+def find_runs(out: str | Path) -> list[Run]:
+    """All runs under a folder, in the order of their paths."""
+    return [Run(status.parent) for status in sorted(Path(out).rglob(STATUS))]

@@ -1,0 +1,67 @@
+"""The columns of every file of a run, in one place."""
+
+import pyarrow as pa
+
+TRACE = "trace"
+MOVES = "moves"
+PARTITIONS = "partitions"
+DIAGNOSTICS = "diagnostics"
+TABLES = (TRACE, MOVES, PARTITIONS, DIAGNOSTICS)
+
+METADATA_KEY = b"smcmc"
+"""Key of the provenance, as JSON, in the metadata of every parquet file."""
+
+_PROVENANCE = [pa.field("run_id", pa.string()), pa.field("sampler", pa.string()), pa.field("seed", pa.int64())]
+
+_COLUMNS = {
+    TRACE: [
+        pa.field("chain", pa.int32()),
+        pa.field("iteration", pa.int64()),
+        pa.field("seconds", pa.float64()),
+        pa.field("log_joint", pa.float64()),
+        pa.field("log_lik", pa.float64()),
+        pa.field("n_clusters", pa.int32()),
+        pa.field("K", pa.int32()),
+        pa.field("largest", pa.list_(pa.float64())),
+    ],
+    MOVES: [
+        pa.field("chain", pa.int32()),
+        pa.field("move", pa.string()),
+        pa.field("proposed", pa.int64()),
+        pa.field("accepted", pa.int64()),
+        pa.field("null", pa.int64()),
+        pa.field("seconds", pa.float64()),
+    ],
+    PARTITIONS: [
+        pa.field("chain", pa.int32()),
+        pa.field("iteration", pa.int64()),
+        pa.field("K", pa.int32()),
+        pa.field("labels", pa.list_(pa.int32())),
+    ],
+    DIAGNOSTICS: [
+        pa.field("quantity", pa.string()),
+        pa.field("chain", pa.int32()),
+        pa.field("value", pa.float64()),
+        pa.field("note", pa.string()),
+    ],
+}
+_WITH_TRUTH = [pa.field("nmi", pa.float64()), pa.field("ari", pa.float64())]
+
+
+def core(table: str, truth: bool) -> pa.Schema:
+    """Columns of `table` without provenance: what a chain writes while it runs.
+
+    Parameters
+    ----------
+    table : str
+        One of `TABLES`.
+    truth : bool
+        Whether the true labels are known: the trace then has `nmi` and `ari`.
+    """
+    return pa.schema(_COLUMNS[table] + (_WITH_TRUTH if truth and table == TRACE else []))
+
+
+def full(table: str, truth: bool, metadata: bytes | None = None) -> pa.Schema:
+    """Columns of `table` in its parquet file, with `metadata` under the key ``smcmc``."""
+    schema = pa.schema([*core(table, truth), *_PROVENANCE])
+    return schema if metadata is None else schema.with_metadata({METADATA_KEY: metadata})

@@ -1,0 +1,221 @@
+"""Writing a run: streams and checkpoints while the chains run, parquet files at the end.
+
+While it runs, a run's folder holds ``config.yaml``, ``status.json`` and ``work/`` (a lock, and the streams and the checkpoint
+of each chain). At the end the parquet files are written whole, and ``work/`` goes.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from splitmerge_cli.results import schema, state, streams
+from splitmerge_cli.results.files import locked, replaced, write_json, write_text
+
+CONFIG = "config.yaml"
+STATUS = "status.json"
+SUMMARY = "summary.json"
+CLUSTERS = "clusters.csv"
+WORK = "work"
+LOCK = "lock"
+
+_GROUP_VALUES = 4_000_000
+"""About so many numbers make a row group; its rows depend on the data alone, never on how they were batched."""
+
+
+class ChainStore:
+    """The files of one chain while it runs.
+
+    Parameters
+    ----------
+    work : Path
+        The run's ``work`` folder.
+    chain : int
+        Number of the chain.
+    truth : bool
+        Whether its trace has scores against true labels.
+    """
+
+    def __init__(self, work: Path, chain: int, truth: bool) -> None:
+        self.chain = chain
+        self._checkpoint = work / f"chain-{chain}.npz"
+        self._schemas = {table: schema.core(table, truth) for table in (schema.TRACE, schema.PARTITIONS)}
+        self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
+        self._streams: dict[str, streams.Stream] = {}
+
+    def open(self) -> dict[str, Any] | None:
+        """Open the streams, cut at the last checkpoint; the state stored there, or None at the start."""
+        saved = self.saved()
+        lengths = saved["lengths"] if saved else {}
+        for table, path in self._paths.items():
+            self._streams[table] = streams.Stream(path, self._schemas[table], lengths.get(table, 0))
+        return saved["state"] if saved else None
+
+    def saved(self) -> dict[str, Any] | None:
+        """The last checkpoint: `state` of the chain, `outcome` so far, `finished`; None if there is none."""
+        return state.load(self._checkpoint) if self._checkpoint.exists() else None
+
+    def append(self, rows: dict[str, Any]) -> None:
+        """Add the rows that ``Chain.advance`` returned."""
+        for table, stream in self._streams.items():
+            stream.append(_batch(stream.schema, self.chain, rows, "" if table == schema.TRACE else "partition_"))
+
+    def checkpoint(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> None:
+        """Store what a resumed run needs, after the rows so far are on the disk.
+
+        Parameters
+        ----------
+        chain_state : dict
+            ``Chain.state``.
+        outcome : dict
+            What the summary needs of the chain: `moves`, `iterations`, `seconds`, `best_log_joint`,
+            `best_iteration`, `best_labels`.
+        finished : bool
+            Whether the chain is complete.
+        """
+        lengths = {table: stream.sync() for table, stream in self._streams.items()}
+        state.save(
+            self._checkpoint,
+            {"state": chain_state, "outcome": outcome, "finished": finished, "lengths": lengths},
+        )
+
+    def close(self) -> None:
+        """Close the streams."""
+        for stream in self._streams.values():
+            stream.close()
+
+    def read(self, table: str) -> Iterator[pa.RecordBatch]:
+        """Rows of a stream."""
+        return streams.read(self._paths[table])
+
+
+def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:
+    """Rows of ``Chain.advance`` as a record batch; the columns of the result named with `prefix`."""
+    n = len(rows[f"{prefix}iteration"])
+    arrays = []
+    for field in columns:
+        if field.name == "chain":
+            arrays.append(pa.array(np.full(n, chain, dtype=np.int32)))
+            continue
+        values = np.ascontiguousarray(rows[prefix + field.name])
+        if pa.types.is_list(field.type):
+            offsets = np.arange(n + 1, dtype=np.int32) * (values.shape[1] if n else 0)
+            arrays.append(pa.ListArray.from_arrays(offsets, pa.array(values.ravel(), type=field.type.value_type)))
+        else:
+            arrays.append(pa.array(values, type=field.type))
+    return pa.record_batch(arrays, schema=columns)
+
+
+class RunStore:
+    """The folder of one run, open for writing.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    provenance : dict
+        Configuration, versions, commit, seed, machine: the metadata of every parquet file.
+    run_id, sampler, seed
+        The columns by which rows of several runs are told apart.
+    truth : bool
+        Whether the true labels are known.
+    """
+
+    def __init__(
+        self, path: Path, provenance: dict[str, Any], run_id: str, sampler: str, seed: int, truth: bool
+    ) -> None:
+        self.path = path
+        self.work = path / WORK
+        self.truth = truth
+        self._metadata = json.dumps(provenance, sort_keys=True).encode()
+        self._constants = {"run_id": run_id, "sampler": sampler, "seed": seed}
+        self._status: dict[str, Any] = {}
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Create the folder and hold its lock.
+
+        Raises
+        ------
+        Locked
+            Another process writes this run.
+        """
+        self.work.mkdir(parents=True, exist_ok=True)
+        with locked(self.work / LOCK):
+            yield
+
+    def clear(self) -> None:
+        """Remove everything but the lock: the run begins anew."""
+        for item in [*self.path.iterdir(), *self.work.iterdir()]:
+            if item.is_file() and item != self.work / LOCK:
+                item.unlink()
+
+    def write_config(self, text: str) -> None:
+        """Write ``config.yaml``."""
+        write_text(self.path / CONFIG, text)
+
+    def write_status(self, state: str, **fields: Any) -> None:
+        """Write ``status.json``: `state` is running, done, failed or interrupted; other fields are kept until changed."""
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        self._status = {"started": now} | self._status | fields | {"state": state, "updated": now}
+        write_json(self.path / STATUS, self._status)
+
+    def chain(self, chain: int) -> ChainStore:
+        """The files of one chain."""
+        return ChainStore(self.work, chain, self.truth)
+
+    def write_streamed(self, table: str, chains: Iterable[ChainStore], width: int) -> None:
+        """Turn the streams of all chains into a parquet file; `width` is the number of values in a row."""
+        rows = max(1, _GROUP_VALUES // width)
+        batches = (batch for chain in chains for batch in chain.read(table))
+        self._write(table, _regroup(batches, schema.core(table, self.truth), rows))
+
+    def write_frame(self, table: str, frame: pd.DataFrame) -> None:
+        """Write a table that is at hand as a whole."""
+        columns = schema.core(table, self.truth)
+        self._write(table, [pa.Table.from_pandas(frame, schema=columns, preserve_index=False)])
+
+    def _write(self, table: str, groups: Iterable[pa.Table]) -> None:
+        columns = schema.full(table, self.truth, self._metadata)
+        with (
+            replaced(self.path / f"{table}.parquet") as temporary,
+            pq.ParquetWriter(temporary, columns, compression="zstd", store_schema=False) as writer,
+        ):
+            for group in groups:
+                for name, value in self._constants.items():
+                    field = columns.field(name)
+                    group = group.append_column(field, pa.repeat(pa.scalar(value, field.type), group.num_rows))
+                writer.write_table(group.cast(columns), row_group_size=max(1, group.num_rows))
+
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        """Write ``summary.json``."""
+        write_json(self.path / SUMMARY, summary)
+
+    def write_clusters(self, labels: list[int]) -> None:
+        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0."""
+        lines = "".join(f"{row},{cluster}\n" for row, cluster in enumerate(labels, start=1))
+        write_text(self.path / CLUSTERS, f"row,cluster\n{lines}")
+
+    def finish(self) -> None:
+        """Remove the streams and checkpoints of a run whose files are complete."""
+        shutil.rmtree(self.work)
+
+
+def _regroup(batches: Iterable[pa.RecordBatch], columns: pa.Schema, rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of exactly `rows` rows, but for the last."""
+    pending = columns.empty_table()
+    for batch in batches:
+        pending = pa.concat_tables([pending, pa.Table.from_batches([batch])])
+        while pending.num_rows >= rows:
+            yield pending.slice(0, rows).combine_chunks()
+            pending = pending.slice(rows)
+    if pending.num_rows:
+        yield pending.combine_chunks()

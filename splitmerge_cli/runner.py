@@ -1,0 +1,465 @@
+"""One run: build the chains, drive them, write what they did.
+
+Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second. After each
+batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more than the batch
+it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on interruptions.
+"""
+
+import hashlib
+import json
+import math
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from hydra.utils import get_object
+from omegaconf import DictConfig, OmegaConf
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Model, Rng, Sampler
+from splitmerge_cli.config import ConfigError, choice, choices, identity
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.initial import KEYWORDS, initial_labels
+from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
+from splitmerge_cli.results import provenance, schema
+from splitmerge_cli.results.files import Locked
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.results.store import STATUS, ChainStore, RunStore
+
+FIRST_BATCH = 0.1
+"""Seconds of the first batch of a chain: something to show soon."""
+BATCH = 1.0
+"""Seconds of the other batches: what a kill may cost."""
+LIVE_BATCH = 0.3
+"""The same while bars are shown."""
+
+UNLIMITED = 2**62
+"""Iterations of a chain that only a budget ends."""
+
+# the Gibbs update that a schedule makes after each of the sampler's moves
+_FOLLOWED_BY = {"alone": None, "site": "site", "sweep": "full"}
+
+
+class RunError(RuntimeError):
+    """A run that could not be completed; the message says why and what is left."""
+
+
+class Interrupted(RunError):
+    """A run stopped by Ctrl-C; it can be continued."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"interrupted; the same command continues it: {path}")
+        self.path = path
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked configuration with its data set: everything is known to be buildable, nothing is written yet."""
+
+    cfg: DictConfig
+    dataset: Dataset
+
+    @property
+    def iterations(self) -> int:
+        """Iterations after which a chain ends."""
+        return UNLIMITED if self.cfg.iterations is None else self.cfg.iterations
+
+    @property
+    def budget(self) -> float:
+        """Seconds of sampling after which a chain ends."""
+        return math.inf if self.cfg.budget is None else self.cfg.budget
+
+    def chain(self, number: int) -> tuple[Chain, Model]:
+        """Build chain `number` at its start.
+
+        Raises
+        ------
+        ConfigError
+            A parameter out of range, a sampler that cannot serve the model, a start state that the model cannot hold.
+        """
+        cfg = self.cfg
+        model = _construct("model", cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))
+        rng = Rng(cfg.seed, number)
+        samplers, weights = _schedule(cfg, model, rng)
+        generator = np.random.Generator(rng.bit_generator)
+        labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator)
+        model.set_labels(labels, K if model.allows_empty else None)
+        chain = Chain(
+            model,
+            rng,
+            samplers,
+            weights=weights,
+            thin=cfg.thin,
+            partitions=cfg.trace.partitions,
+            truth=self.dataset.truth,
+            timing=cfg.timing,
+        )
+        return chain, model
+
+
+def prepare(cfg: DictConfig) -> Plan:
+    """Check all that can be checked without running: load the data, build a first chain.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        From `splitmerge_cli.config.compose`.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The message names the key, or the file, row and column, and what was expected.
+    """
+    options = OmegaConf.to_container(cfg.data, resolve=True)
+    assert isinstance(options, dict)
+    kind = get_object(cfg.model["_target_"]).kind
+    if "kind" in options and options["kind"] is None:
+        options["kind"] = kind
+    dataset = _dataset(json.dumps(options, sort_keys=True), _digest(options.get("path")))
+    if dataset.kind != kind:
+        fitting = [name for name in choices("model") if get_object(choice("model", name)["_target_"]).kind == dataset.kind]
+        raise ConfigError(
+            f"model={cfg.model.name}: reads {kind}, but data={cfg.data.name} holds {dataset.kind}; "
+            f"expected {' or '.join(f'model={name}' for name in fitting)}"
+        )
+    plan = Plan(cfg, dataset)
+    plan.chain(0)
+    return plan
+
+
+@lru_cache(maxsize=2)
+def _dataset(options: str, digest: str | None) -> Dataset:
+    """The data set; the `digest` of its file makes a changed file another data set."""
+    given = json.loads(options)
+    given.pop("name")
+    dataset = get_object(given.pop("_target_"))(**given)
+    assert isinstance(dataset, Dataset)
+    return dataset
+
+
+def _construct(group: str, options: DictConfig, build: Any) -> Any:
+    """Call `build` with the class and the options that a configuration names; its complaints name the key."""
+    given = {str(key): value for key, value in options.items() if key not in ("name", "_target_", "weight")}
+    try:
+        return build(get_object(options["_target_"]), given)
+    except (ValueError, TypeError, OverflowError) as error:
+        text = str(error)
+        raise ConfigError(text if text.startswith(f"{group}.") else f"{group}={options.name}: {text}") from error
+
+
+def _schedule(cfg: DictConfig, model: Model, rng: Rng) -> tuple[list[Sampler], list[float] | None]:
+    """The samplers of one iteration, and their weights if one of them is drawn."""
+
+    def sampler(options: DictConfig) -> Sampler:
+        supported, reason = get_object(options["_target_"]).supports(model)
+        if not supported:
+            raise ConfigError(f"sampler={options.name}: cannot serve model={cfg.model.name}: {reason}")
+        return _construct("sampler", options, lambda cls, given: cls(model, rng, **given))
+
+    if cfg.schedule.mix is not None:
+        return [sampler(entry) for entry in cfg.schedule.mix], [entry.weight for entry in cfg.schedule.mix]
+    mover = sampler(cfg.sampler)
+    scan = _FOLLOWED_BY[cfg.schedule.name]
+    if scan is None or not mover.scans:
+        return [mover], None
+    gibbs = sampler(OmegaConf.create(choice("sampler", "gibbs") | {"scan": scan}))
+    return [mover, *[gibbs] * (mover.scans if scan == "full" else 1)], None
+
+
+def _digest(path: str | None) -> str | None:
+    """SHA-256 of a file's content; None without a file (its reader says so)."""
+    if path is None or not Path(path).is_file():
+        return None
+    with open(path, "rb") as file:
+        digest = hashlib.sha256()
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _identity(cfg: DictConfig) -> dict[str, Any]:
+    """What determines the results: the configuration, with files represented by their content."""
+    values = identity(cfg)
+    if digest := _digest(values["data"].get("path")):
+        values["data"] = values["data"] | {"path": digest}
+    if values["init"] not in KEYWORDS and (digest := _digest(values["init"])):
+        values["init"] = digest
+    return values
+
+
+def run_id(cfg: DictConfig) -> str:
+    """Identity of a run: a hash of the resolved configuration and of the content of the files it reads.
+
+    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter.
+    """
+    text = json.dumps(_identity(cfg), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def run_dir(cfg: DictConfig) -> Path:
+    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``."""
+    return Path(cfg.out) / (cfg.experiment or f"{cfg.sampler.name}-{cfg.data.name}") / run_id(cfg)
+
+
+def is_done(path: Path) -> bool:
+    """Whether a finished run is at `path`."""
+    return (path / STATUS).is_file() and Run(path).done
+
+
+def run(cfg: DictConfig, progress: Reporter | None = None) -> Path:
+    """Make one run, or what is missing of it.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        From `splitmerge_cli.config.compose`.
+    progress : Reporter, optional
+        Who is told how the chains get on; by default what `cfg.progress` says.
+
+    Returns
+    -------
+    Path
+        The folder of the run. A finished run is left as it is, unless ``resume=false``.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Bad input; nothing was written.
+    Interrupted
+        Ctrl-C or SIGTERM, after the batches at hand were stored.
+    RunError
+        The disk is full, or another process writes this run; what was stored is intact.
+    """
+    plan = prepare(cfg)
+    path = run_dir(cfg)
+    if cfg.resume and is_done(path):
+        return path
+    store = RunStore(path, _provenance(cfg), run_id(cfg), cfg.sampler.name, cfg.seed, plan.dataset.truth is not None)
+    session = store.session()
+    try:
+        session.__enter__()
+    except Locked as error:
+        raise RunError(str(error)) from error
+    except OSError as error:
+        raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
+    try:
+        if not cfg.resume:
+            store.clear()
+        _run(plan, store, progress or reporter(cfg.progress))
+    except Interrupted:
+        raise
+    except OSError as error:
+        raise RunError(
+            f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
+        ) from error
+    finally:
+        session.__exit__(None, None, None)
+    return path
+
+
+def _provenance(cfg: DictConfig) -> dict[str, Any]:
+    return {
+        "config": _identity(cfg),
+        "run_id": run_id(cfg),
+        "seed": cfg.seed,
+        "versions": provenance.versions(),
+        "commit": provenance.commit(),
+        "machine": provenance.machine(),
+    }
+
+
+def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
+    cfg = plan.cfg
+    store.write_config(OmegaConf.to_yaml(cfg))
+    versions = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
+    store.write_status("running", pid=os.getpid(), share=0.0, error=None, **versions)
+    share = [0.0] * cfg.chains
+    stop = threading.Event()
+
+    def heard(chain: int, at: ChainProgress) -> None:
+        share[chain] = at.fraction
+        progress.update(chain, at)
+
+    workers = min(cfg.chains, cfg.workers or os.cpu_count() or 1)
+    batch = LIVE_BATCH if is_live(cfg.progress) else BATCH
+    progress.start(cfg.chains)
+    try:
+        with _signals_set(stop), ThreadPoolExecutor(workers) as pool:
+            drives = [pool.submit(_drive, plan, store.chain(c), c, stop, batch, heard) for c in range(cfg.chains)]
+            try:
+                _await(drives, stop, lambda: store.write_status("running", share=sum(share) / cfg.chains))
+            except BaseException:
+                stop.set()
+                raise
+        for drive in drives:
+            drive.result()
+    except Exception as error:
+        _report_failure(store, error)
+        raise
+    finally:
+        progress.stop()
+    chains = [store.chain(c) for c in range(cfg.chains)]
+    saved = [chain.saved() for chain in chains]
+    if not all(s and s["finished"] for s in saved):
+        store.write_status("interrupted", share=sum(share) / cfg.chains)
+        raise Interrupted(store.path)
+    _assemble(plan, store, chains, [s["outcome"] for s in saved if s])
+    store.write_status("done", share=1.0)
+    store.finish()
+
+
+def _report_failure(store: RunStore, error: Exception) -> None:
+    try:
+        store.write_status("failed", error=f"{type(error).__name__}: {error}")
+    except OSError:
+        pass  # the disk that failed the run may fail its status too; the run then reads as interrupted
+
+
+def _await(drives: list[Future[None]], stop: threading.Event, tell: Any) -> None:
+    """Wait for all chains; when one fails, the others stop after their batch."""
+    while True:
+        done, pending = wait(drives, timeout=BATCH, return_when=FIRST_EXCEPTION)
+        if any(drive.exception() for drive in done):
+            stop.set()
+        if not pending:
+            return
+        tell()
+
+
+@contextmanager
+def _signals_set(stop: threading.Event) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM set `stop`, so that the batches at hand are stored; a second Ctrl-C raises."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _drive(plan: Plan, store: ChainStore, number: int, stop: threading.Event, batch: float, heard: Any) -> None:
+    """Run one chain to its end, or until `stop`."""
+    saved = store.saved()
+    if (saved and saved["finished"]) or stop.is_set():
+        if saved:
+            heard(number, _progress(plan, saved["outcome"], saved["outcome"]["K"], saved["outcome"]["log_joint"]))
+        return
+    chain, model = plan.chain(number)
+    try:
+        state = store.open()
+        if state is not None:
+            chain.state = state
+        wall, finished = FIRST_BATCH, False
+        while not finished and not stop.is_set():
+            store.append(chain.advance(plan.iterations - chain.iteration, budget=plan.budget, wall=wall))
+            finished = chain.iteration >= plan.iterations or chain.seconds >= plan.budget
+            outcome = {
+                "iterations": chain.iteration,
+                "seconds": chain.seconds,
+                "moves": chain.moves(),
+                "K": model.K,
+                "log_joint": chain.log_joint,
+                "best_log_joint": chain.best_log_joint,
+                "best_iteration": chain.best_iteration,
+                "best_labels": chain.best_labels,
+            }
+            store.checkpoint(chain.state, outcome, finished)
+            heard(number, _progress(plan, outcome, model.K, chain.log_joint))
+            wall = batch
+    finally:
+        store.close()
+
+
+def _progress(plan: Plan, outcome: dict[str, Any], K: int, log_joint: float) -> ChainProgress:
+    iteration, seconds = outcome["iterations"], outcome["seconds"]
+    fraction = min(1.0, max(iteration / plan.iterations, seconds / plan.budget))
+    return ChainProgress(iteration, fraction, seconds, K, log_joint)
+
+
+def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: list[dict[str, Any]]) -> None:
+    """Write the parquet files, the diagnosis and the summary of complete chains."""
+    # imported late: arviz and scikit-learn take a second
+    from splitmerge_cli.diagnostics.summary import diagnose
+
+    store.write_streamed(schema.TRACE, chains, width=12)
+    store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
+    moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
+    store.write_frame(schema.MOVES, moves)
+    labels = {c: outcome["best_labels"] for c, outcome in enumerate(outcomes)}
+    diagnostics = diagnose(_diagnosed_trace(store.path), moves, labels, plan.dataset.truth)
+    store.write_frame(schema.DIAGNOSTICS, diagnostics)
+    best = max(range(len(outcomes)), key=lambda c: outcomes[c]["best_log_joint"])
+    store.write_clusters(labels[best].tolist())
+    store.write_summary(_summary(plan, outcomes, diagnostics, best))
+
+
+def _diagnosed_trace(path: Path) -> pd.DataFrame:
+    """The trace with the largest fraction alone in place of the list of five."""
+    table = pq.read_table(path / f"{schema.TRACE}.parquet", partitioning=None)
+    position = table.column_names.index("largest")
+    return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()
+
+
+def _summary(plan: Plan, outcomes: list[dict[str, Any]], diagnostics: pd.DataFrame, best: int) -> dict[str, Any]:
+    overall = diagnostics[diagnostics["chain"].isna()]
+    outcome = outcomes[best]
+    labels = outcome["best_labels"]
+    return {
+        "run_id": run_id(plan.cfg),
+        "sampler": plan.cfg.sampler.name,
+        "model": plan.cfg.model.name,
+        "data": plan.cfg.data.name,
+        "schedule": plan.cfg.schedule.name,
+        "N": plan.dataset.N,
+        "seed": plan.cfg.seed,
+        "chains": plan.cfg.chains,
+        "iterations": [o["iterations"] for o in outcomes],
+        "seconds": [o["seconds"] for o in outcomes],
+        "diagnostics": {
+            quantity: None if math.isnan(value) else value
+            for quantity, value in zip(overall["quantity"], overall["value"], strict=True)
+        },
+        "point_estimate": {
+            "criterion": "highest log joint density over all iterations of all chains",
+            "chain": best,
+            "iteration": outcome["best_iteration"],
+            "log_joint": outcome["best_log_joint"],
+            "n_clusters": len(np.unique(labels)),
+            "labels": labels.tolist(),
+        },
+    }
+
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "Interrupted",
+    "Plan",
+    "RunError",
+    "is_done",
+    "prepare",
+    "run",
+    "run_dir",
+    "run_id",
+]
