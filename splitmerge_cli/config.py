@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -129,8 +130,8 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     Returns
     -------
     DictConfig
-        Resolved: no interpolations, defaults of `iterations`, `init` and `K0` filled in, names of samplers in a weighted
-        list replaced by their configurations. Read-only.
+        Resolved: no interpolations, defaults of `iterations`, `init` and `K0` filled in, names of samplers in a
+        weighted list replaced by their configurations. Read-only.
 
     Raises
     ------
@@ -138,13 +139,24 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
         An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
     with hydra_session():
+        return finish(compose_raw(overrides, config_dir))
+
+
+def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
+    """What Hydra composes, its own node included, neither checked nor resolved.
+
+    Raises
+    ------
+    ConfigError
+        An unknown key or choice, or an override that cannot be read.
+    """
+    with hydra_session():
         search_path = search_path_overrides(config_dir)
         overrides = rewrite(overrides)
         try:
-            composed = hydra.compose("config", overrides=[*overrides, *search_path], return_hydra_config=True)
+            return hydra.compose("config", overrides=[*overrides, *search_path], return_hydra_config=True)
         except (HydraException, OmegaConfBaseException) as error:
             raise ConfigError(_explain(error, overrides, search_path)) from error
-        return finish(composed)
 
 
 def compose_from_job() -> DictConfig:
@@ -164,12 +176,11 @@ def finish(composed: Any) -> DictConfig:
     search_path = tuple(composed.hydra.searchpath)
     body = OmegaConf.masked_copy(composed, [key for key in composed if key != "hydra"])
     try:
-        values = OmegaConf.to_container(body, resolve=True, throw_on_missing=True)
+        values = plain(body, throw_on_missing=True)
     except MissingMandatoryValue as error:
         raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0]) from error
-    assert isinstance(values, dict)
     values["experiment"] = choices.get("experiment")
     _validate(values)
     for group in ("data", "model", "sampler"):
@@ -185,11 +196,16 @@ def finish(composed: Any) -> DictConfig:
     return resolved
 
 
+def plain(node: DictConfig, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
+    """A configuration as plain values."""
+    values = OmegaConf.to_container(node, resolve=resolve, throw_on_missing=throw_on_missing)
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items()}
+
+
 def identity(cfg: DictConfig) -> dict[str, Any]:
     """The part of a resolved configuration that determines what is computed, as plain values."""
-    values = OmegaConf.to_container(cfg, resolve=True)
-    assert isinstance(values, dict)
-    return {str(key): value for key, value in values.items() if key not in RUNTIME_KEYS}
+    return {key: value for key, value in plain(cfg).items() if key not in RUNTIME_KEYS}
 
 
 def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
@@ -212,9 +228,30 @@ def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, 
             composed = hydra.compose(f"{group}/{name}", overrides=_search_path(search_path))
         except MissingConfigException as error:
             raise ConfigError(_unknown(group, name, choices(group, search_path))) from error
-    options = OmegaConf.to_container(composed[group], resolve=False)
-    assert isinstance(options, dict)
-    return {str(key): value for key, value in options.items()}
+    return plain(composed[group], resolve=False)
+
+
+def describe(group: str) -> list[tuple[str, str]]:
+    """Name and first line of comment of each choice of a group."""
+    folder = resources.files("splitmerge_cli.conf") / group
+    described = []
+    for name in choices(group):
+        lines = (folder / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+        comments = [line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line]
+        described.append((name, comments[0] if comments else ""))
+    return described
+
+
+def complete(incomplete: str) -> list[str]:
+    """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
+    key, equals, _ = incomplete.partition("=")
+    if equals:
+        group = key in (*GROUPS, "experiment")
+        offered = [f"{key}={name}" for name in choices(key)] if group else []
+    else:
+        with hydra_session():
+            offered = [f"{name}=" for name in _known_keys(plain(hydra.compose("config"), resolve=False))]
+    return [candidate for candidate in offered if candidate.startswith(incomplete)]
 
 
 def check_options(
@@ -260,7 +297,7 @@ def _like(key: str, value: Any, default: Any) -> Any:
         return value
     if isinstance(default, bool) or isinstance(value, bool):
         # header: auto may also be true or false
-        good = isinstance(value, bool) and (isinstance(default, bool) or default == "auto") or value == default
+        good = (isinstance(value, bool) and (isinstance(default, bool) or default == "auto")) or value == default
         expected = "true or false" if isinstance(default, bool) else f"a value such as {default}"
     elif isinstance(default, float):
         good, expected = isinstance(value, int | float) and math.isfinite(value), "a number"
@@ -305,7 +342,7 @@ def _is_key(values: dict[str, Any], loc: tuple[int | str, ...], part: int | str)
 
 
 def _known_keys(values: Mapping[str, Any]) -> list[str]:
-    keys = [name for name in Schema.__dataclass_fields__]
+    keys = list(Schema.__dataclass_fields__)
     for name, value in values.items():
         if isinstance(value, Mapping) and name in Schema.__dataclass_fields__:
             keys += [f"{name}.{inner}" for inner in value if not str(inner).startswith("_")]
@@ -362,9 +399,8 @@ def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[s
         return _unknown(group, name, list(error.options))
     if found := re.search(r"Could not override '([^']+)'", text):
         groups = [o for o in overrides if o.partition("=")[0] in (*GROUPS, "experiment")]
-        known = OmegaConf.to_container(hydra.compose("config", overrides=[*groups, *search_path]), resolve=False)
-        assert isinstance(known, dict)
-        return _unknown_key(found[1], _known_keys({str(key): value for key, value in known.items()}))
+        known = plain(hydra.compose("config", overrides=[*groups, *search_path]), resolve=False)
+        return _unknown_key(found[1], _known_keys(known))
     if "Ambiguous value for argument" in text:
         override = re.search(r"argument '(.*)'", text)
         return f"{override[1] if override else text}: several values; `smcmc sweep` runs a grid"

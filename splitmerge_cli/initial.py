@@ -76,7 +76,7 @@ def initial_labels(
 
 
 def _check_bound(model: "Model", key: str, value: object, K: int) -> None:
-    if K > model.kmax:
+    if model.kmax < K:
         raise ConfigError(f"{key}={value}: {K} clusters; expected at most model.kmax={model.kmax}")
 
 

@@ -1,8 +1,8 @@
 """One run: build the chains, drive them, write what they did.
 
-Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second. After each
-batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more than the batch
-it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on interruptions.
+Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second.
+After each batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more
+than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on interruptions.
 """
 
 import hashlib
@@ -11,9 +11,9 @@ import math
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Model, Rng, Sampler
-from splitmerge_cli.config import ConfigError, choice, choices, identity
+from splitmerge_cli.config import ConfigError, choice, choices, identity, plain
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.initial import KEYWORDS, initial_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
@@ -122,14 +122,13 @@ def prepare(cfg: DictConfig) -> Plan:
     ConfigError, DataError
         The message names the key, or the file, row and column, and what was expected.
     """
-    options = OmegaConf.to_container(cfg.data, resolve=True)
-    assert isinstance(options, dict)
-    kind = get_object(cfg.model["_target_"]).kind
+    options = plain(cfg.data)
+    kind = _kind(cfg.model)
     if "kind" in options and options["kind"] is None:
         options["kind"] = kind
     dataset = _dataset(json.dumps(options, sort_keys=True), _digest(options.get("path")))
     if dataset.kind != kind:
-        fitting = [name for name in choices("model") if get_object(choice("model", name)["_target_"]).kind == dataset.kind]
+        fitting = [name for name in choices("model") if _kind(choice("model", name)) == dataset.kind]
         raise ConfigError(
             f"model={cfg.model.name}: reads {kind}, but data={cfg.data.name} holds {dataset.kind}; "
             f"expected {' or '.join(f'model={name}' for name in fitting)}"
@@ -137,6 +136,11 @@ def prepare(cfg: DictConfig) -> Plan:
     plan = Plan(cfg, dataset)
     plan.chain(0)
     return plan
+
+
+def _kind(model: Mapping[str, Any] | DictConfig) -> str:
+    """The kind of data that a configured model reads."""
+    return str(get_object(model["_target_"]).kind)
 
 
 @lru_cache(maxsize=2)
@@ -271,7 +275,8 @@ def run(cfg: DictConfig, progress: Reporter | None = None) -> Path:
 
 def _provenance(cfg: DictConfig) -> dict[str, Any]:
     return {
-        "config": _identity(cfg),
+        "config": identity(cfg),
+        "data_sha256": _digest(cfg.data.get("path")),
         "run_id": run_id(cfg),
         "seed": cfg.seed,
         "versions": provenance.versions(),
@@ -321,10 +326,9 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
 
 
 def _report_failure(store: RunStore, error: Exception) -> None:
-    try:
+    # the disk that failed the run may fail its status too; the run then reads as interrupted
+    with suppress(OSError):
         store.write_status("failed", error=f"{type(error).__name__}: {error}")
-    except OSError:
-        pass  # the disk that failed the run may fail its status too; the run then reads as interrupted
 
 
 def _await(drives: list[Future[None]], stop: threading.Event, tell: Any) -> None:

@@ -187,7 +187,7 @@ class RunStore:
         columns = schema.full(table, self.truth, self._metadata)
         with (
             replaced(self.path / f"{table}.parquet") as temporary,
-            pq.ParquetWriter(temporary, columns, compression="zstd", store_schema=False) as writer,
+            pq.ParquetWriter(temporary, columns, compression="zstd") as writer,
         ):
             for group in groups:
                 for name, value in self._constants.items():

@@ -1,0 +1,380 @@
+"""The command line: typer commands, nothing else.
+
+Modules are imported where they are used, so that ``--help`` is quick.
+"""
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+app = typer.Typer(
+    name="smcmc",
+    help="The reference laboratory for split-merge MCMC.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+_RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500
+
+Groups (smcmc list shows their choices): sampler, model, data, schedule (alone, site, sweep, or a weighted list:
+'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=literal model.alpha=0.1
+
+Your own data: data=csv data.path=FILE with model=bernoulli (0/1 columns) or model=emm (one column of tokens).
+
+Keys: N, seed, chains, iterations, budget (seconds of sampling per chain), thin, K0 or init (one, singletons, random,
+prior, truth, or a file), trace.partitions (record every n-th partition), timing, resume, workers, out, progress (auto,
+bars, lines, none). smcmc run --cfg job shows them all with their values.
+
+The folder of the run is the last line on stdout. A finished run is not repeated; an unfinished one is continued."""
+
+_SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
+
+Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (processes, the default) or basic (one
+after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time. Finished runs are skipped,
+unfinished ones continued; a job that fails does not stop the others."""
+
+_F = TypeVar("_F", bound=Callable[..., None])
+
+
+def _explained(command: _F) -> _F:
+    """Turn the errors that are the user's to mend into one message and an exit status."""
+
+    @functools.wraps(command)
+    def wrapper(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ValueError, RuntimeError, OSError, KeyboardInterrupt) as error:
+            from splitmerge_cli.config import ConfigError
+            from splitmerge_cli.data.base import DataError
+
+            if isinstance(error, KeyboardInterrupt):
+                _fail("interrupted", 130)
+            if isinstance(error, ConfigError | DataError):
+                _fail(str(error), 2)
+            if type(error).__name__ == "Interrupted":
+                _fail(str(error), 130)
+            if type(error).__name__ == "RunError":
+                _fail(str(error), 1)
+            raise
+
+    return wrapper  # type: ignore[return-value]
+
+
+def _fail(message: str, status: int) -> None:
+    typer.echo(f"smcmc: {message}", err=True)
+    raise typer.Exit(status)
+
+
+def _complete_override(incomplete: str) -> list[str]:
+    """Completions of a ``KEY=VALUE``: names of keys, then the choices of a group."""
+    from splitmerge_cli.config import complete
+
+    # bash takes "=" for the end of a word: the key is then the word before
+    words = os.environ.get("COMP_WORDS", "").split("\n" if "\n" in os.environ.get("COMP_WORDS", "") else " ")
+    if "=" not in incomplete.rstrip("=") and words[-1:] == ["="] and len(words) > 1:
+        return [c.partition("=")[2] for c in complete(f"{words[-2]}=")]
+    if len(words) > 2 and words[-2] == "=":
+        return [c.partition("=")[2] for c in complete(f"{words[-3]}={incomplete}")]
+    return complete(incomplete)
+
+
+def _complete_figure(incomplete: str) -> list[str]:
+    from splitmerge_cli.figures.engine import list_figures
+
+    return [name for name, _ in list_figures() if name.startswith(incomplete)]
+
+
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", autocompletion=_complete_override, show_default=False)
+]
+Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
+Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
+Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg: this part alone.")]
+Info = Annotated[str | None, typer.Option("--info", help="Hydra's account: all, config, defaults, plugins, searchpath.")]
+ConfigDir = Annotated[str | None, typer.Option("--config-dir", help="A folder with configuration groups of your own.")]
+Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
+Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
+Figures = Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=_complete_figure)]
+
+
+@app.command(help=_RUN_HELP)
+@_explained
+def run(
+    overrides: Overrides = None,
+    cfg: Cfg = None,
+    resolve: Resolve = False,
+    package: Package = None,
+    info: Info = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    overrides = overrides or []
+    if cfg or info:
+        _show(overrides, cfg, resolve, package, info, config_dir)
+        return
+    from splitmerge_cli import runner
+    from splitmerge_cli.config import compose
+
+    job = compose(overrides, config_dir)
+    if job.resume and runner.is_done(runner.run_dir(job)):
+        typer.echo("done before; resume=false repeats it", err=True)
+    typer.echo(runner.run(job))
+
+
+def _show(
+    overrides: list[str], cfg: str | None, resolve: bool, package: str | None, info: str | None, config_dir: str | None
+) -> None:
+    """Let Hydra show what it composes."""
+    import hydra
+
+    from splitmerge_cli.config import compose_raw, rewrite
+
+    compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
+    argv = ["smcmc", *rewrite(overrides)]
+    for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
+        argv += [option, value] if value else []
+    before, sys.argv = sys.argv, argv + ["--resolve"] * resolve
+    try:
+        hydra.main(version_base="1.3", config_path="pkg://splitmerge_cli.conf", config_name="config")(lambda _: None)()
+    finally:
+        sys.argv = before
+
+
+@app.command(help=_SWEEP_HELP)
+@_explained
+def sweep(
+    overrides: Overrides = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Compose and check every job; run none.")] = False,
+    cfg: Cfg = None,
+    resolve: Resolve = False,
+    package: Package = None,
+    info: Info = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    from splitmerge_cli import sweep as sweeps
+    from splitmerge_cli.config import ConfigError
+
+    given, own = sweeps.split_hydra(overrides or [])
+    jobs = sweeps.expand(given, config_dir)
+    if cfg or info:
+        _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
+        return
+    if dry_run:
+        outcomes = sweeps.check_jobs(jobs, config_dir)
+    else:
+        outcomes = sweeps.run_jobs(jobs, launcher=own, config_dir=config_dir)
+    if all(o.status == "refused" for o in outcomes):
+        raise ConfigError(outcomes[0].error or "")
+    _print_outcomes(outcomes)
+    if any(o.status == "interrupted" for o in outcomes):
+        _fail("interrupted; the same command continues the sweep", 130)
+    if any(o.status in ("failed", "refused") for o in outcomes):
+        raise typer.Exit(1)
+
+
+def _print_outcomes(outcomes: list[Any]) -> None:
+    from collections import Counter
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("job", "status", "run", box=None)
+    for o in outcomes:
+        table.add_row(Text(" ".join(o.overrides)), o.status, Text(str(o.path) if o.path else ""))
+    # a terminal's width would break the paths of a pipe
+    console = Console() if sys.stdout.isatty() else Console(width=10_000)
+    console.print(table)
+    for o in outcomes:
+        if o.error:
+            typer.echo(f"smcmc: {' '.join(o.overrides)}: {o.error}", err=True)
+    counts = Counter(o.status for o in outcomes)
+    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+
+
+@app.command()
+@_explained
+def reproduce(
+    ids: Figures,
+    scale: Scale = "quick",
+    out: Out = Path("results"),
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")] = None,
+) -> None:
+    """Run what figures need (skipping what is done), draw them, check their claims."""
+    from splitmerge_cli.figures import engine
+
+    raise typer.Exit(engine.reproduce(ids, _scale(scale), out, workers))
+
+
+@app.command()
+@_explained
+def plot(
+    targets: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all|RUN ...", autocompletion=_complete_figure)],
+    scale: Scale = "quick",
+    out: Out = Path("results"),
+) -> None:
+    """Draw figures, or the traces of a run, from stored results only."""
+    from splitmerge_cli.figures import engine
+
+    raise typer.Exit(engine.plot(targets, _scale(scale), out))
+
+
+@app.command()
+@_explained
+def report(out: Out = Path("results")) -> None:
+    """Write results/report.html: every figure, the papers' numbers beside ours, verdicts."""
+    from splitmerge_cli.figures import engine
+
+    typer.echo(engine.report(out))
+
+
+def _scale(scale: str) -> str:
+    from splitmerge_cli.config import ConfigError
+
+    if scale not in ("quick", "paper"):
+        raise ConfigError(f"--scale {scale}: expected quick or paper")
+    return scale
+
+
+@app.command()
+@_explained
+def diagnose(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
+) -> None:
+    """Show R-hat, effective sample size, autocorrelation time, acceptance per move, scores against the truth."""
+    from rich.console import Console
+
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.diagnostics.summary import table
+    from splitmerge_cli.results.read import find_runs
+
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    for path in runs:
+        found = find_runs(path)
+        if not found:
+            raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
+        for one in found:
+            frame = one.diagnostics()
+            console.print(table(frame, title=str(one.path)))
+
+
+@app.command()
+@_explained
+def verify(
+    args: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", show_default=False)] = None,
+) -> None:
+    """Compare a sampler with the enumerated posterior of small data, alone and with Gibbs.
+
+    Keys: sampler, model, schedule, size and others; smcmc verify sampler=sdds model=emm
+    """
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.verify.command import verify as verify_command
+
+    pairs = [arg.partition("=") for arg in args or []]
+    for key, equals, value in pairs:
+        if not key or not equals or not value:
+            raise ConfigError(f"{key}{equals}{value}: expected KEY=VALUE")
+    raise typer.Exit(verify_command({key: value for key, _, value in pairs}))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@_explained
+def bench(
+    ctx: typer.Context,
+    scaling: Annotated[bool, typer.Option("--scaling", help="Growth with N, D and K.")] = False,
+) -> None:
+    """Measure kernels and whole iterations against a plain C baseline (needs a checkout of the repository)."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / "bench" / "__main__.py").is_file():
+        _fail("bench: the benchmarks are part of the repository, not of the package; run it in a checkout", 2)
+    command = [sys.executable, "-m", "bench", *["--scaling"] * scaling, *ctx.args]
+    raise typer.Exit(subprocess.run(command, cwd=root, check=False).returncode)
+
+
+@app.command("list")
+@_explained
+def list_(what: Annotated[str, typer.Argument(metavar="samplers|models|data|figures|schedules")]) -> None:
+    """List samplers, models, data sets, schedules or figures."""
+    from splitmerge_cli.config import ConfigError, describe
+
+    groups = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
+    if what == "figures":
+        from splitmerge_cli.figures.engine import list_figures
+
+        entries = list(list_figures())
+    elif what in groups:
+        entries = describe(groups[what])
+    else:
+        raise ConfigError(f"list {what}: expected samplers, models, data, figures or schedules")
+    _print_entries(entries)
+
+
+def _print_entries(entries: list[tuple[str, str]]) -> None:
+    width = max((len(name) for name, _ in entries), default=0)
+    for name, title in entries:
+        typer.echo(f"{name:<{width}}  {title}")
+
+
+@data_app.command("list")
+@_explained
+def data_list() -> None:
+    """List the data sets."""
+    from splitmerge_cli.config import describe
+
+    _print_entries(describe("data"))
+
+
+@data_app.command("info")
+@_explained
+def data_info(name: str) -> None:
+    """Show what a data set is, and its options with their defaults."""
+    import inspect
+
+    from hydra.utils import get_object
+
+    from splitmerge_cli.config import choice, show
+
+    options = choice("data", name)
+    typer.echo(inspect.getdoc(get_object(options.pop("_target_"))))
+    typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
+    for key, value in options.items():
+        if key != "name":
+            typer.echo(f"data.{key}={show(value)}")
+
+
+@data_app.command("fetch")
+@_explained
+def data_fetch(name: str) -> None:
+    """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
+    from splitmerge_cli.config import choice
+
+    options = choice("data", name)
+    if "path" in options:
+        typer.echo(f"{name}: reads a file of yours (data.path=FILE); there is nothing to fetch")
+    else:
+        typer.echo(f"{name}: is generated; there is nothing to fetch")
+
+
+@app.command("sys-info")
+@_explained
+def sys_info() -> None:
+    """Show versions, commit and machine: what a report of a problem should contain."""
+    import json
+
+    from splitmerge_cli.results import provenance
+
+    info = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
+    typer.echo(json.dumps(info, indent=2))
+
+
+def main() -> None:
+    """Entry point of ``smcmc``."""
+    app()
