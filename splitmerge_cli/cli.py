@@ -99,7 +99,9 @@ Overrides = Annotated[
 Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
 Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
 Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg: this part alone.")]
-Info = Annotated[str | None, typer.Option("--info", help="Hydra's account: all, config, defaults, plugins, searchpath.")]
+Info = Annotated[
+    str | None, typer.Option("--info", help="Hydra's account: all, config, defaults, plugins, searchpath.")
+]
 ConfigDir = Annotated[str | None, typer.Option("--config-dir", help="A folder with configuration groups of your own.")]
 Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
 Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
@@ -172,7 +174,7 @@ def sweep(
     else:
         outcomes = sweeps.run_jobs(jobs, launcher=own, config_dir=config_dir)
     if all(o.status == "refused" for o in outcomes):
-        raise ConfigError(outcomes[0].error or "")
+        raise ConfigError("\nsmcmc: ".join(dict.fromkeys(o.error for o in outcomes if o.error)))
     _print_outcomes(outcomes)
     if any(o.status == "interrupted" for o in outcomes):
         _fail("interrupted; the same command continues the sweep", 130)
@@ -206,7 +208,9 @@ def reproduce(
     ids: Figures,
     scale: Scale = "quick",
     out: Out = Path("results"),
-    workers: Annotated[int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")
+    ] = None,
 ) -> None:
     """Run what figures need (skipping what is done), draw them, check their claims."""
     from splitmerge_cli.figures import engine
@@ -253,6 +257,7 @@ def diagnose(
     from rich.console import Console
 
     from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
     from splitmerge_cli.diagnostics.summary import table
     from splitmerge_cli.results.read import find_runs
 
@@ -262,8 +267,8 @@ def diagnose(
         if not found:
             raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
         for one in found:
-            frame = one.diagnostics()
-            console.print(table(frame, title=str(one.path)))
+            frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
+            console.print(table(frame, title=f"{one.path} ({one.status['state']})"))
 
 
 @app.command()

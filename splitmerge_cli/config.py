@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -223,9 +224,14 @@ def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, 
     ConfigError
         The group has no such choice.
     """
+    return dict(_choice(group, name, tuple(search_path)))
+
+
+@cache
+def _choice(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
     with hydra_session():
         try:
-            composed = hydra.compose(f"{group}/{name}", overrides=_search_path(search_path))
+            composed = hydra.compose("config", overrides=[f"{group}={name}", *_search_path(search_path)])
         except MissingConfigException as error:
             raise ConfigError(_unknown(group, name, choices(group, search_path))) from error
     return plain(composed[group], resolve=False)
@@ -285,7 +291,8 @@ def check_options(
     checked = dict(options)
     for key, value in options.items():
         if key not in known:
-            raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in known]))
+            named = [k for k in known if not k.startswith("_")] + ["weight"] * prefix.startswith("schedule.mix")
+            raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
         checked[key] = _like(f"{prefix}.{key}", value, known[key])
     checked.setdefault("name", name)
     return checked
@@ -402,22 +409,32 @@ def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[s
         known = plain(hydra.compose("config", overrides=[*groups, *search_path]), resolve=False)
         return _unknown_key(found[1], _known_keys(known))
     if "Ambiguous value for argument" in text:
-        override = re.search(r"argument '(.*)'", text)
-        return f"{override[1] if override else text}: several values; `smcmc sweep` runs a grid"
-    lines = [line for line in text.splitlines() if line.strip() and "hydra.cc" not in line]
-    bad = next((o for o in overrides if not re.match(r"[^=\s]+=", o.removeprefix("~"))), None)
-    if bad is not None:
-        return f"{bad}: expected KEY=VALUE"
-    return " ".join(lines)
+        ambiguous = re.search(r"argument '(.*)'", text)
+        return f"{ambiguous[1] if ambiguous else text}: several values; `smcmc sweep` runs a grid"
+    if isinstance(error, OverrideParseException):
+        override = str(error.override)
+        return f"{override}: expected KEY=VALUE" if "=" not in override else f"{override}: cannot be read as a value"
+    return " ".join(line for line in text.splitlines() if line.strip() and "hydra.cc" not in line)
 
 
 def _unknown(group: str, name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f" Did you mean {group}={near[0]}?" if near else ""
-    return f"{group}={name}: expected one of {', '.join(sorted(known))}.{hint}"
+    near = _nearest(name, known)
+    hint = f" Did you mean {group}={near}?" if near else ""
+    return f"{group}={name}: expected {'one of ' if known else ''}{', '.join(sorted(known)) or 'nothing'}.{hint}"
 
 
 def _unknown_key(key: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = _nearest(key, known)
+    hint = f" Did you mean {near}?" if near else ""
     return f"{key}: no such key.{hint} `smcmc run --cfg job` shows them all."
+
+
+def _nearest(word: str, known: Sequence[str]) -> str | None:
+    """The word of `known` most like `word`, if any is; among equals the one with more letters in place."""
+
+    def likeness(candidate: str) -> tuple[float, int]:
+        in_place = sum(a == b for a, b in zip(word, candidate, strict=False))
+        return difflib.SequenceMatcher(None, word, candidate).ratio(), in_place
+
+    best = max(known, key=likeness, default=None)
+    return best if best is not None and likeness(best)[0] >= 0.6 else None

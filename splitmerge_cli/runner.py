@@ -2,7 +2,8 @@
 
 Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second.
 After each batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more
-than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on interruptions.
+than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on
+interruptions.
 """
 
 import hashlib

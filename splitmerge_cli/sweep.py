@@ -247,4 +247,3 @@ def split_hydra(args: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate the overrides of the jobs from those of Hydra itself (launcher and so on)."""
     own = [arg for arg in args if _is_hydra(arg)]
     return [arg for arg in args if not _is_hydra(arg)], own
-

@@ -12,7 +12,7 @@ import yaml
 
 from splitmerge_cli.results import schema, streams
 from splitmerge_cli.results.files import is_locked
-from splitmerge_cli.results.store import CONFIG, LOCK, STATUS, SUMMARY, WORK
+from splitmerge_cli.results.store import CONFIG, LOCK, STATUS, SUMMARY, WORK, ChainStore
 
 
 class Run:
@@ -69,8 +69,16 @@ class Run:
         return self._table(schema.PARTITIONS, columns)
 
     def moves(self) -> pd.DataFrame:
-        """Proposals, acceptances, null proposals and seconds of each move of each chain."""
-        return self._table(schema.MOVES, None)
+        """Proposals, acceptances, null proposals and seconds of each move of each chain, so far."""
+        if self.done:
+            return self._table(schema.MOVES, None)
+        rows = [
+            {"chain": c} | move
+            for c in range(self.config["chains"])
+            if (saved := ChainStore(self.path / WORK, c, truth=False).saved())
+            for move in saved["outcome"]["moves"]
+        ]
+        return pd.DataFrame(rows, columns=schema.core(schema.MOVES, truth=False).names)
 
     def diagnostics(self) -> pd.DataFrame:
         """Columns quantity, chain (missing: over all chains), value."""

@@ -1,7 +1,7 @@
 """Writing a run: streams and checkpoints while the chains run, parquet files at the end.
 
-While it runs, a run's folder holds ``config.yaml``, ``status.json`` and ``work/`` (a lock, and the streams and the checkpoint
-of each chain). At the end the parquet files are written whole, and ``work/`` goes.
+While it runs, a run's folder holds ``config.yaml``, ``status.json`` and ``work/`` (a lock, and the streams and the
+checkpoint of each chain). At the end the parquet files are written whole, and ``work/`` goes.
 """
 
 import json
@@ -163,7 +163,7 @@ class RunStore:
         write_text(self.path / CONFIG, text)
 
     def write_status(self, state: str, **fields: Any) -> None:
-        """Write ``status.json``: `state` is running, done, failed or interrupted; other fields are kept until changed."""
+        """Write ``status.json``: `state` (running, done, failed, interrupted) and `fields`, kept until changed."""
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         self._status = {"started": now} | self._status | fields | {"state": state, "updated": now}
         write_json(self.path / STATUS, self._status)
