@@ -352,7 +352,7 @@ def data_info(name: str) -> None:
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     for key, value in options.items():
         if key != "name":
-            typer.echo(f"data.{key}={show(value)}")
+            typer.echo(f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={show(value)}")
 
 
 @data_app.command("fetch")

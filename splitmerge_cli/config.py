@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import hydra
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
@@ -140,7 +139,9 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
         An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
     with hydra_session():
-        return finish(compose_raw(overrides, config_dir))
+        composed = compose_raw(overrides, config_dir)
+        body = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
+        return finish(body, composed.hydra)
 
 
 def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
@@ -160,32 +161,33 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
             raise ConfigError(_explain(error, overrides, search_path)) from error
 
 
-def compose_from_job() -> DictConfig:
-    """The checked configuration of the job that a Hydra launcher is running."""
-    return finish(HydraConfig.instance().cfg)
+def finish(body: DictConfig, hydra_config: DictConfig) -> DictConfig:
+    """Check and resolve what Hydra composed.
 
-
-def finish(composed: Any) -> DictConfig:
-    """Check and resolve a configuration that Hydra composed, its ``hydra`` node included.
+    Parameters
+    ----------
+    body : DictConfig
+        The configuration without its ``hydra`` node.
+    hydra_config : DictConfig
+        That node: the choices made in each group, and the search path.
 
     Raises
     ------
     ConfigError
         See `compose`.
     """
-    choices = dict(composed.hydra.runtime.choices)
-    search_path = tuple(composed.hydra.searchpath)
-    body = OmegaConf.masked_copy(composed, [key for key in composed if key != "hydra"])
+    chosen = dict(hydra_config.runtime.choices)
+    search_path = tuple(hydra_config.searchpath)
     try:
         values = plain(body, throw_on_missing=True)
     except MissingMandatoryValue as error:
         raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0]) from error
-    values["experiment"] = choices.get("experiment")
+    values["experiment"] = chosen.get("experiment")
     _validate(values)
     for group in ("data", "model", "sampler"):
-        values[group] = check_options(group, choices[group], values[group], search_path)
+        values[group] = check_options(group, chosen[group], values[group], search_path)
     _resolve_schedule(values, search_path)
     _resolve_start(values)
     if values["iterations"] is None and values["budget"] is None:
@@ -332,6 +334,8 @@ def _validate(values: dict[str, Any]) -> None:
         key = ".".join(str(part) for part in problem["loc"] if _is_key(values, problem["loc"], part))
         if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
             raise ConfigError(_unknown_key(key, _known_keys(values))) from invalid
+        if problem["type"] == "missing":
+            raise ConfigError(f"{problem['loc'][-1]}: a value is needed") from invalid
         expected = problem["msg"].removeprefix("Input should be ")
         expected = f"a number {expected}" if expected.startswith(("greater", "less")) else expected
         raise ConfigError(f"{key}={show(problem['input'])}: expected {expected}") from invalid

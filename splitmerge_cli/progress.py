@@ -28,8 +28,8 @@ class ChainProgress:
         Iterations done.
     fraction : float
         Share of the chain that is done, by iterations or by budget, whichever is further.
-    seconds : float
-        Sampling time so far.
+    rate : float
+        Iterations per second in the last batch.
     K : int
         Clusters now.
     log_joint : float
@@ -38,7 +38,7 @@ class ChainProgress:
 
     iteration: int
     fraction: float
-    seconds: float
+    rate: float
     K: int
     log_joint: float
 
@@ -56,19 +56,6 @@ class Reporter:
         """The run is over."""
 
 
-class _Rate:
-    """Iterations per second of a chain since the previous update."""
-
-    def __init__(self) -> None:
-        self._iteration, self._time = 0, time.perf_counter()
-
-    def __call__(self, iteration: int) -> float:
-        now = time.perf_counter()
-        rate = (iteration - self._iteration) / max(now - self._time, 1e-9)
-        self._iteration, self._time = iteration, now
-        return rate
-
-
 class Bars(Reporter):
     """One bar per chain: share done, rate, K, log joint, time left."""
 
@@ -82,7 +69,7 @@ class Bars(Reporter):
             console=Console(stderr=True),
         )
         self._tasks: list[TaskID] = []
-        self._rates: dict[int, _Rate] = {}
+        self._begun: set[int] = set()
 
     def start(self, chains: int) -> None:
         """Show the bars."""
@@ -91,10 +78,10 @@ class Bars(Reporter):
 
     def update(self, chain: int, at: ChainProgress) -> None:
         """Redraw the bar of a chain."""
-        if chain not in self._rates:
-            self._rates[chain] = _Rate()
+        if chain not in self._begun:
+            self._begun.add(chain)
             self._progress.start_task(self._tasks[chain])
-        state = f"{self._rates[chain](at.iteration):,.0f} it/s  K={at.K}  log joint {at.log_joint:,.1f}"
+        state = f"{at.rate:,.0f} it/s  K={at.K}  log joint {at.log_joint:,.1f}"
         self._progress.update(self._tasks[chain], completed=at.fraction, state=state)
 
     def stop(self) -> None:
@@ -107,19 +94,17 @@ class Lines(Reporter):
     """A line per chain every `LINE_EVERY` seconds and at its end."""
 
     _last: dict[int, float] = field(default_factory=dict)
-    _rates: dict[int, _Rate] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def update(self, chain: int, at: ChainProgress) -> None:
         """Print a line if the previous one is old enough."""
         now = time.perf_counter()
         with self._lock:
-            rate = self._rates.setdefault(chain, _Rate())
             if at.fraction < 1 and now - self._last.setdefault(chain, now) < LINE_EVERY:
                 return
             self._last[chain] = now
             print(
-                f"chain {chain}: {at.fraction:4.0%}  {at.iteration:,} iterations  {rate(at.iteration):,.0f} it/s  "
+                f"chain {chain}: {at.fraction:4.0%}  {at.iteration:,} iterations  {at.rate:,.0f} it/s  "
                 f"K={at.K}  log joint {at.log_joint:,.1f}",
                 file=sys.stderr,
                 flush=True,

@@ -12,6 +12,7 @@ import math
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -368,7 +369,7 @@ def _drive(plan: Plan, store: ChainStore, number: int, stop: threading.Event, ba
     saved = store.saved()
     if (saved and saved["finished"]) or stop.is_set():
         if saved:
-            heard(number, _progress(plan, saved["outcome"], saved["outcome"]["K"], saved["outcome"]["log_joint"]))
+            heard(number, _progress(plan, saved["outcome"]))
         return
     chain, model = plan.chain(number)
     try:
@@ -377,10 +378,12 @@ def _drive(plan: Plan, store: ChainStore, number: int, stop: threading.Event, ba
             chain.state = state
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
+            before, began = chain.iteration, time.perf_counter()
             store.append(chain.advance(plan.iterations - chain.iteration, budget=plan.budget, wall=wall))
             finished = chain.iteration >= plan.iterations or chain.seconds >= plan.budget
             outcome = {
                 "iterations": chain.iteration,
+                "rate": (chain.iteration - before) / max(time.perf_counter() - began, 1e-9),
                 "seconds": chain.seconds,
                 "moves": chain.moves(),
                 "K": model.K,
@@ -390,16 +393,15 @@ def _drive(plan: Plan, store: ChainStore, number: int, stop: threading.Event, ba
                 "best_labels": chain.best_labels,
             }
             store.checkpoint(chain.state, outcome, finished)
-            heard(number, _progress(plan, outcome, model.K, chain.log_joint))
+            heard(number, _progress(plan, outcome))
             wall = batch
     finally:
         store.close()
 
 
-def _progress(plan: Plan, outcome: dict[str, Any], K: int, log_joint: float) -> ChainProgress:
-    iteration, seconds = outcome["iterations"], outcome["seconds"]
-    fraction = min(1.0, max(iteration / plan.iterations, seconds / plan.budget))
-    return ChainProgress(iteration, fraction, seconds, K, log_joint)
+def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
+    share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
+    return ChainProgress(outcome["iterations"], min(1.0, share), outcome["rate"], outcome["K"], outcome["log_joint"])
 
 
 def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: list[dict[str, Any]]) -> None:

@@ -11,17 +11,18 @@ import hydra
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import HydraContext, RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from splitmerge_cli import runner
 from splitmerge_cli.config import (
     ConfigError,
     compose,
-    compose_from_job,
+    finish,
     hydra_session,
     rewrite,
     search_path_overrides,
@@ -212,15 +213,12 @@ def _launch(
     return [r.return_value for r in returns]
 
 
-def _job(_: DictConfig, chain_workers: int | None) -> tuple[str, str | None]:
-    """One job in its process; its status and error. Never raises, so that the others go on."""
-    cfg = compose_from_job()
-    if chain_workers is not None and cfg.workers is None:
-        cfg = cfg.copy()
-        OmegaConf.set_readonly(cfg, False)
-        cfg.workers = chain_workers
+def _job(composed: DictConfig, chain_workers: int | None) -> tuple[str, str | None]:
+    """One job in its process; its status and error. Raises on Ctrl-C alone, so that the others go on."""
     try:
-        runner.run(cfg, Reporter())
+        if chain_workers is not None and composed.workers is None:
+            composed.workers = chain_workers
+        runner.run(finish(composed, HydraConfig.get()), Reporter())
     except runner.Interrupted as error:
         raise KeyboardInterrupt from error
     except Exception as error:  # whatever fails one job must not stop the others; the table says what it was

@@ -82,7 +82,7 @@ class Run:
 
     def diagnostics(self) -> pd.DataFrame:
         """Columns quantity, chain (missing: over all chains), value."""
-        return self._table(schema.DIAGNOSTICS, None)
+        return self._table(schema.DIAGNOSTICS, None).astype({"chain": "Int32"})
 
     @property
     def provenance(self) -> dict[str, Any]:
