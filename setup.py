@@ -14,6 +14,7 @@ import os
 import platform
 from pathlib import Path
 
+import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
@@ -30,8 +31,10 @@ extensions = [
     Extension(
         source.removesuffix(".pyx").replace("/", "."),
         [source],
+        include_dirs=[np.get_include()],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=compile_args,
-        depends=["splitmerge_cli/_kernels.pxd"],
+        depends=["splitmerge_cli/_kernels.pxd", "splitmerge_cli/_smart.pxd"],
     )
     for source in sources
 ]

@@ -1,0 +1,885 @@
+"""The compiled core: generator, model and sampler base classes, and the moves' shared building blocks.
+
+(a) *Dispatch.* A model is an abstract class with virtual ``nogil`` methods that score one item against a batch of clusters. Fused types,
+    function tables and a kernel per (model, sampler) pair were measured and gained nothing; a Python call per move costs five times a move.
+(b) *Columns.* Statistics live in arrays whose fastest axis is the cluster, so that a Gibbs scan runs over contiguous clusters and vectorises.
+    Columns 0..K-1 are the live clusters; the columns behind them are scratch, where proposals are built. A rejected proposal needs no undo.
+(c) *Weights.* A scan works with products of probabilities, not with sums of logarithms, and what depends on a cluster's size alone comes from a table.
+(d) *Order.* Items of a cluster are visited in item order. The linked lists of members serve relabelling only: nothing reads their order, so that
+    labels and generator state are the whole state of a chain.
+(e) *Choices.* Every random choice goes through five methods of :class:`Rng`; a script can take their place, which is how the exact transition matrix
+    of the compiled code is built (``splitmerge_cli.verify``).
+"""
+cimport cython
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport INFINITY, NAN, exp, fabs, log
+from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdlib cimport abort, free, malloc, qsort, realloc
+from libc.string cimport memcpy, memset
+
+cdef extern from "stdlib.h" nogil:
+    int posix_memalign(void **out, size_t alignment, size_t size)
+
+import numpy as np
+
+
+# --------------------------------------------------------------------------------------------------------- memory
+
+cdef void *aligned(size_t nbytes) except NULL:
+    """`nbytes` of zeroed memory on a cache-line boundary. Raises MemoryError."""
+    cdef void *p = NULL
+    if posix_memalign(&p, 64, nbytes if nbytes else 64) != 0 or p == NULL:
+        raise MemoryError(f"{nbytes} bytes could not be allocated")
+    memset(p, 0, nbytes if nbytes else 64)
+    return p
+
+
+cdef double *doubles(Py_ssize_t n) except NULL:
+    return <double *> aligned(n * sizeof(double))
+
+
+cdef int32_t *ints(Py_ssize_t n) except NULL:
+    return <int32_t *> aligned(n * sizeof(int32_t))
+
+
+cdef int8_t *flags(Py_ssize_t n) except NULL:
+    return <int8_t *> aligned(n)
+
+
+cdef void release(void *p) noexcept nogil:
+    free(p)
+
+
+cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
+    """A zeroed aligned block that begins with the old one's content; the old one is freed."""
+    cdef void *p = aligned(new_bytes)
+    if old != NULL:
+        memcpy(p, old, old_bytes)
+        free(old)
+    return p
+
+
+# ------------------------------------------------------------------------------------------------ log-scale helpers
+
+cdef double log_sum_exp(const double *lw, Py_ssize_t m) noexcept nogil:
+    """log sum_k exp(lw[k]); -inf for no terms."""
+    cdef Py_ssize_t k
+    cdef double top = -INFINITY, total = 0.0
+    for k in range(m):
+        if lw[k] > top:
+            top = lw[k]
+    if top == -INFINITY:
+        return top
+    for k in range(m):
+        total += exp(lw[k] - top)
+    return top + log(total)
+
+
+cdef void exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil:
+    """w[k] = exp(lw[k] - max(lw)): linear weights with no overflow."""
+    cdef Py_ssize_t k
+    cdef double top = -INFINITY
+    for k in range(m):
+        if lw[k] > top:
+            top = lw[k]
+    for k in range(m):
+        w[k] = exp(lw[k] - top)
+
+
+# ------------------------------------------------------------------------------------------------------- generator
+
+@cython.final
+cdef class Rng:
+    """Random choices of one chain, from one NumPy PCG64DXSM stream.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run, at least 0.
+    chain : int
+        Number of the chain: the stream is ``SeedSequence(seed, spawn_key=(chain,))``, so it does not depend on how many chains run.
+
+    Notes
+    -----
+    Between ``script_start`` and ``script_stop`` the choices follow a script in place of the stream: each pass between ``script_begin`` and ``script_next``
+    takes one path through the tree of all choices, and ``script_probability`` is the probability of that path.
+    """
+
+    def __cinit__(self, seed=0, chain=0):
+        if not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise ValueError(f"seed: expected an integer of at least 0, got {seed!r}")
+        self.bit_generator = np.random.PCG64DXSM(np.random.SeedSequence(int(seed), spawn_key=(int(chain),)))
+        self.bg = <bitgen_t *> PyCapsule_GetPointer(self.bit_generator.capsule, "BitGenerator")
+        self.scripted = False
+        self.always_accept = False
+        self.path = 1.0
+
+    def __dealloc__(self):
+        free(self.choice)
+        free(self.following)
+
+    @property
+    def state(self):
+        """dict: state of the stream, fit for JSON."""
+        return self.bit_generator.state
+
+    @state.setter
+    def state(self, value):
+        self.bit_generator.state = value
+
+    def random(self):
+        """The next double of the stream."""
+        return self.next()
+
+    def index(self, Py_ssize_t n):
+        """Uniform on 0..n-1."""
+        return self.draw_index(n)
+
+    def coin(self, double p):
+        """True with probability p."""
+        return bool(self.draw_coin(p))
+
+    def accept(self, double log_r):
+        """Metropolis-Hastings decision for a log ratio; draws only when it is negative."""
+        return bool(self.draw_accept(log_r))
+
+    def categorical(self, weights):
+        """Option k with probability weights[k] / sum(weights)."""
+        cdef double[::1] w = np.ascontiguousarray(weights, dtype=np.float64)
+        return self.draw_categorical(&w[0], w.shape[0])
+
+    cdef Py_ssize_t scripted_choice(self, const double *w, Py_ssize_t m, double total) noexcept nogil:
+        cdef Py_ssize_t t = self.depth, k
+        if t == self.room:
+            self.room = 2 * t + 64
+            self.choice = <int32_t *> realloc(self.choice, self.room * sizeof(int32_t))
+            self.following = <int32_t *> realloc(self.following, self.room * sizeof(int32_t))
+            if self.choice == NULL or self.following == NULL:
+                abort()
+        if t == self.length:
+            k = 0
+            if w != NULL:
+                while k < m - 1 and not w[k] > 0.0:
+                    k += 1
+            self.choice[t] = <int32_t> k
+            self.length += 1
+        self.depth += 1
+        k = self.choice[t] + 1
+        if w != NULL:
+            while k < m and not w[k] > 0.0:
+                k += 1
+        self.following[t] = <int32_t> k if k < m else -1
+        k = self.choice[t]
+        self.path *= (w[k] if w != NULL else 1.0) / total
+        return k
+
+    def script_start(self, bint always_accept=False):
+        """Follow a script from here on. With `always_accept`, every proposal is accepted and no factor counted: proposals alone."""
+        self.scripted = True
+        self.always_accept = always_accept
+        self.length = 0
+        self.script_begin()
+
+    def script_begin(self):
+        """Go back to the root of the tree of choices, to take the path that the script holds."""
+        self.depth = 0
+        self.path = 1.0
+
+    def script_probability(self):
+        """Probability of the choices made since ``script_begin``."""
+        return self.path
+
+    def script_next(self):
+        """Turn the script to the next path; False when all were taken."""
+        cdef Py_ssize_t t = self.depth - 1
+        while t >= 0 and self.following[t] < 0:
+            t -= 1
+        if t < 0:
+            return False
+        self.choice[t] = self.following[t]
+        self.length = t + 1
+        return True
+
+    def script_stop(self):
+        """Draw from the stream again."""
+        self.scripted = False
+        self.always_accept = False
+
+
+# ----------------------------------------------------------------------------------------------------------- model
+
+cdef int compare_ints(const void *a, const void *b) noexcept nogil:
+    return (<const int32_t *> a)[0] - (<const int32_t *> b)[0]
+
+
+cdef class Model:
+    """A partition of N items with the statistics of its clusters, the likelihood of the items in them, and the prior.
+
+    A model in a file of its own supplies the statistics of a cluster (``clear``, ``add``, ``remove``, ``copy``, ``absorb``, ``grow``), the log marginal likelihood of
+    a cluster and of the union of two, the log predictive, the log prior, and, for speed, ``odds`` and ``scan``.
+
+    Methods marked *column* take a cluster's number, live or scratch. Log values are natural logarithms of normalised probabilities.
+
+    ``odds(i, a, b, own, sized)``
+        pred(i | b) / pred(i | a), linear scale, may be 0 or inf. `own` is a or b where item i is counted in that cluster (its contribution is excluded), else -1.
+        With `sized`, times the prior's weights alloc[size b] / alloc[size a].
+    ``scan(i)``
+        Fills ``w[0:options()]`` with the linear weights, up to a common factor, of putting item i into each cluster or a new one: its own
+        contribution excluded; when it is alone, its own cluster stands for the new one. ``begin_scan`` has been called.
+    ``log_prior(sizes, m, K)``
+        The prior's terms for clusters of these m sizes and for the number K of clusters: what changes when these clusters are replaced.
+    """
+
+    kind = ""
+
+    def __cinit__(self, *args, **kwargs):
+        self.conjugate = True
+        self.version = 1
+
+    cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
+        """Memory of the state of `n_items` items; called once by a model's constructor."""
+        self.N = n_items
+        self.kmax = kmax
+        self.z = ints(n_items)
+        self.after = ints(n_items)
+        self.before = ints(n_items)
+        self.alloc = doubles(n_items + 2)
+        self.scan_table = doubles(n_items + 2)
+        self._reserve(1)
+        return 0
+
+    def __dealloc__(self):
+        free(self.z)
+        free(self.size)
+        free(self.head)
+        free(self.after)
+        free(self.before)
+        free(self.ll)
+        free(self.known)
+        free(self.numbers)
+        free(self.alloc)
+        free(self.scan_table)
+        free(self.W)
+        free(self.w)
+
+    # -- what a model supplies
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        """Make room for `cap` columns of statistics, keeping those of the present ``self.cap``."""
+        raise RuntimeError(f"{type(self).__name__} supplies no statistics")
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        pass
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        pass
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        pass
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        pass
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        pass
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return NAN
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        return NAN
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return NAN
+
+    cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
+        return NAN
+
+    # -- defaults, slow but right, that a model may override
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        return exp(self.log_odds(i, a, b, own, sized))
+
+    cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        """log odds, where the linear ones leave the range of a double."""
+        cdef double r
+        if own >= 0:
+            self.leave(i, own)
+        r = self.log_pred(i, b) - self.log_pred(i, a)
+        if sized:
+            r += log(self.alloc[self.size[b]]) - log(self.alloc[self.size[a]])
+        if own >= 0:
+            self.join(i, own)
+        return r
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], m = self.options()
+        cdef bint alone = self.size[own] == 1 and not self.allows_empty
+        cdef double top = -INFINITY
+        self.leave(i, own)
+        for k in range(m):
+            self.w[k] = self.log_pred(i, k) + log(self.alloc[self.size[k]])
+        if alone:
+            self.w[m - 1] = -INFINITY
+        for k in range(m):
+            if self.w[k] > top:
+                top = self.w[k]
+        for k in range(m):
+            self.w[k] = exp(self.w[k] - top)
+        self.join(i, own)
+
+    cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
+        """Every likelihood term that touches these clusters, counted once."""
+        cdef Py_ssize_t t
+        cdef double total = 0.0
+        for t in range(m):
+            total += self.lik(ks[t])
+        return total
+
+    # -- room
+    cdef int reserve(self, Py_ssize_t clusters) except -1 nogil:
+        """Make sure of columns for this many live clusters and three scratch ones."""
+        if clusters + 3 > self.cap:
+            with gil:
+                self._reserve(clusters)
+        return 0
+
+    cdef int _reserve(self, Py_ssize_t clusters) except -1:
+        cdef Py_ssize_t cap = self.cap if self.cap else 8, old = self.cap, k
+        while clusters + 3 > cap:
+            cap *= 2
+        if cap == self.cap:
+            return 0
+        self.grow(cap)
+        self.size = <int32_t *> larger(self.size, old * 4, cap * 4)
+        self.head = <int32_t *> larger(self.head, old * 4, cap * 4)
+        self.ll = <double *> larger(self.ll, old * 8, cap * 8)
+        self.known = <int8_t *> larger(self.known, old, cap)
+        self.numbers = <int32_t *> larger(self.numbers, old * 4, cap * 4)
+        self.W = <double *> larger(self.W, old * 8, cap * 8)
+        self.w = <double *> larger(self.w, old * 8, cap * 8)
+        for k in range(old, cap):
+            self.head[k] = -1
+            self.numbers[k] = <int32_t> k
+        self.cap = cap
+        return 0
+
+    # -- membership
+    cdef void link(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef int32_t first = self.head[k]
+        self.z[i] = <int32_t> k
+        self.before[i] = -1
+        self.after[i] = first
+        if first >= 0:
+            self.before[first] = <int32_t> i
+        self.head[k] = <int32_t> i
+
+    cdef void unlink(self, Py_ssize_t i) noexcept nogil:
+        cdef int32_t prev = self.before[i], then = self.after[i]
+        if prev >= 0:
+            self.after[prev] = then
+        else:
+            self.head[self.z[i]] = then
+        if then >= 0:
+            self.before[then] = prev
+
+    cdef Py_ssize_t members(self, Py_ssize_t a, Py_ssize_t b, int32_t *items) noexcept nogil:
+        """Items of clusters a and b (the same twice for one cluster), in item order; returns how many."""
+        cdef Py_ssize_t i, n = self.size[a], bits = 1
+        cdef int32_t k
+        if b != a:
+            n += self.size[b]
+        while (1 << bits) < n:
+            bits += 1
+        if 8 * n * bits >= self.N:
+            # One pass over all labels; the position is written whether it stays or not, so the loop does not branch.
+            # It stops at the last member, before it could write past the items of the two clusters.
+            bits = 0
+            i = 0
+            while bits < n:
+                items[bits] = <int32_t> i
+                bits += (self.z[i] == a) | (self.z[i] == b)
+                i += 1
+            return n
+        n = 0
+        k = self.head[a]
+        while k >= 0:
+            items[n] = k
+            n += 1
+            k = self.after[k]
+        if b != a:
+            k = self.head[b]
+            while k >= 0:
+                items[n] = k
+                n += 1
+                k = self.after[k]
+        qsort(items, n, sizeof(int32_t), compare_ints)
+        return n
+
+    # -- changes of the state
+    cdef void begin_scan(self) noexcept nogil:
+        """Make ready for ``scan``: an empty column behind the clusters, and the prior weights of all options.
+
+        W[k] is 0 for every k > K at any time, so a scan may run over whole blocks of eight columns.
+        """
+        cdef Py_ssize_t k
+        self.scratch(self.K)
+        for k in range(self.K):
+            self.W[k] = self.scan_table[self.size[k]]
+        self.W[self.K] = 0.0 if self.allows_empty else self.scan_table[0]
+
+    cdef int move(self, Py_ssize_t i, Py_ssize_t k) except -1 nogil:
+        """Put item i into cluster k; k = K opens a new one. Without empty clusters an emptied cluster is deleted."""
+        cdef Py_ssize_t old = self.z[i]
+        if k == self.K:
+            self.append_empty()
+        self.leave(i, old)
+        self.unlink(i)
+        self.join(i, k)
+        self.link(i, k)
+        self.W[old] = self.scan_table[self.size[old]]
+        self.W[k] = self.scan_table[self.size[k]]
+        self.version += 1
+        if self.size[old] == 0 and not self.allows_empty:
+            self.delete(old)
+        return 0
+
+    cdef int append_empty(self) except -1 nogil:
+        """One more cluster, with no items, behind the others."""
+        self.reserve(self.K + 1)
+        self.scratch(self.K)
+        self.head[self.K] = -1
+        self.K += 1
+        self.W[self.K - 1] = self.scan_table[0]
+        # The column behind is the next "new cluster" of a scan that is under way.
+        self.scratch(self.K)
+        self.W[self.K] = 0.0 if self.allows_empty else self.scan_table[0]
+        self.version += 1
+        return 0
+
+    cdef void delete(self, Py_ssize_t k) noexcept nogil:
+        """Delete cluster k, which has no members; the last cluster takes its number."""
+        cdef Py_ssize_t last = self.K - 1
+        cdef int32_t i
+        if k != last:
+            self.copy(last, k)
+            self.size[k] = self.size[last]
+            self.ll[k] = self.ll[last]
+            self.known[k] = self.known[last]
+            self.W[k] = self.W[last]
+            self.head[k] = self.head[last]
+            i = self.head[k]
+            while i >= 0:
+                self.z[i] = <int32_t> k
+                i = self.after[i]
+        self.W[self.K] = 0.0
+        self.K = last
+        self.head[last] = -1
+        self.scratch(last)
+        self.W[last] = 0.0 if self.allows_empty else self.scan_table[0]
+        self.version += 1
+
+    cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil:
+        """Cluster c becomes scratch column K (side A); scratch column K + 1 (side B) becomes cluster K, with the n items `to_b`."""
+        cdef Py_ssize_t a = self.K, t
+        self.reserve(self.K + 1)
+        self.copy(a, c)
+        self.copy(a + 1, a)
+        self.size[c] = self.size[a]
+        self.size[a] = self.size[a + 1]
+        self.ll[c] = self.ll[a]
+        self.known[c] = self.known[a]
+        self.ll[a] = self.ll[a + 1]
+        self.known[a] = self.known[a + 1]
+        self.head[a] = -1
+        self.K += 1
+        for t in range(n):
+            self.unlink(to_b[t])
+            self.link(to_b[t], a)
+        self.version += 1
+        return 0
+
+    cdef void commit_merge(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """Clusters i and j become one, numbered min(i, j)."""
+        cdef Py_ssize_t keep = i if i < j else j, gone = j if i < j else i
+        cdef int32_t t
+        self.absorb(keep, gone)
+        self.size[keep] += self.size[gone]
+        self.known[keep] = False
+        while self.head[gone] >= 0:
+            t = self.head[gone]
+            self.unlink(t)
+            self.link(t, keep)
+        self.delete(gone)
+
+    cdef void commit_remix(self, Py_ssize_t i, Py_ssize_t j, const int32_t *items, const int8_t *in_a,
+                           Py_ssize_t n) noexcept nogil:
+        """Clusters min(i, j), max(i, j) become scratch columns K (side A), K + 1 (side B), with these items."""
+        cdef Py_ssize_t first = i if i < j else j, second = j if i < j else i, t, k, s
+        for s in range(2):
+            k = second if s else first
+            self.copy(self.K + s, k)
+            self.size[k] = self.size[self.K + s]
+            self.ll[k] = self.ll[self.K + s]
+            self.known[k] = self.known[self.K + s]
+        for t in range(n):
+            self.unlink(items[t])
+            self.link(items[t], first if in_a[t] else second)
+        self.version += 1
+
+    # -- Python side
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset.
+
+        Parameters
+        ----------
+        data : Dataset
+            Its ``kind`` must be this class's ``kind``.
+        **params
+            Passed to the constructor.
+
+        Raises
+        ------
+        ValueError
+            When the kind differs or a parameter is out of range; the message names the key.
+        """
+        if data.kind != cls.kind:
+            raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        return cls(data.values, **params)
+
+    @property
+    def n_clusters(self):
+        """int: clusters that hold items."""
+        cdef Py_ssize_t k, n = 0
+        for k in range(self.K):
+            n += self.size[k] > 0
+        return n
+
+    @property
+    def labels(self):
+        """ndarray of int32, shape (N,): cluster number of each item, a copy."""
+        out = np.empty(self.N, dtype=np.int32)
+        cdef int32_t[::1] v = out
+        memcpy(&v[0], self.z, self.N * sizeof(int32_t))
+        return out
+
+    @property
+    def sizes(self):
+        """ndarray of int32, shape (K,): items in each cluster, a copy."""
+        out = np.empty(self.K, dtype=np.int32)
+        cdef int32_t[::1] v = out
+        memcpy(&v[0], self.size, self.K * sizeof(int32_t))
+        return out
+
+    def set_labels(self, labels, K=None):
+        """Set the partition and count all statistics afresh.
+
+        Parameters
+        ----------
+        labels : array_like of int, shape (N,)
+            Cluster numbers from 0. Numbers that no item has are closed up, except where the model keeps empty clusters.
+        K : int, optional
+            Number of clusters, the empty ones included (models that keep them); default: the largest number plus one.
+
+        Raises
+        ------
+        ValueError
+            For a wrong length, a negative number, or more clusters than ``kmax``.
+        """
+        given = np.asarray(labels)
+        if given.shape != (self.N,) or not np.issubdtype(given.dtype, np.integer):
+            raise ValueError(f"labels: expected {self.N} integers, got shape {given.shape} of {given.dtype}")
+        if given.min() < 0:
+            raise ValueError("labels: a cluster number is negative")
+        if not self.allows_empty:
+            if K is not None and K != len(np.unique(given)):
+                raise ValueError(f"K: this model keeps no empty clusters, the labels have {len(np.unique(given))} clusters, not {K}")
+            if given.max() + 1 != len(np.unique(given)):
+                given = np.unique(given, return_inverse=True)[1]
+        cdef Py_ssize_t count = int(given.max()) + 1, i, k
+        if K is not None:
+            if K < count:
+                raise ValueError(f"K: {K} clusters, but the labels use {count}")
+            count = K
+        if count > self.kmax:
+            raise ValueError(f"K: {count} clusters, but the model allows at most {self.kmax}")
+        cdef int32_t[::1] v = np.ascontiguousarray(given, dtype=np.int32)
+        self.reserve(count)
+        self.K = count
+        memset(self.W, 0, self.cap * sizeof(double))
+        for k in range(count):
+            self.scratch(k)
+            self.head[k] = -1
+        for i in range(self.N - 1, -1, -1):
+            self.link(i, v[i])
+        for i in range(self.N):
+            self.join(i, v[i])
+        self.begin_scan()
+        self.version += 1
+
+    def log_lik_total(self):
+        """float: log likelihood of all items given the partition."""
+        return self.log_lik(self.numbers, self.K)
+
+    def log_prior_total(self):
+        """float: log prior of the state."""
+        return self.log_prior(self.size, self.K, self.K)
+
+    def log_joint(self):
+        """float: log prior plus log likelihood of the state."""
+        return self.log_lik_total() + self.log_prior_total()
+
+    # For tests: the pieces that samplers use, one call each.
+    def _log_pred(self, Py_ssize_t i, Py_ssize_t k):
+        return self.log_pred(i, k)
+
+    def _cluster_log_lik(self, Py_ssize_t k):
+        return self.cluster_log_lik(k)
+
+    def _log_union(self, Py_ssize_t a, Py_ssize_t b):
+        return self.log_union(a, b)
+
+    def _odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized):
+        return self.odds(i, a, b, own, sized), self.log_odds(i, a, b, own, sized)
+
+    def _scan(self, Py_ssize_t i):
+        self.begin_scan()
+        self.scan(i)
+        return np.array([self.w[k] for k in range(self.options())])
+
+    def _scan_by_definition(self, Py_ssize_t i):
+        self.begin_scan()
+        Model.scan(self, i)
+        return np.array([self.w[k] for k in range(self.options())])
+
+    def _join(self, Py_ssize_t i, Py_ssize_t k):
+        self.join(i, k)
+
+    def _leave(self, Py_ssize_t i, Py_ssize_t k):
+        self.leave(i, k)
+
+    def _move(self, Py_ssize_t i, Py_ssize_t k):
+        self.move(i, k)
+
+    def _members(self, Py_ssize_t a, Py_ssize_t b):
+        cdef int32_t[::1] v = np.empty(self.N, dtype=np.int32)
+        cdef Py_ssize_t n = self.members(a, b, &v[0])
+        return np.asarray(v)[:n]
+
+
+# --------------------------------------------------------------------------------------------------------- sampler
+
+cdef class Sampler:
+    """One kind of move on the state of a model.
+
+    A sampler in a file of its own names its MOVES and the TERMS of its log ratio, and writes ``make_step``: propose, sum the terms, ``decide``, and commit what was accepted.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    mode : {'exact', 'literal'}
+        `exact` is proved reversible; `literal` counts as the paper prints it, where that differs (the term LITERAL_TERM).
+    """
+
+    MOVES = ()
+    TERMS = ()
+    LITERAL_TERM = None
+
+    def __cinit__(self, *args, **kwargs):
+        cdef int t
+        for t in range(MAX_TERMS):
+            self.on[t] = True
+        self.scans = 1
+        self.last_log_ratio = NAN
+        if len(self.MOVES) > MAX_MOVES or len(self.TERMS) > MAX_TERMS:
+            raise RuntimeError("more moves or terms than the base class has room for")
+
+    def __init__(self, Model model not None, Rng rng not None, str mode="exact"):
+        if mode not in ("exact", "literal"):
+            raise ValueError(f"sampler.mode: expected exact or literal, got {mode!r}")
+        able, reason = self.supports(model)
+        if not able:
+            raise ValueError(f"sampler {type(self).__name__}: {reason}")
+        self.model = model
+        self.rng = rng
+        self.mode = mode
+        if self.LITERAL_TERM is not None and mode == "exact":
+            self.omit(self.LITERAL_TERM)
+
+    @classmethod
+    def supports(cls, model):
+        """Whether this sampler can serve the model: (bool, reason)."""
+        return True, ""
+
+    cdef int make_step(self) except -1 nogil:
+        return 0
+
+    cdef int null(self) noexcept nogil:
+        """The move is void: the state stays and nothing is drawn."""
+        self.void_moves[self.move] += 1
+        self.last_log_ratio = NAN
+        return 0
+
+    def step(self):
+        """Make one step."""
+        self.make_step()
+
+    def omit(self, *terms):
+        """Leave these terms out of the log ratio: a mutant, for tests that must fail."""
+        for name in terms:
+            self.on[self.TERMS.index(name)] = False
+
+    @property
+    def last_move(self):
+        """str: name of the last move."""
+        return self.MOVES[self.move]
+
+    def counts(self):
+        """list of dict: move, proposed, accepted, null, seconds, since the sampler was made."""
+        return [
+            {"move": name, "proposed": self.proposed[t], "accepted": self.accepted[t], "null": self.void_moves[t],
+             "seconds": self.seconds[t]}
+            for t, name in enumerate(self.MOVES)
+        ]
+
+    def set_counts(self, rows):
+        """Take up counts that ``counts`` gave, to go on with a chain."""
+        for t, row in enumerate(rows):
+            if row["move"] != self.MOVES[t]:
+                raise ValueError(f"counts of {row['move']} given for {self.MOVES[t]}")
+            self.proposed[t] = row["proposed"]
+            self.accepted[t] = row["accepted"]
+            self.void_moves[t] = row["null"]
+            self.seconds[t] = row["seconds"]
+
+
+cdef class SplitMerge(Sampler):
+    """What all split-merge moves share: the target's ratio, allocation to two sides, and the commit.
+
+    The term `labels` is the one in which the paper's count of labels differs from the model's (docs/decisions/0002): it multiplies a split from K clusters by
+    2/(K+1) where empty clusters are kept, by 2 where not.
+    """
+
+    TERMS = ("target", "labels")
+    LITERAL_TERM = "labels"
+
+    def __init__(self, Model model not None, Rng rng not None, str mode="exact"):
+        super().__init__(model, rng, mode)
+        self.items = ints(model.N)
+        self.in_a = flags(model.N)
+        self._need(8)
+
+    def __dealloc__(self):
+        free(self.items)
+        free(self.in_a)
+        free(self.lw)
+
+    cdef int need(self, Py_ssize_t clusters) except -1 nogil:
+        """Room for the log weights of this many clusters, and columns for them in the model."""
+        if 2 * clusters + 8 > self.lw_room:
+            with gil:
+                self._need(clusters)
+        return self.model.reserve(clusters)
+
+    cdef int _need(self, Py_ssize_t clusters) except -1:
+        self.lw = <double *> larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
+        self.lw_room = 2 * (2 * clusters + 8)
+        return 0
+
+    cdef double log_label_term(self, Py_ssize_t K) noexcept nogil:
+        """log c(K) of a split from K clusters in literal mode."""
+        return log(2.0 / (K + 1)) if self.model.allows_empty else log(2.0)
+
+    cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil:
+        """log of the labellings of a split state over those of the merged one, where empty clusters are kept; else 0."""
+        return log(<double> clusters) if self.model.allows_empty else 0.0
+
+    cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log pi'/pi of putting scratch columns a, b in the place of cluster c."""
+        cdef int32_t old = <int32_t> c
+        cdef int32_t new[2]
+        cdef int32_t sizes[2]
+        new[0] = <int32_t> a
+        new[1] = <int32_t> b
+        sizes[0] = self.model.size[a]
+        sizes[1] = self.model.size[b]
+        return (self.model.log_lik(new, 2) - self.model.log_lik(&old, 1)
+                + self.model.log_prior(sizes, 2, self.model.K + 1) - self.model.log_prior(self.model.size + c, 1, self.model.K))
+
+    cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """log pi'/pi of making clusters i and j one."""
+        cdef int32_t old[2]
+        cdef int32_t sizes[2]
+        cdef int32_t n
+        old[0] = <int32_t> i
+        old[1] = <int32_t> j
+        sizes[0] = self.model.size[i]
+        sizes[1] = self.model.size[j]
+        n = sizes[0] + sizes[1]
+        return (self.model.log_union(i, j) - self.model.log_lik(old, 2)
+                + self.model.log_prior(&n, 1, self.model.K - 1) - self.model.log_prior(sizes, 2, self.model.K))
+
+    cdef double allocate(self, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b, bint forced, bint sized) noexcept nogil:
+        """Put items[:n], in order, into columns a and b by their predictive given those already there.
+
+        `forced`: follow in_a, draw nothing; else in_a is drawn. `sized`: the prior's weights count too. Returns the log probability of the sides taken.
+        """
+        cdef Py_ssize_t t, i
+        cdef double o, p, product = 1.0, total = 0.0
+        for t in range(n):
+            i = self.items[t]
+            o = self.model.odds(i, a, b, -1, sized)
+            if not forced:
+                self.in_a[t] = self.rng.draw_coin(1.0 / (1.0 + o))
+            p = 1.0 / (1.0 + o) if self.in_a[t] else 1.0 / (1.0 + 1.0 / o)
+            if p < 1e-280:
+                # Off the range of a double: p is the odds themselves.
+                total -= fabs(self.model.log_odds(i, a, b, -1, sized))
+            else:
+                product *= p
+                if product < 1e-20:
+                    total += log(product)
+                    product = 1.0
+            self.model.join(i, a if self.in_a[t] else b)
+        return total + log(product)
+
+    cdef double restricted_scan(self, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b, const int8_t *target,
+                                bint scored) noexcept nogil:
+        """One restricted Gibbs scan of items[:n] over columns a and b, which hold them already.
+
+        `target`: sides to force (draws nothing), or NULL. Returns the log probability of the sides taken when `scored`, else 0.
+        """
+        cdef Py_ssize_t t, i, own
+        cdef bint to_a
+        cdef double o, p, product = 1.0, total = 0.0
+        for t in range(n):
+            i = self.items[t]
+            own = a if self.in_a[t] else b
+            o = self.model.odds(i, a, b, own, True)
+            to_a = self.rng.draw_coin(1.0 / (1.0 + o)) if target == NULL else target[t]
+            if scored:
+                p = 1.0 / (1.0 + o) if to_a else 1.0 / (1.0 + 1.0 / o)
+                if p < 1e-280:
+                    total -= fabs(self.model.log_odds(i, a, b, own, True))
+                else:
+                    product *= p
+                    if product < 1e-20:
+                        total += log(product)
+                        product = 1.0
+            if to_a != self.in_a[t]:
+                self.model.leave(i, own)
+                self.model.join(i, a if to_a else b)
+                self.in_a[t] = to_a
+        return total + log(product)
+
+    cdef int accept_split(self, Py_ssize_t c, Py_ssize_t n, Py_ssize_t extra) except -1 nogil:
+        """Commit the split of cluster c by in_a[:n]; `extra` is one more item of side B, or -1."""
+        cdef Py_ssize_t t, k = 0
+        for t in range(n):
+            if not self.in_a[t]:
+                self.items[k] = self.items[t]
+                k += 1
+        if extra >= 0:
+            self.items[k] = <int32_t> extra
+            k += 1
+        return self.model.commit_split(c, self.items, k)

@@ -1,0 +1,113 @@
+"""Birth and death of a cluster (paper 000, section 3.3: "they lead to very slow mixing").
+
+With empty clusters kept (EMM): a birth appends an empty entity, a death removes one of the E empty ones. Exact ratio of a birth, K -> K+1, E before it:
+
+    Delta (K+1) / (E+1)
+
+Without (CRP): a birth makes item i, chosen uniformly, a cluster of its own; a death puts a lone item into another cluster chosen uniformly. Exact ratio of a birth:
+
+    Delta / K
+
+A death is the inverse. With empty clusters the move alone leaves the items where they are: combine it with Gibbs scans. Cost: O(K), or O(1) predictives.
+"""
+from libc.math cimport log
+from libc.stdint cimport int32_t
+
+from splitmerge_cli._kernels cimport Model, SplitMerge
+
+cdef enum:
+    BIRTH, DEATH                        # MOVES
+
+cdef enum:
+    TARGET, LABELS, CHOICE              # TERMS
+
+
+cdef class BirthDeath(SplitMerge):
+    """Birth-death sampler.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    mode : {'exact', 'literal'}
+    """
+
+    MOVES = ("birth", "death")
+    TERMS = ("target", "labels", "choice")
+
+    cdef int make_step(self) except -1 nogil:
+        cdef bint death = self.rng.draw_index(2) == 1
+        self.propose(DEATH if death else BIRTH)
+        if self.model.allows_empty:
+            return self.death_of_empty() if death else self.birth_of_empty()
+        return self.death_of_lone_item() if death else self.birth_of_lone_item()
+
+    cdef Py_ssize_t count_empty(self) noexcept nogil:
+        cdef Py_ssize_t k, n = 0
+        for k in range(self.model.K):
+            n += self.model.size[k] == 0
+        return n
+
+    cdef double log_prior_of(self, Py_ssize_t K) noexcept nogil:
+        return self.model.log_prior(self.model.size, 0, K)
+
+    cdef int birth_of_empty(self) except -1 nogil:
+        cdef Py_ssize_t K = self.model.K
+        cdef double r
+        if K == self.model.kmax:
+            return self.null()
+        r = (self.term(TARGET, self.log_prior_of(K + 1) - self.log_prior_of(K))
+             + self.term(LABELS, self.log_label_term(K))
+             + self.term(CHOICE, log((K + 1.0) / (self.count_empty() + 1.0))))
+        if self.decide(r):
+            self.model.append_empty()
+        return 0
+
+    cdef int death_of_empty(self) except -1 nogil:
+        cdef Py_ssize_t K = self.model.K, E = self.count_empty(), e, k = -1
+        cdef double r
+        if E == 0 or K == 1:
+            return self.null()
+        e = self.rng.draw_index(E)
+        while e >= 0:
+            k += 1
+            e -= self.model.size[k] == 0
+        r = (self.term(TARGET, self.log_prior_of(K - 1) - self.log_prior_of(K))
+             - self.term(LABELS, self.log_label_term(K - 1))
+             - self.term(CHOICE, log(<double> K / E)))
+        if self.decide(r):
+            self.model.delete(k)
+        return 0
+
+    cdef int birth_of_lone_item(self) except -1 nogil:
+        cdef Py_ssize_t i = self.rng.draw_index(self.model.N), c = self.model.z[i], t, n, K = self.model.K
+        cdef double r
+        if self.model.size[c] == 1:
+            return self.null()
+        self.model.reserve(K)
+        self.model.scratch(K)
+        self.model.scratch(K + 1)
+        n = self.model.members(c, c, self.items)
+        for t in range(n):
+            self.in_a[t] = self.items[t] != i
+            self.model.join(self.items[t], K if self.in_a[t] else K + 1)
+        r = (self.term(TARGET, self.log_split_ratio(c, K, K + 1))
+             + self.term(LABELS, self.log_label_term(K))
+             - self.term(CHOICE, log(<double> K)))
+        if self.decide(r):
+            self.accept_split(c, n, -1)
+        return 0
+
+    cdef int death_of_lone_item(self) except -1 nogil:
+        cdef Py_ssize_t i = self.rng.draw_index(self.model.N), c = self.model.z[i], k, K = self.model.K
+        cdef double r
+        if self.model.size[c] != 1 or K == 1:
+            return self.null()
+        k = self.rng.draw_index(K - 1)
+        k += k >= c
+        r = (self.term(TARGET, self.log_merge_ratio(c, k))
+             - self.term(LABELS, self.log_label_term(K - 1))
+             + self.term(CHOICE, log(K - 1.0)))
+        if self.decide(r):
+            self.model.commit_merge(c, k)
+        return 0

@@ -1,0 +1,51 @@
+"""Gibbs sampling of one item's cluster at a time (paper 000, Algorithm 1; Neal's algorithm 3 for mixtures without empty clusters).
+
+An item is put into cluster k with probability proportional to the prior's weight times its predictive there, its own contribution excluded.
+Exact by construction: the acceptance probability is 1, and the printed formula is this one, so mode `literal` changes nothing.
+Cost: an item O(K) predictives (EMM O(K), Bernoulli O(D K)); a scan N of them.
+"""
+from splitmerge_cli._kernels cimport Model, Rng, Sampler
+
+
+cdef class Gibbs(Sampler):
+    """Gibbs sampler.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    scan : {'full', 'site'}
+        One step updates every item in turn, or one item chosen uniformly.
+    mode : {'exact', 'literal'}
+
+    Notes
+    -----
+    The move `gibbs` counts updates of an item as proposed and those that moved it as accepted.
+    """
+
+    MOVES = ("gibbs",)
+
+    cdef readonly bint full
+
+    def __init__(self, Model model not None, Rng rng not None, str scan="full", str mode="exact"):
+        super().__init__(model, rng, mode)
+        if scan not in ("full", "site"):
+            raise ValueError(f"sampler.scan: expected full or site, got {scan!r}")
+        self.full = scan == "full"
+        self.scans = 0
+
+    cdef int make_step(self) except -1 nogil:
+        cdef Py_ssize_t i, k, changed = 0, n = self.model.N if self.full else 1
+        cdef Py_ssize_t start = 0 if self.full else self.rng.draw_index(self.model.N)
+        self.model.begin_scan()
+        for i in range(start, start + n):
+            self.model.scan(i)
+            k = self.rng.draw_categorical(self.model.w, self.model.options())
+            if k != self.model.z[i]:
+                self.model.move(i, k)
+                changed += 1
+        self.move = 0
+        self.last_log_ratio = 0.0
+        self.proposed[0] += n
+        self.accepted[0] += changed
+        return 0

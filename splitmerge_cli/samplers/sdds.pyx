@@ -1,0 +1,142 @@
+"""Smart-dumb/dumb-smart split-merge (paper 000, Algorithms 2 and 3).
+
+The exact log ratio of a split K -> K+1 of cluster c (n items) into (A, B); a merge is its inverse, evaluated from the merged state. Delta is pi'/pi, f_split(c) proportional to
+1/g(c), p_seq the probability of the sequential allocation from two empty sides, f(B given A) proportional to g(A u B)/g(A) over all other clusters of the split state:
+
+    smart split / dumb merge   Delta * reverse / forward,  forward = f_split(c) p_seq(A, B),  reverse = 1/K        EMM
+                                                                                               reverse = 1/(K(K+1))  no empty clusters
+    dumb split / smart merge   Delta * reverse / forward,  forward = 2^-(n-1) / K,  reverse = f(B|A) + f(A|B)              EMM
+                                                                                    reverse = [f(B|A) + f(A|B)] / (K+1)    no empty clusters
+
+(With empty clusters kept, K+1 labellings of the new state share what K labellings of the old one do; the factor is absorbed in `reverse`.)
+In mode `literal` the term `labels` counts as the paper does, docs/decisions/0002.
+Derivation: docs/derivations.md. Cost of a move: O(n) predictives; a smart merge O(K) unions besides.
+"""
+from libc.math cimport log
+
+from splitmerge_cli._kernels cimport Model, Rng
+from splitmerge_cli._smart cimport FORWARD, LABELS, REVERSE, TARGET, SmartMoves
+
+cdef double LOG2 = log(2.0)
+
+cdef enum:
+    SMART_SPLIT, DUMB_MERGE, DUMB_SPLIT, SMART_MERGE
+
+
+cdef class SDDS(SmartMoves):
+    """Smart-dumb/dumb-smart sampler.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    kernel : {'both', 'ssdm', 'smds'}
+        Smart split/dumb merge, smart merge/dumb split, or one of the two chosen uniformly in each step.
+    mode : {'exact', 'literal'}
+    """
+
+    MOVES = ("smart_split", "dumb_merge", "dumb_split", "smart_merge")
+
+    cdef readonly str kernel
+    cdef int which                      # 0 both, 1 ssdm, 2 smds
+
+    def __init__(self, Model model not None, Rng rng not None, str kernel="both", str mode="exact"):
+        super().__init__(model, rng, mode)
+        if kernel not in ("both", "ssdm", "smds"):
+            raise ValueError(f"sampler.kernel: expected both, ssdm or smds, got {kernel!r}")
+        self.kernel = kernel
+        self.which = ("both", "ssdm", "smds").index(kernel)
+
+    cdef int make_step(self) except -1 nogil:
+        cdef bint smart_merges = self.rng.draw_index(2) == 1 if self.which == 0 else self.which == 2
+        cdef bint merge = self.rng.draw_index(2) == 1
+        if smart_merges:
+            return self.smart_merge() if merge else self.dumb_split()
+        return self.dumb_merge() if merge else self.smart_split()
+
+    cdef int smart_split(self) except -1 nogil:
+        """Algorithm 2, lines 3-7."""
+        cdef Py_ssize_t c, n, a, b, K = self.model.K
+        cdef double log_f, log_p, r
+        self.propose(SMART_SPLIT)
+        if K == self.model.kmax:
+            return self.null()
+        c = self.choose_split(&log_f)
+        a, b = K, K + 1
+        self.model.scratch(a)
+        self.model.scratch(b)
+        n = self.model.members(c, c, self.items)
+        log_p = self.allocate(n, a, b, False, False)
+        if self.side_empty(a, b):
+            return self.null()
+        r = (self.term(TARGET, self.log_split_ratio(c, a, b))
+             + self.term(LABELS, self.log_label_term(K))
+             - self.term(FORWARD, log_f + log_p)
+             + self.term(REVERSE, self.log_orders(K + 1) - log(<double> K) - log(<double> (K + 1))))
+        if self.decide(r):
+            self.accept_split(c, n, -1)
+        return 0
+
+    cdef int dumb_merge(self) except -1 nogil:
+        """Algorithm 2, lines 9-10."""
+        cdef Py_ssize_t i, j, K = self.model.K
+        cdef double r
+        self.propose(DUMB_MERGE)
+        if K == 1:
+            return self.null()
+        i = self.rng.draw_index(K)
+        j = self.rng.draw_index(K - 1)
+        j += j >= i
+        r = (self.term(TARGET, self.log_merge_ratio(i, j))
+             - self.term(LABELS, self.log_label_term(K - 1))
+             + self.term(FORWARD, self.log_f_split_of_union(i, j) + self.log_p_seq_of_pair(i, j))
+             - self.term(REVERSE, self.log_orders(K) - log(<double> (K - 1)) - log(<double> K)))
+        if self.decide(r):
+            self.model.commit_merge(i, j)
+        return 0
+
+    cdef int smart_merge(self) except -1 nogil:
+        """Algorithm 3, lines 4-5."""
+        cdef Py_ssize_t i, j, n, K = self.model.K
+        cdef double r
+        self.propose(SMART_MERGE)
+        if K == 1:
+            return self.null()
+        i = self.rng.draw_index(K)
+        j = self.choose_partner(i)
+        n = self.model.size[i] + self.model.size[j]
+        r = (self.term(TARGET, self.log_merge_ratio(i, j))
+             - self.term(LABELS, self.log_label_term(K - 1))
+             + self.term(FORWARD, -(n - 1) * LOG2 - log(<double> (K - 1)))
+             - self.term(REVERSE, self.log_orders(K) - log(<double> K)
+                         + self.log_f_merge_both(i, j, self.model.log_union(i, j), -1)))
+        if self.decide(r):
+            self.model.commit_merge(i, j)
+        return 0
+
+    cdef int dumb_split(self) except -1 nogil:
+        """Algorithm 3, lines 7-9."""
+        cdef Py_ssize_t c, t, n, a, b, K = self.model.K
+        cdef double r
+        self.propose(DUMB_SPLIT)
+        if K == self.model.kmax:
+            return self.null()
+        c = self.rng.draw_index(K)
+        self.need(K)
+        a, b = K, K + 1
+        self.model.scratch(a)
+        self.model.scratch(b)
+        n = self.model.members(c, c, self.items)
+        for t in range(n):
+            self.in_a[t] = self.rng.draw_coin(0.5)
+            self.model.join(self.items[t], a if self.in_a[t] else b)
+        if self.side_empty(a, b):
+            return self.null()
+        r = (self.term(TARGET, self.log_split_ratio(c, a, b))
+             + self.term(LABELS, self.log_label_term(K))
+             - self.term(FORWARD, -(n - 1) * LOG2 - log(<double> K))
+             + self.term(REVERSE, self.log_orders(K + 1) - log(<double> (K + 1))
+                         + self.log_f_merge_both(a, b, self.model.lik(c), c)))
+        if self.decide(r):
+            self.accept_split(c, n, -1)
+        return 0

@@ -1,0 +1,76 @@
+"""Smart-smart split-merge (paper 000, section 4 and 5.1): the smart split of Algorithm 2 with the smart merge of Algorithm 3.
+
+The exact log ratio of a split K -> K+1 of cluster c into (A, B); a merge is its inverse:
+
+    Delta * reverse / forward,  forward = 2 f_split(c) p_seq(A, B),  reverse = f(B|A) + f(A|B)            EMM
+                                                                     reverse = [f(B|A) + f(A|B)] / (K+1)  no empty clusters
+
+The paper introduces it to show how the two smart proposals defeat each other. Terms, cost and derivation as in ``sdds``.
+"""
+from libc.math cimport log
+
+from splitmerge_cli._kernels cimport Model
+from splitmerge_cli._smart cimport FORWARD, LABELS, REVERSE, TARGET, SmartMoves
+
+cdef double LOG2 = log(2.0)
+
+cdef enum:
+    SMART_SPLIT, SMART_MERGE
+
+
+cdef class SS(SmartMoves):
+    """Smart-smart sampler.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    mode : {'exact', 'literal'}
+    """
+
+    MOVES = ("smart_split", "smart_merge")
+
+    cdef int make_step(self) except -1 nogil:
+        return self.smart_merge() if self.rng.draw_index(2) == 1 else self.smart_split()
+
+    cdef int smart_split(self) except -1 nogil:
+        """Algorithm 2, lines 3-7."""
+        cdef Py_ssize_t c, n, a, b, K = self.model.K
+        cdef double log_f, log_p, r
+        self.propose(SMART_SPLIT)
+        if K == self.model.kmax:
+            return self.null()
+        c = self.choose_split(&log_f)
+        a, b = K, K + 1
+        self.model.scratch(a)
+        self.model.scratch(b)
+        n = self.model.members(c, c, self.items)
+        log_p = self.allocate(n, a, b, False, False)
+        if self.side_empty(a, b):
+            return self.null()
+        r = (self.term(TARGET, self.log_split_ratio(c, a, b))
+             + self.term(LABELS, self.log_label_term(K))
+             - self.term(FORWARD, LOG2 + log_f + log_p)
+             + self.term(REVERSE, self.log_orders(K + 1) - log(<double> (K + 1))
+                         + self.log_f_merge_both(a, b, self.model.lik(c), c)))
+        if self.decide(r):
+            self.accept_split(c, n, -1)
+        return 0
+
+    cdef int smart_merge(self) except -1 nogil:
+        """Algorithm 3, lines 3-5."""
+        cdef Py_ssize_t i, j, K = self.model.K
+        cdef double r
+        self.propose(SMART_MERGE)
+        if K == 1:
+            return self.null()
+        i = self.rng.draw_index(K)
+        j = self.choose_partner(i)
+        r = (self.term(TARGET, self.log_merge_ratio(i, j))
+             - self.term(LABELS, self.log_label_term(K - 1))
+             + self.term(FORWARD, LOG2 + self.log_f_split_of_union(i, j) + self.log_p_seq_of_pair(i, j))
+             - self.term(REVERSE, self.log_orders(K) - log(<double> K)
+                         + self.log_f_merge_both(i, j, self.model.log_union(i, j), -1)))
+        if self.decide(r):
+            self.model.commit_merge(i, j)
+        return 0
