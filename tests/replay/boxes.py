@@ -32,7 +32,7 @@ class Box:
     Attributes
     ----------
     log_ratio : float
-        Log ratio of the last acceptance decision of the last step; nan when there was none.
+        Log ratio of the last proposal of the last step; nan when that was void.
     accepted, null : int
         Numbers of accepted and of void proposals so far.
     """
@@ -43,13 +43,10 @@ class Box:
         self.accepted = self.null = 0
 
     def step(self) -> None:
-        self.log_ratio = math.nan
-        self.move()
-
-    def move(self) -> None:
         raise NotImplementedError
 
     def void(self) -> None:
+        self.log_ratio = math.nan
         self.null += 1
 
     def decide(self, proposal: Clusters, log_r: float) -> None:
@@ -82,7 +79,7 @@ class Gibbs(Box):
         super().__init__(state, stream, mode)
         self.scan = scan
 
-    def move(self) -> None:
+    def step(self) -> None:
         for i in range(self.model.N) if self.scan == "full" else [self.stream.index(self.model.N)]:
             self.update(i)
 
@@ -115,7 +112,7 @@ class SDDS(Box):
         super().__init__(state, stream, mode)
         self.kernel = kernel
 
-    def move(self) -> None:
+    def step(self) -> None:
         kernel = self.kernel
         if kernel == "both":
             kernel = ("ssdm", "smds")[self.stream.index(2)]
@@ -232,7 +229,7 @@ class SDDS(Box):
 class SS(SDDS):
     """Smart split and smart merge (section 5.1)."""
 
-    def move(self) -> None:
+    def step(self) -> None:
         if self.stream.index(2) == 0:
             self.smart_split(self.log_ratio_ss)
         else:
@@ -250,7 +247,7 @@ class RM(Box):
         super().__init__(state, stream, mode)
         self.redistribution = redistribution
 
-    def move(self) -> None:
+    def step(self) -> None:
         clusters = self.state.clusters
         K = len(clusters)
         e1 = self.stream.index(K)
@@ -307,7 +304,7 @@ class RGSM(Box):
         super().__init__(state, stream, mode)
         self.t, self.r = t, r
 
-    def move(self) -> None:
+    def step(self) -> None:
         for _ in range(self.r):
             self.split_merge()
 
@@ -352,7 +349,7 @@ class RGSM(Box):
 class BirthDeath(Box):
     """Birth and death moves (section 3.3): of empty entities (EMM), or of singletons (mixtures)."""
 
-    def move(self) -> None:
+    def step(self) -> None:
         is_birth = self.stream.index(2) == 0
         if self.model.allows_empty:
             self.birth_of_empty() if is_birth else self.death_of_empty()
@@ -399,7 +396,5 @@ class BirthDeath(Box):
             return self.void()
         target = self.stream.index(len(clusters) - 1)
         target += target >= c
-        proposal = list(clusters)
-        proposal[target] = sorted([*clusters[target], i])
-        proposal = swap_delete(proposal, c)
+        proposal = merge(clusters, c, target)
         return self.decide(proposal, -self.log_ratio_singleton(proposal, clusters))

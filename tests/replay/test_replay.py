@@ -1,7 +1,7 @@
 """Replay: each compiled sampler and its box, fed the same random stream, agree move by move.
 
-Compared after every move: the labels as they are numbered, K, the log ratio of the last acceptance decision; at the
-end: the numbers of accepted and of void proposals, the change of the log joint, the position in the stream.
+Compared after every move: the labels as they are numbered, K, the log ratio of the step's last proposal. At the end: the
+numbers of accepted and of void proposals, the change of the log joint, the position in the stream.
 """
 
 from __future__ import annotations
