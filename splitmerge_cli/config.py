@@ -161,14 +161,14 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
             raise ConfigError(_explain(error, overrides, search_path)) from error
 
 
-def finish(body: DictConfig, hydra_config: DictConfig) -> DictConfig:
+def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     """Check and resolve what Hydra composed.
 
     Parameters
     ----------
     body : DictConfig
         The configuration without its ``hydra`` node.
-    hydra_config : DictConfig
+    hydra_config : DictConfig or HydraConf
         That node: the choices made in each group, and the search path.
 
     Raises
@@ -185,6 +185,8 @@ def finish(body: DictConfig, hydra_config: DictConfig) -> DictConfig:
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0]) from error
     values["experiment"] = chosen.get("experiment")
+    if values["experiment"]:
+        values.pop("reproduce", None)  # what `smcmc reproduce` runs of it, no key of a run
     _validate(values)
     for group in ("data", "model", "sampler"):
         values[group] = check_options(group, chosen[group], values[group], search_path)

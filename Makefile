@@ -1,0 +1,65 @@
+# `make` or `make help` explains the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# jobs of the test run; pytest-xdist's word for "as many as there are processors"
+JOBS ?= auto
+# what an editable installation has to be built again for
+SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx' -o -name '*.pxd' -o -name '__init__.py')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint bench figures figures-paper wheel clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+demo: $(VENV)/installed ## install, run SDDS on generated data, draw Figure 3 of paper 000 at quick scale
+	$(BIN)/smcmc run sampler=sdds data=emm N=500 iterations=20000 chains=4 seed=1
+	$(BIN)/smcmc reproduce sdds-fig3 --scale quick
+
+test: $(VENV)/installed-test ## all tests but the slow ones
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+test-slow: $(VENV)/installed-test ## long exactness runs and paper-scale checks
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
+
+lint: $(VENV)/installed-lint ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint splitmerge_cli
+	$(BIN)/mypy
+
+bench: $(VENV)/installed ## speed beside a plain C baseline
+	$(BIN)/smcmc bench
+
+figures: $(VENV)/installed ## every figure at quick scale
+	$(BIN)/smcmc reproduce all --scale quick
+	$(BIN)/smcmc report
+
+figures-paper: $(VENV)/installed ## every figure at the papers' scale (hours)
+	$(BIN)/smcmc reproduce all --scale paper
+	$(BIN)/smcmc report
+
+wheel: $(VENV)/bin/python ## a wheel for any x86-64 of the last decade
+	$(BIN)/python -m pip install --quiet build
+	SMCMC_MARCH=$${SMCMC_MARCH-x86-64-v2} $(BIN)/python -m build --wheel
+
+clean: ## remove what was built (results stay)
+	rm -rf $(VENV) build dist bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find splitmerge_cli -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/installed-test: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-lint: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	touch $@ $(VENV)/installed
