@@ -1,0 +1,95 @@
+"""What a figure is made of: runs in, a drawing with its data and verdicts out."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from splitmerge_cli.figures.claims import Verdict
+from splitmerge_cli.results.read import Run
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn figure.
+
+    Attributes
+    ----------
+    figure : matplotlib.figure.Figure
+    plotted : pandas.DataFrame
+        What is plotted, in long form; written beside the picture.
+    verdicts : sequence of Verdict
+        On the claims that the paper makes with this figure.
+    """
+
+    figure: Figure
+    plotted: pd.DataFrame
+    verdicts: Sequence[Verdict]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure or table that can be reproduced.
+
+    Attributes
+    ----------
+    id, caption : str
+        The title is the first comment of the experiment's file; the caption says what is drawn, and how the paper
+        was read.
+    draw : callable
+        From the runs of its experiment (or, for an exact one, its computed table) to a `Drawing`.
+    compute : str or None
+        Exact figures: the function of `splitmerge_cli.figures.exact` that computes the table. None: drawn from runs.
+    """
+
+    id: str
+    caption: str
+    draw: Callable[[Any], Drawing]
+    compute: str | None = None
+
+
+def option(run: Run, key: str) -> Any:
+    """The value of a dotted configuration key; of a group its name."""
+    node: Any = run.config
+    for part in key.split("."):
+        node = node[part]
+    return node["name"] if isinstance(node, dict) else node
+
+
+def pick(runs: Iterable[Run], **where: Any) -> list[Run]:
+    """The runs with these options, by seed; a dot in a key is written as two underscores."""
+    chosen = [r for r in runs if all(option(r, key.replace("__", ".")) == value for key, value in where.items())]
+    return sorted(chosen, key=lambda r: option(r, "seed"))
+
+
+def values(runs: Iterable[Run], key: str) -> list[Any]:
+    """The different values of an option among runs, ascending."""
+    return sorted({option(run, key) for run in runs})
+
+
+def series(runs: Sequence[Run], column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """One column of the traces of runs of equal length.
+
+    Returns
+    -------
+    iteration : numpy.ndarray
+        int64 ``[rows]``.
+    values : numpy.ndarray
+        float64 ``[chains of all runs, rows]``.
+    """
+    rows = []
+    iteration = np.empty(0, np.int64)
+    for run in runs:
+        for _, chain in run.trace(["chain", "iteration", column]).groupby("chain", sort=True):
+            iteration = chain["iteration"].to_numpy()
+            rows.append(chain[column].to_numpy(float))
+    return iteration, np.stack(rows)
+
+
+def thinned(n: int, points: int = 400) -> NDArray[np.int64]:
+    """Positions of about `points` of `n` rows, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, points).round().astype(np.int64))

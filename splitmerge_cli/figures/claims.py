@@ -1,0 +1,227 @@
+"""Published claims, and how a verdict on each is reached from the values measured over seeds.
+
+Three verdicts: ``reproduced``, ``not reproduced``, and ``not testable`` where the claim is about a machine that we do not
+have or where too few seeds were run to tell. The rule that was applied is part of the reason.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from rich.table import Table
+from scipy import stats
+
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+NOT_TESTABLE = "not testable"
+
+FACTOR = 2.0
+"""A rate or a ratio is reproduced within this factor of the published one."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published claim: a row of ``claims.csv``; `value` is NaN where the claim is in words."""
+
+    id: str
+    data: str
+    sampler: str
+    metric: str
+    value: float
+    unit: str
+    statement: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was measured for a claim, and what follows.
+
+    Attributes
+    ----------
+    claim : Claim
+    reading : str
+        How the paper was read where it leaves a choice; empty where it does not.
+    ours, low, high : float
+        Mean over seeds (exact value, share of seeds) and its 95 % interval; NaN where there is none.
+    seeds : int
+        Number of independent chains; 0 for an exact value.
+    verdict, reason : str
+    """
+
+    claim: Claim
+    reading: str
+    ours: float
+    low: float
+    high: float
+    seeds: int
+    verdict: str
+    reason: str
+
+
+def published(figure: str) -> list[Claim]:
+    """The claims of one figure or table."""
+    with (resources.files("splitmerge_cli.figures") / "claims.csv").open(encoding="utf-8") as file:
+        rows = pd.read_csv(file, keep_default_na=False)
+    rows = rows[rows["id"] == figure]
+    return [
+        Claim(r.id, r.data, r.sampler, r.metric, float(r.value) if r.value != "" else np.nan, r.unit, r.statement)
+        for r in rows.itertuples(index=False)
+    ]
+
+
+def errata(paper: str | None = None) -> pd.DataFrame:
+    """Errata of the papers: paper, where, printed, correct."""
+    with (resources.files("splitmerge_cli.figures") / "errata.csv").open(encoding="utf-8") as file:
+        rows = pd.read_csv(file, dtype=str)
+    return rows if paper is None else rows[rows["paper"] == paper]
+
+
+def mean_interval(samples: ArrayLike, log: bool = False) -> tuple[float, float, float]:
+    """Mean and 95 % t interval of independent samples; `log`: geometric mean and its interval.
+
+    One sample, or a sample with no finite value, has no interval (NaN).
+    """
+    x = np.asarray(samples, dtype=float)
+    x = np.log(x[x > 0]) if log else x[np.isfinite(x)]
+    if not len(x):
+        return np.nan, np.nan, np.nan
+    half = stats.t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan
+    values = (x.mean(), x.mean() - half, x.mean() + half)
+    return tuple(float(v) for v in (np.exp(values) if log else values))  # type: ignore[return-value]
+
+
+def share_interval(successes: int, n: int) -> tuple[float, float]:
+    """Jeffreys 95 % interval of a share, closed at 0 and 1 when none or all succeed."""
+    low = stats.beta.ppf(0.025, successes + 0.5, n - successes + 0.5) if successes else 0.0
+    high = stats.beta.ppf(0.975, successes + 0.5, n - successes + 0.5) if successes < n else 1.0
+    return float(low), float(high)
+
+
+def by_majority(claim: Claim, samples: ArrayLike, agrees: ArrayLike, rule: str, reading: str = "") -> Verdict:
+    """Judge what the paper shows by one run: reproduced when most seeds show it.
+
+    Most: the 95 % Jeffreys interval of the share of seeds in `agrees` lies above one half; not reproduced when it lies
+    below; too few seeds to tell otherwise. `samples` are the measured values, ``[seeds]``.
+    """
+    yes = np.asarray(agrees, dtype=bool)
+    n, k = len(yes), int(yes.sum())
+    if n == 0:
+        return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, "no run")
+    low, high = share_interval(k, n)
+    verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else NOT_TESTABLE
+    reason = f"{rule} in {k} of {n} seeds (share in [{low:.2f}, {high:.2f}])"
+    if verdict == NOT_TESTABLE:
+        reason += ": undecided"
+    return Verdict(claim, reading, *mean_interval(samples), n, verdict, reason)
+
+
+def by_factor(claim: Claim, samples: ArrayLike, reading: str = "", log: bool = False) -> Verdict:
+    """Judge a rate or ratio: reproduced within `FACTOR` of the published value, or if the interval holds it."""
+    x = np.asarray(samples, dtype=float)
+    x = x[np.isfinite(x)]
+    ours, low, high = mean_interval(x, log)
+    if not len(x):
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any seed")
+    near = claim.value / FACTOR <= ours <= claim.value * FACTOR
+    inside = low <= claim.value <= high
+    where = "the interval holds the published value" if inside else f"ours / published = {ours / claim.value:.3g}"
+    verdict = REPRODUCED if near or inside else NOT_REPRODUCED
+    return Verdict(claim, reading, ours, low, high, len(x), verdict, f"{where} (rule: within a factor {FACTOR:g})")
+
+
+def by_bound(claim: Claim, samples: ArrayLike, bound: float, reading: str = "") -> Verdict:
+    """Judge "almost never": reproduced when the mean is at most `bound`."""
+    x = np.asarray(samples, dtype=float)
+    x = x[np.isfinite(x)]
+    ours, low, high = mean_interval(x)
+    if not len(x):
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any seed")
+    verdict = REPRODUCED if ours <= bound else NOT_REPRODUCED
+    return Verdict(claim, reading, ours, low, high, len(x), verdict, f"rule: at most {bound:g}")
+
+
+def exactly(claim: Claim, value: float, tolerance: float, reason: str = "", reading: str = "") -> Verdict:
+    """Judge an exact value: reproduced when it agrees within `tolerance`, the rounding of what was printed."""
+    same = abs(value - claim.value) <= tolerance
+    text = reason or (f"exact; agrees to {tolerance:g}" if same else "exact")
+    if not same and claim.statement:
+        text = f"{text}; {claim.statement}" if reason else claim.statement
+    return Verdict(claim, reading, value, np.nan, np.nan, 0, REPRODUCED if same else NOT_REPRODUCED, text)
+
+
+def holds(claim: Claim, value: float, true: bool, reason: str, reading: str = "") -> Verdict:
+    """Judge a claim in words from exact numbers, given in the reason."""
+    return Verdict(claim, reading, value, np.nan, np.nan, 0, REPRODUCED if true else NOT_REPRODUCED, reason)
+
+
+def untestable(claim: Claim, samples: ArrayLike, reason: str, reading: str = "") -> Verdict:
+    """Give the measured values of a claim that cannot be judged here, and say why."""
+    x = np.asarray(samples, dtype=float)
+    x = x[np.isfinite(x)]
+    return Verdict(claim, reading, *mean_interval(x), len(x), NOT_TESTABLE, reason)
+
+
+def frame(verdicts: Sequence[Verdict], scale: str) -> pd.DataFrame:
+    """One row per verdict: what ``ID-claims.csv`` holds."""
+    return pd.DataFrame(
+        [
+            {
+                "id": v.claim.id,
+                "scale": scale,
+                "data": v.claim.data,
+                "sampler": v.claim.sampler,
+                "metric": v.claim.metric,
+                "reading": v.reading,
+                "published": v.claim.value,
+                "ours": v.ours,
+                "low": v.low,
+                "high": v.high,
+                "unit": v.claim.unit,
+                "seeds": v.seeds,
+                "verdict": v.verdict,
+                "reason": v.reason,
+                "statement": v.claim.statement,
+            }
+            for v in verdicts
+        ]
+    )
+
+
+def number(value: float) -> str:
+    """A value for a table: four significant digits, a dash for none."""
+    return f"{value:.4g}" if np.isfinite(value) else "–"
+
+
+def interval(low: float, high: float) -> str:
+    """An interval for a table; empty for none."""
+    return f"[{low:.3g}, {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
+
+
+def table(claims: pd.DataFrame) -> Table:
+    """The verdicts for a terminal."""
+    colours = {REPRODUCED: "green", NOT_REPRODUCED: "red", NOT_TESTABLE: "yellow"}
+    title = f"{claims['id'].iloc[0]}: published claims ({claims['scale'].iloc[0]} scale)"
+    out = Table(title=title, title_justify="left")
+    for name in ("data", "sampler", "metric", "reading"):
+        out.add_column(name)
+    for name in ("published", "ours", "95 %"):
+        out.add_column(name, justify="right")
+    out.add_column("verdict", no_wrap=True)
+    out.add_column("why")
+    for row in claims.itertuples(index=False):
+        unit = f" {row.unit}" if row.unit else ""
+        out.add_row(
+            row.data,
+            row.sampler,
+            row.metric,
+            row.reading,
+            number(row.published) + (unit if np.isfinite(row.published) else ""),
+            number(row.ours) + (unit if np.isfinite(row.ours) else ""),
+            interval(row.low, row.high),
+            f"[{colours[row.verdict]}]{row.verdict}[/]",
+            row.reason,
+        )
+    return out

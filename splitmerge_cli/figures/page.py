@@ -1,0 +1,148 @@
+"""The report: one page of HTML that holds its pictures."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from splitmerge_cli.figures import claims
+
+PAPERS = {
+    "sdds": "Wang & Russell: A Smart-Dumb/Dumb-Smart Algorithm for Efficient Split-Merge MCMC (UAI 2015)",
+}
+NUMBERS = {"sdds": "000"}
+
+STYLE = """
+:root { color-scheme: light; --ink: #1d1d1b; --soft: #5c5c58; --rule: #dddcd6; --paper: #fdfdfb; }
+body { margin: 0 auto; max-width: 62rem; padding: 2rem 1.2rem 5rem; background: var(--paper); color: var(--ink);
+       font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { margin-top: 3rem; font-size: 1.3rem; }
+h3 { margin: 2.4rem 0 .3rem; font-size: 1.1rem; } p { max-width: 48rem; } .soft { color: var(--soft); }
+img { width: 100%; height: auto; border: 1px solid var(--rule); background: white; }
+table { border-collapse: collapse; font-size: .82rem; width: 100%; margin: .8rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); }
+th { font-weight: 600; } td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+code { background: #f0efe9; padding: .1rem .35rem; border-radius: 3px; font-size: .85em; }
+.v { white-space: nowrap; font-weight: 600; } .yes { color: #1a7f37; } .no { color: #b42318; } .open { color: #8a6100; }
+.scroll { overflow-x: auto; }
+"""
+CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.NOT_TESTABLE: "open"}
+
+
+def page(figures: Sequence[tuple[str, str]], captions: Mapping[str, str], folder: Path, out: Path) -> str:
+    """The report.
+
+    Parameters
+    ----------
+    figures : sequence of (id, title)
+    captions : mapping of str to str
+        What each figure shows, by id.
+    folder : Path
+        Where pictures and claims are.
+    out : Path
+        The folder of the results, for the commands.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    verdicts = {name: _claims(folder, name) for name, _ in figures}
+    body = ["<h1>Split-merge MCMC: figures, numbers, verdicts</h1>", _summary(verdicts)]
+    for paper in dict.fromkeys(name.partition("-")[0] for name, _ in figures):
+        body.append(f"<h2>{escape(PAPERS.get(paper, paper))}</h2>")
+        body += [
+            _section(n, title, captions[n], verdicts[n], folder, out)
+            for n, title in figures
+            if n.startswith(f"{paper}-")
+        ]
+        body.append(_errata(NUMBERS.get(paper)))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>smcmc: report</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def _claims(folder: Path, name: str) -> pd.DataFrame | None:
+    path = folder / f"{name}-claims.csv"
+    return pd.read_csv(path, dtype={"reading": str, "unit": str, "statement": str}) if path.is_file() else None
+
+
+def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
+    drawn = [frame for frame in verdicts.values() if frame is not None]
+    if not drawn:
+        return "<p>No figure has been drawn yet: <code>smcmc reproduce all --scale quick</code></p>"
+    counts = pd.concat(drawn)["verdict"].value_counts()
+    parts = [f'<span class="{CLASSES[v]}">{counts.get(v, 0)} {v}</span>' for v in CLASSES]
+    return (
+        f"<p>{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: {', '.join(parts)}. "
+        "A claim that leaves a choice of reading is judged under each. A claim that does not reproduce is a result; "
+        "the last column of each table says what was measured and by which rule it was judged.</p>"
+    )
+
+
+def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, out: Path) -> str:
+    where = "" if str(out) == "results" else f" --out {out}"
+    parts = [f'<h3 id="{name}">{escape(title)}</h3>']
+    picture = folder / f"{name}.png"
+    if frame is None or not picture.is_file():
+        parts.append(f"<p>Not drawn yet: <code>smcmc reproduce {name}{escape(where)}</code></p>")
+        return "\n".join(parts)
+    data = base64.b64encode(picture.read_bytes()).decode()
+    scale = str(frame["scale"].iloc[0])
+    parts += [
+        f'<p class="soft">{escape(caption)}</p>',
+        f'<img src="data:image/png;base64,{data}" alt="{escape(title)}">',
+        f'<div class="scroll">{_table(frame)}</div>',
+        f"<p class='soft'>{escape(name)}, {escape(scale)} scale. Again: "
+        f"<code>smcmc reproduce {name} --scale {escape(scale)}{escape(where)}</code></p>",
+    ]
+    return "\n".join(parts)
+
+
+def _table(frame: pd.DataFrame) -> str:
+    head = "".join(
+        f"<th>{h}</th>"
+        for h in (
+            "data",
+            "sampler",
+            "claim",
+            "reading",
+            "published",
+            "ours",
+            "95 % interval",
+            "seeds",
+            "verdict",
+            "why",
+        )
+    )
+    rows = []
+    for r in frame.itertuples(index=False):
+        unit = f" {r.unit}" if isinstance(r.unit, str) else ""
+        claim = str(r.metric).replace("_", " ") + (f": {r.statement}" if isinstance(r.statement, str) else "")
+        cells = [escape(str(r.data)), escape(str(r.sampler)), escape(claim)]
+        cells = [f"<td>{c}</td>" for c in [*cells, escape(r.reading) if isinstance(r.reading, str) else ""]]
+        for value in (r.published, r.ours):
+            cells.append(f'<td class="n">{claims.number(value)}{unit if np.isfinite(value) else ""}</td>')
+        cells.append(f'<td class="n">{claims.interval(r.low, r.high)}</td><td class="n">{r.seeds or "exact"}</td>')
+        cells.append(f'<td class="v {CLASSES[r.verdict]}">{r.verdict}</td><td>{escape(r.reason)}</td>')
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _errata(paper: str | None) -> str:
+    rows = claims.errata(paper)
+    if rows.empty or paper is None:
+        return ""
+    body = "".join(
+        f"<tr><td>{escape(r.where)}</td><td>{escape(r.printed)}</td><td>{escape(r.correct)}</td></tr>"
+        for r in rows.itertuples(index=False)
+    )
+    head = "<tr><th>where</th><th>printed</th><th>what holds</th></tr>"
+    return f"<h3>Errata</h3><table><thead>{head}</thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,768 @@
+"""Figures and tables of paper 000: Wang & Russell, Smart-Dumb/Dumb-Smart (UAI 2015)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+from numpy.typing import NDArray
+
+from splitmerge_cli.figures import boxes
+from splitmerge_cli.figures.base import Drawing, Entry, option, pick, series, thinned, values
+from splitmerge_cli.figures.claims import (
+    Claim,
+    Verdict,
+    by_bound,
+    by_factor,
+    by_majority,
+    exactly,
+    holds,
+    mean_interval,
+    published,
+    share_interval,
+    untestable,
+)
+from splitmerge_cli.figures.posterior import mean_K
+from splitmerge_cli.figures.style import COLOURS, NAMES, REFERENCE, sampler_legend
+from splitmerge_cli.results.read import Run
+
+TRUE_K = 10
+ARRIVED = 1.0
+"""A chain has arrived when the mean K of its second half is within this of the true K."""
+NEVER = 1e-3
+""""Almost no" accepted move: an acceptance rate of at most this."""
+TARGETS = {"literal": "ratios as printed", "labelled": "model as defined"}
+STEPS = {"sweep": "full Gibbs scan", "site": "one Gibbs site"}
+
+# Table 1, Figures 1 and 2: exact
+
+
+def table1(table: pd.DataFrame) -> Drawing:
+    """Sequential allocation of AABBCC."""
+    claims = published("sdds-table1")
+    verdicts = [exactly(c, p, 0.0005) for c, p in zip(claims, table["probability"], strict=True)]
+    figure, ax = plt.subplots(figsize=(7.2, 2.2))
+    ax.set(xlim=(-1.9, 13.2), ylim=(-4.1, 2.6), aspect="equal")
+    ax.axis("off")
+    column = 1.95
+    heads = ["step", "$E'_1$", "$E'_2$", "ours", "paper"]
+    for y, head in zip([1.9, 0.75, -0.55, -1.9, -3.1], heads, strict=True):
+        ax.text(-0.2, y, head, ha="right", va="center", fontsize=8.5, color="#222222")
+    for rule in (2.5, 1.4, -1.2, -3.8):
+        ax.plot([-1.7, 0.2 + 6 * column], [rule, rule], color="#999999", linewidth=0.7)
+    for row, verdict in zip(table.itertuples(index=False), verdicts, strict=True):
+        x = 0.2 + (row.step - 0.5) * column
+        ax.text(x, 1.9, str(row.step), ha="center", va="center", fontsize=8.5)
+        for side, y in [(1, 0.75), (2, -0.55)]:
+            held = table[(table["step"] <= row.step) & (table["side"] == side)]
+            left = x - (len(held) - 1) * 0.23
+            for k, (step, token) in enumerate(zip(held["step"], held["token"], strict=True)):
+                if step == row.step:
+                    ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=3)
+                boxes.letter(ax, left + k * 0.46, y, token, side=0.42)
+        ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=9, fontweight="bold")
+        same = verdict.verdict == "reproduced"
+        mark = "" if same else "  erratum"
+        colour = "#555555" if same else boxes.SPLIT
+        ax.text(x, -3.1, f"{verdict.claim.value:.3f}{mark}", ha="center", va="center", fontsize=8, color=colour)
+    plotted = table.assign(paper=[c.value for c in claims])
+    return Drawing(figure, plotted, verdicts)
+
+
+X = ("AABB", "CC", "CC")
+SPLIT = ("AA", "BB", "CC", "CC")
+MERGED = ("AABB", "CCCC")
+CONFLICT = ("AA", "BB", "CCCC")
+
+
+@dataclass(frozen=True)
+class _Proposals:
+    """Proposal probabilities given the type of move, from the table that `exact.proposals` computes."""
+
+    table: pd.DataFrame
+
+    def probability(self, move: str, start: Sequence[str], end: Sequence[str]) -> float:
+        """Probability that `move` proposes `end` from `start`."""
+        return float(self._of(move, start).get("|".join(sorted(end)), 0.0))
+
+    def favourite(self, move: str, start: Sequence[str]) -> tuple[tuple[str, ...], float]:
+        """The state that `move` proposes most often from `start`, and its probability."""
+        of_move = self._of(move, start)
+        best = str(of_move.idxmax())
+        return tuple(best.split("|")), float(of_move.max())
+
+    def _of(self, move: str, start: Sequence[str]) -> pd.Series:
+        rows = self.table[(self.table["move"] == move) & (self.table["state"] == "|".join(sorted(start)))]
+        return rows.set_index("target")["probability"]
+
+
+def _braces(clusters: Sequence[str]) -> str:
+    return " ".join("{" + tokens + "}" for tokens in clusters)
+
+
+def _canvas(width: float, height: float, titles: Sequence[str]) -> tuple[Any, list[Axes]]:
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 7.2 * height / (2 * width)))
+    for ax, title in zip(axes, titles, strict=True):
+        ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+        ax.axis("off")
+        ax.set_title(title, loc="left")
+    return figure, list(axes)
+
+
+def fig1(table: pd.DataFrame) -> Drawing:
+    """The conflict of smart split and smart merge."""
+    q = _Proposals(table)
+    figure, axes = _canvas(
+        22,
+        15.5,
+        ["(a) the smart split, and the smart merge that should undo it", "(b) the smart merge, and the smart split"],
+    )
+    panels = [("smart_split", "smart_merge", SPLIT, "x_1"), ("smart_merge", "smart_split", MERGED, "x_2")]
+    for ax, (forth, back, there, name) in zip(axes, panels, strict=True):
+        _triangle(ax, q, forth, back, there, name, favourite=True)
+    verdicts = _fig1_verdicts(q)
+    return Drawing(figure, table, verdicts)
+
+
+def fig2(table: pd.DataFrame) -> Drawing:
+    """The two kernels of SDDS."""
+    q = _Proposals(table)
+    figure, axes = _canvas(22, 15.5, ["(a) kernel 1: smart split, dumb merge", "(b) kernel 2: smart merge, dumb split"])
+    panels = [
+        ("smart_split", "dumb_merge", SPLIT, "x_1"),
+        ("smart_merge", "dumb_split", MERGED, "x_2"),
+    ]
+    for ax, (forth, back, there, name) in zip(axes, panels, strict=True):
+        _triangle(ax, q, forth, back, there, name, favourite=False)
+    claims = {c.metric: c for c in published("sdds-fig2")}
+    verdicts = []
+    for metric, dumb, smart, start in [
+        ("dumb_merge_keeps_its_share", "dumb_merge", "smart_merge", SPLIT),
+        ("dumb_split_keeps_its_share", "dumb_split", "smart_split", MERGED),
+    ]:
+        p, p_smart = q.probability(dumb, start, X), q.probability(smart, start, X)
+        relation = "above" if p > p_smart * (1 + 1e-9) else "no more than"
+        reason = f"{dumb} {p:.3g}, {relation} {smart} {p_smart:.3g}"
+        verdicts.append(holds(claims[metric], p, p > p_smart * (1 + 1e-9), reason))
+    return Drawing(figure, table, verdicts)
+
+
+def _colour(move: str) -> str:
+    return boxes.SPLIT if move.endswith("split") else boxes.MERGE
+
+
+def _triangle(ax: Axes, q: _Proposals, forth: str, back: str, there: Sequence[str], name: str, favourite: bool) -> None:
+    """x above, the state that `forth` prefers below it on the left, and where `back` would rather go on the right."""
+    top, bottom = 13.2, 4.2
+    x = boxes.state(ax, 8.2, top, X, "$x$")
+    y = boxes.state(ax, 8.2, bottom, there, f"${name}'$", above=False)
+    p_forth, p_back = q.probability(forth, X, there), q.probability(back, there, X)
+    target, p_target = q.favourite(back, there)
+    gap = 0.35
+    low, high = y.y + y.height / 2 + gap, x.y - x.height / 2 - gap
+    boxes.arrow(
+        ax,
+        (6.6, high),
+        (6.6, low),
+        p_forth,
+        _colour(forth),
+        f"{forth.replace('_', ' ')}\n{boxes.probability_text(p_forth)}",
+        (5.4, (low + high) / 2),
+        ha="right",
+    )
+    preferred = not favourite or p_back >= p_target
+    boxes.arrow(
+        ax,
+        (9.8, low),
+        (9.8, high),
+        p_back,
+        _colour(back),
+        f"{back.replace('_', ' ')}\n{boxes.probability_text(p_back)}",
+        (10.6, (low + high) / 2 + 0.9),
+        preferred,
+        ha="left",
+    )
+    if favourite and p_back < p_target:
+        z = boxes.state(ax, 16.6, 9.0, target, f"${name}''$")
+        boxes.arrow(
+            ax,
+            (12.2, low),
+            (z.x - 0.6, z.y - z.height / 2 - gap),
+            p_target,
+            _colour(back),
+            f"{back.replace('_', ' ')}\n{boxes.probability_text(p_target)}",
+            (16.2, 6.4),
+            ha="left",
+        )
+    ratio = p_back / p_forth if p_forth else np.inf
+    others = 1 - p_back
+    kind = "smart" if favourite else "dumb"
+    ax.text(
+        0.4,
+        1.3,
+        f"back / forth = {boxes.probability_text(ratio)}   ({kind} way back; {others:.1%} of it leads elsewhere)",
+        fontsize=7.5,
+        color="#333333",
+        va="center",
+    )
+
+
+def _fig1_verdicts(q: _Proposals) -> list[Verdict]:
+    claims = {c.metric: c for c in published("sdds-fig1")}
+    verdicts = []
+    for metric, move, start, expected in [
+        ("smart_split_prefers_AA_BB", "smart_split", X, SPLIT),
+        ("smart_merge_then_prefers_CCCC", "smart_merge", SPLIT, CONFLICT),
+        ("smart_merge_prefers_CCCC", "smart_merge", X, MERGED),
+        ("smart_split_then_prefers_AA_BB", "smart_split", MERGED, CONFLICT),
+    ]:
+        target, p = q.favourite(move, start)
+        same = sorted(target) == sorted(expected)
+        verdicts.append(holds(claims[metric], p, same, f"most probable: {_braces(target)}, {p:.3g}"))
+    for metric, move, start in [
+        ("reverse_merge_unlikely", "smart_merge", SPLIT),
+        ("reverse_split_unlikely", "smart_split", MERGED),
+    ]:
+        p, (_, preferred) = q.probability(move, start, X), q.favourite(move, start)
+        # "highly unlikely", "only a tiny probability": an order of magnitude below the preferred move
+        reason = f"{p:.3g} against {preferred:.3g} for the preferred move (rule: a tenth of it at most)"
+        verdicts.append(holds(claims[metric], p, p <= preferred / 10, reason))
+    return verdicts
+
+
+# Figures 3 and 4: running mean of K
+
+
+@dataclass(frozen=True)
+class _Paths:
+    """Running means of K of the seeds of one setting."""
+
+    iteration: NDArray[np.int64]
+    running: NDArray[np.float64]
+    settled: NDArray[np.float64]
+    """Mean K of the second half of each chain, ``[seeds]``."""
+
+    def rows(self, **setting: Any) -> pd.DataFrame:
+        """What is plotted: median and range over seeds of the running mean at each iteration."""
+        return pd.DataFrame(
+            {
+                **setting,
+                "iteration": self.iteration,
+                "median": np.median(self.running, axis=0),
+                "low": self.running.min(axis=0),
+                "high": self.running.max(axis=0),
+                "seeds": len(self.running),
+            }
+        )
+
+
+def _paths(runs: Sequence[Run]) -> _Paths:
+    iteration, K = series(runs, "K")
+    half = iteration > iteration[-1] / 2
+    # the start state is no iteration
+    running = np.cumsum(K[:, 1:], axis=1) / np.arange(1, K.shape[1])
+    at = thinned(running.shape[1])
+    return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1))
+
+
+def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
+    for sampler, path in paths.items():
+        colour = COLOURS[sampler]
+        ax.fill_between(
+            path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.13, lw=0
+        )
+        ax.plot(path.iteration, path.running.T, color=colour, alpha=0.3, linewidth=0.5)
+        ax.plot(path.iteration, np.median(path.running, axis=0), color=colour, linewidth=1.8)
+    ax.set_xlim(0, None)
+    ax.xaxis.set_major_locator(plt.MaxNLocator(4))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0"))
+
+
+def _exact(run: Run) -> float:
+    """Exact posterior mean of K of the target of a run."""
+    c = run.config
+    return mean_K(
+        c["N"],
+        c["data"]["entities"],
+        c["data"]["n_tokens"],
+        c["model"]["kmax"],
+        c["model"]["mu"],
+        c["model"]["sigma"],
+        c["model"]["labels"],
+    )
+
+
+def _reference(ax: Axes, exact: float) -> None:
+    ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
+
+
+REFERENCES = [Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="exact posterior mean")]
+
+
+def _samplers(runs: Sequence[Run]) -> list[str]:
+    present = values(runs, "sampler")
+    return [name for name in COLOURS if name in present]
+
+
+def _judge_K(claim: Claim, settled: NDArray[np.float64], reading: str) -> Verdict:
+    """Judge a claim on where K settles."""
+    value = claim.value
+    near = np.abs(settled - value) <= ARRIVED
+    if claim.metric == "posterior_mean_K":
+        return by_majority(claim, settled, near, f"mean K of the second half within {ARRIVED:g} of {value:g}", reading)
+    if claim.metric == "does_not_reach_K":
+        return by_majority(
+            claim, settled, ~near, f"mean K of the second half not within {ARRIVED:g} of {value:g}", reading
+        )
+    above = settled > value + ARRIVED
+    return by_majority(claim, settled, above, f"mean K of the second half above {value + ARRIVED:g}", reading)
+
+
+def fig3(runs: Sequence[Run]) -> Drawing:
+    """Running mean of K against iteration for N = 100, 200, 500."""
+    sizes, samplers = values(runs, "N"), _samplers(runs)
+    figure, axes = plt.subplots(2, len(sizes), figsize=(7.2, 4.3), sharey="row", squeeze=False)
+    claims = published("sdds-fig3")
+    verdicts, plotted = [], []
+    for row, target in enumerate(TARGETS):
+        for ax, N in zip(axes[row], sizes, strict=True):
+            here = pick(runs, N=N, model__labels=target)
+            paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
+            exact = _exact(here[0])
+            _draw_paths(ax, paths)
+            _reference(ax, exact)
+            ax.set_title(f"N = {N}" if row == 0 else f"exact E[K] = {exact:.1f}")
+            plotted += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
+            for claim in claims:
+                if claim.data == f"emm N={N} K0=5" and target == "literal":
+                    verdicts.append(_judge_K(claim, paths[claim.sampler].settled, TARGETS[target]))
+                elif claim.data == f"emm N={N}" and claim.metric == "exact_posterior_mean_K":
+                    verdicts.append(exactly(claim, exact, 0.5, "an exact sum over all states", TARGETS[target]))
+        axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
+        axes[row][0].set_ylim(0, None)
+    for ax in axes[-1]:
+        ax.set_xlabel("iteration")
+    sampler_legend(figure, samplers, REFERENCES)
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+def fig4(runs: Sequence[Run]) -> Drawing:
+    """Running mean of K at N = 500 for four starts, and how often each sampler arrives."""
+    starts, samplers = values(runs, "K0"), _samplers(runs)
+    figure, axes = plt.subplots(3, len(starts), figsize=(7.2, 6.0), sharey="row", squeeze=False)
+    claims = published("sdds-fig4")
+    verdicts, plotted = [], []
+    for row, target in enumerate(TARGETS):
+        for ax, K0 in zip(axes[row], starts, strict=True):
+            here = pick(runs, K0=K0, model__labels=target, schedule="sweep")
+            paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
+            exact = _exact(here[0])
+            _draw_paths(ax, paths)
+            _reference(ax, exact)
+            if row == 0:
+                ax.set_title(f"$K_0$ = {K0}")
+            plotted += [
+                p.rows(panel="running mean", target=target, schedule="sweep", K0=K0, sampler=s, exact_mean_K=exact)
+                for s, p in paths.items()
+            ]
+            ax.set_xlabel("iteration")
+        axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
+        axes[row][0].set_ylim(0, None)
+    for ax, K0 in zip(axes[2], starts, strict=True):
+        for offset, schedule in [(-0.17, "sweep"), (0.17, "site")]:
+            for k, sampler in enumerate(samplers):
+                here = pick(runs, K0=K0, model__labels="literal", schedule=schedule, sampler=sampler)
+                settled = _paths(here).settled
+                arrived = np.abs(settled - TRUE_K) <= ARRIVED
+                share = arrived.mean()
+                low, high = share_interval(int(arrived.sum()), len(arrived))
+                face = COLOURS[sampler] if schedule == "sweep" else "white"
+                ax.plot([k + offset] * 2, [low, high], color=COLOURS[sampler], linewidth=1.1, clip_on=False)
+                ax.plot(k + offset, share, "o", color=COLOURS[sampler], markerfacecolor=face, clip_on=False, zorder=3)
+                plotted.append(
+                    pd.DataFrame(
+                        {
+                            "panel": "arrived",
+                            "target": "literal",
+                            "schedule": schedule,
+                            "K0": K0,
+                            "sampler": sampler,
+                            "share": [share],
+                            "low": low,
+                            "high": high,
+                            "seeds": len(arrived),
+                        }
+                    )
+                )
+                verdicts += [
+                    _judge_K(claim, settled, STEPS[schedule])
+                    for claim in claims
+                    if claim.data == f"emm N=500 K0={K0}" and claim.sampler == sampler
+                ]
+        ax.set_xticks(range(len(samplers)), [NAMES[s] for s in samplers])
+        ax.set_xlim(-0.5, len(samplers) - 0.5)
+        ax.set_ylim(0, 1)
+        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes[2][0].set_ylabel(f"{TARGETS['literal']}\nseeds that arrive at K = {TRUE_K}")
+    steps = [
+        Line2D([], [], color="#444444", marker="o", linestyle="", label=STEPS["sweep"]),
+        Line2D([], [], color="#444444", marker="o", linestyle="", markerfacecolor="white", label=STEPS["site"]),
+    ]
+    sampler_legend(figure, samplers, REFERENCES + steps)
+    order = {claim: i for i, claim in enumerate(claims)}
+    verdicts.sort(key=lambda v: order[v.claim])
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+# Figure 5: acceptance and time
+
+
+SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
+"""The split and the merge of each sampler that the paper's figure shows."""
+TIMED = {
+    "move alone": ("sweep", False),
+    "move and full Gibbs scan": ("sweep", True),
+    "move and one Gibbs site": ("site", True),
+}
+"""What counts as an iteration: the schedule that was run, and whether its Gibbs step is counted."""
+
+
+def _acceptance(runs: Sequence[Run], move: str) -> NDArray[np.float64]:
+    """Share of proposals accepted, ``[chains]``; NaN where the move was never proposed."""
+    moves = pd.concat([r.moves() for r in runs])
+    moves = moves[moves["move"] == move]
+    return (moves["accepted"] / moves["proposed"].where(moves["proposed"] > 0)).to_numpy(float)
+
+
+def _milliseconds(runs: Sequence[Run], gibbs: bool) -> NDArray[np.float64]:
+    """Sampling time of one iteration, ``[chains]``: with its Gibbs step, or of the split-merge move alone."""
+    times: list[float] = []
+    for run in runs:
+        last = run.trace(["chain", "iteration", "seconds"]).groupby("chain").last()
+        seconds = last["seconds"]
+        if not gibbs:
+            moves = run.moves()
+            seconds = moves[moves["move"] != "gibbs"].groupby("chain")["seconds"].sum()
+        times += (1000 * seconds / last["iteration"]).tolist()
+    return np.array(times)
+
+
+def _size_axis(ax: Axes, sizes: Sequence[int]) -> None:
+    ax.set_xscale("log")
+    ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.25)
+    ax.set_xlabel("N")
+
+
+def _curve(
+    ax: Axes, sizes: Sequence[int], samples: Sequence[NDArray[np.float64]], colour: str, log: bool, style: str = "-"
+) -> list[tuple[float, float, float]]:
+    """Means over seeds with their 95 % intervals, joined."""
+    stats = [mean_interval(x, log) for x in samples]
+    mean, low, high = np.array(stats).T
+    ax.plot(sizes, mean, style, marker="o", color=colour)
+    ax.vlines(sizes, np.fmax(low, 0), high, color=colour, linewidth=1.1)
+    return stats
+
+
+def fig5(runs: Sequence[Run]) -> Drawing:
+    """Acceptance of split and merge, time per iteration, and its ratio, against N."""
+    sizes = values(runs, "N")
+    figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2))
+    claims = {(c.data, c.sampler, c.metric): c for c in published("sdds-fig5")}
+    plotted: list[dict[str, Any]] = []
+    verdicts: list[Verdict] = []
+
+    def keep(panel: str, sampler: str, what: str, stats: Sequence[tuple[float, float, float]]) -> None:
+        for N, (mean, low, high) in zip(sizes, stats, strict=True):
+            row = {"panel": panel, "N": N, "sampler": sampler, "series": what, "mean": mean, "low": low, "high": high}
+            plotted.append(row)
+
+    for ax, kind in zip(axes[0], ["split", "merge"], strict=True):
+        for sampler, shown in SHOWN.items():
+            move = shown[kind == "merge"]
+            rates = [_acceptance(pick(runs, N=N, sampler=sampler, schedule="sweep"), move) for N in sizes]
+            keep(f"{kind} acceptance", sampler, move, _curve(ax, sizes, rates, COLOURS[sampler], log=False))
+            for N, samples in zip(sizes, rates, strict=True):
+                claim = claims.get((f"emm N={N}", sampler, f"{move}_acceptance"))
+                if claim is None:
+                    continue
+                ax.plot(N, claim.value, "D", color=COLOURS[sampler], markerfacecolor="white", zorder=4, clip_on=False)
+                verdicts.append(by_factor(claim, samples) if claim.value > 0 else by_bound(claim, samples, NEVER))
+        ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
+        ax.set_ylim(0, 1)
+        ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
+        ax.yaxis.set_minor_locator(plt.NullLocator())
+        ax.set_title(f"({'ab'[kind == 'merge']}) acceptance of {kind}s")
+        ax.set_ylabel(f"{kind}s accepted")
+        _size_axis(ax, sizes)
+    times: dict[tuple[str, str, int], NDArray[np.float64]] = {}
+    styles = dict(zip(TIMED, [":", "-", "--"], strict=True))
+    for what, (schedule, gibbs) in TIMED.items():
+        for sampler in SHOWN:
+            for N in sizes:
+                times[what, sampler, N] = _milliseconds(pick(runs, N=N, sampler=sampler, schedule=schedule), gibbs)
+            drawn = [times[what, sampler, N] for N in sizes]
+            stats = _curve(axes[1][0], sizes, drawn, COLOURS[sampler], log=True, style=styles[what])
+            keep("ms per iteration", sampler, what, stats)
+        ratio = [times[what, "rgsm", N] / times[what, "sdds", N] for N in sizes]
+        stats = _curve(axes[1][1], sizes, ratio, "#444444", log=True, style=styles[what])
+        keep("time ratio", "rgsm/sdds", what, stats)
+        axes[1][1].annotate(
+            what, (sizes[-1], stats[-1][0]), xytext=(-3, 5), textcoords="offset points", ha="right", fontsize=7
+        )
+        largest = f"emm N={sizes[-1]}"
+        if claim := claims.get((largest, "rgsm/sdds", "time_ratio")):
+            verdicts.append(by_factor(claim, ratio[-1], what, log=True))
+    for sampler in ("rgsm", "sdds"):
+        claim = claims[f"emm N={sizes[-1]}", sampler, "time_per_iteration"]
+        reason = "a machine and a program of 2015; the ratio is what can be compared"
+        verdicts += [untestable(claim, times[what, sampler, sizes[-1]], reason, what) for what in TIMED]
+        axes[1][0].plot(sizes[-1], claim.value, "D", color=COLOURS[sampler], markerfacecolor="white", zorder=4)
+    ratio_claim = claims[f"emm N={sizes[-1]}", "rgsm/sdds", "time_ratio"]
+    axes[1][1].plot(sizes[-1], ratio_claim.value, "D", color="#444444", markerfacecolor="white", zorder=4)
+    for ax, title in zip(axes[1], ["(c) time per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
+        ax.set_yscale("log")
+        ax.set_title(title)
+        _size_axis(ax, sizes)
+    axes[1][0].set_ylabel("milliseconds")
+    axes[1][1].set_ylabel("ratio")
+    lines = [Line2D([], [], color="#444444", linestyle=style, label=what) for what, style in styles.items()]
+    axes[1][0].legend(handles=lines, loc="lower right", fontsize=6.5)
+    diamond = Line2D(
+        [], [], color="#444444", marker="D", markerfacecolor="white", linestyle="", label="printed in the paper"
+    )
+    sampler_legend(figure, list(SHOWN), [diamond])
+    return Drawing(figure, pd.DataFrame(plotted), verdicts)
+
+
+# Figure 6 and the traces: the Bernoulli mixture
+
+
+@dataclass(frozen=True)
+class _Climb:
+    """The ascent of one chain: seconds, log likelihood and log joint of each row."""
+
+    seconds: NDArray[np.float64]
+    log_lik: NDArray[np.float64]
+    log_joint: NDArray[np.float64]
+
+    def settled(self) -> float:
+        """Median log joint of the second half of its time."""
+        return float(np.median(self.log_joint[self.seconds > self.seconds[-1] / 2]))
+
+    def reaches(self, level: float) -> float:
+        """Seconds until the log joint first is at `level`; infinite if never."""
+        there = np.flatnonzero(self.log_joint >= level)
+        return float(self.seconds[there[0]]) if len(there) else np.inf
+
+
+def _climbs(runs: Sequence[Run]) -> list[_Climb]:
+    columns = ["chain", "seconds", "log_lik", "log_joint"]
+    return [
+        _Climb(*(chain[c].to_numpy(float) for c in columns[1:]))
+        for run in runs
+        for _, chain in run.trace(columns).groupby("chain", sort=True)
+    ]
+
+
+def _leads(first: Sequence[_Climb], second: Sequence[_Climb], level: float) -> NDArray[np.float64]:
+    """Seconds by which `first` reaches the level before `second`, ``[seeds]``.
+
+    A chain that has not arrived counts with all its time: the lead is then a lower bound of the true one. NaN where
+    neither arrives.
+    """
+    leads = []
+    for a, b in zip(first, second, strict=True):
+        at, bt = a.reaches(level), b.reaches(level)
+        both = np.isinf(at) and np.isinf(bt)
+        leads.append(np.nan if both else min(bt, b.seconds[-1]) - min(at, a.seconds[-1]))
+    return np.array(leads)
+
+
+def fig6(runs: Sequence[Run]) -> Drawing:
+    """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
+    sizes, samplers = values(runs, "N"), _samplers(runs)
+    figure, axes = plt.subplots(1, len(sizes), figsize=(7.2, 2.9), squeeze=False)
+    claims = {(c.data, c.metric): c for c in published("sdds-fig6")}
+    verdicts, plotted = [], []
+    leads: dict[int, NDArray[np.float64]] = {}
+    for ax, N in zip(axes[0], sizes, strict=True):
+        climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
+        level = max(c.settled() for chains in climbs.values() for c in chains)
+        first = min(c.seconds[1] for chains in climbs.values() for c in chains)
+        last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
+        grid = np.geomspace(first, last, 300)
+        for sampler, chains in climbs.items():
+            # the state at a time is that of the last row before it
+            at = np.stack([c.log_lik[np.searchsorted(c.seconds, grid, side="right") - 1] for c in chains])
+            within = grid <= min(c.seconds[-1] for c in chains)
+            median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
+            colour = COLOURS[sampler]
+            ax.fill_between(grid[within], low[within], high[within], color=colour, alpha=0.16, linewidth=0)
+            ax.plot(grid[within], median[within], color=colour)
+            arrival = [c.reaches(level) for c in chains]
+            middle = float(np.median(arrival))
+            if np.isfinite(middle):
+                ax.plot(middle, 0.03, "^", color=colour, transform=ax.get_xaxis_transform(), clip_on=False, zorder=4)
+            plotted.append(
+                pd.DataFrame(
+                    {
+                        "N": N,
+                        "sampler": sampler,
+                        "seconds": grid[within],
+                        "median": median[within],
+                        "low": low[within],
+                        "high": high[within],
+                        "seeds": len(chains),
+                        "level_log_joint": level,
+                        "arrived": sum(np.isfinite(arrival)),
+                        "median_seconds_to_level": middle,
+                    }
+                )
+            )
+        leads[N] = _leads(climbs["sdds"], climbs["rgsm"], level)
+        lead, low, high = mean_interval(leads[N])
+        ax.set_title(f"N = {N:,}\nSDDS leads RGSM by {lead:.2g} s [{low:.2g}, {high:.2g}]", fontsize=7.5)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(numticks=6))
+        ax.set_xlabel("seconds of sampling")
+        data = f"bernoulli N={N}"
+        arrived = f"arrived: SDDS {_arrived(climbs['sdds'], level)}, RGSM {_arrived(climbs['rgsm'], level)}"
+        reason = f"seconds of another machine and program; {arrived}"
+        verdicts.append(untestable(claims[data, "lead_over_rgsm"], leads[N], reason))
+        rule = f"SDDS reaches the level first ({arrived})"
+        verdicts.append(by_majority(claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule))
+    axes[0][0].set_ylabel("log likelihood")
+    small, large = leads[sizes[0]], leads[sizes[-1]]
+    rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
+    verdicts.append(by_majority(claims["bernoulli", "lead_grows_with_N"], large - small, large > small, rule))
+    mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median time to the level")
+    sampler_legend(figure, samplers, [mark])
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+def _arrived(chains: Sequence[_Climb], level: float) -> str:
+    return f"{sum(np.isfinite(c.reaches(level)) for c in chains)} of {len(chains)}"
+
+
+COMPONENT = 0.05
+"""Share of the items from which on a cluster counts as a component."""
+
+
+def traces(runs: Sequence[Run]) -> Drawing:
+    """Jain-Neal traces: cumulative fractions of the five largest components."""
+    sizes, samplers = values(runs, "N"), _samplers(runs)
+    figure, axes = plt.subplots(
+        len(sizes), len(samplers), figsize=(7.2, 1.9 * len(sizes) + 0.6), sharey=True, sharex="row", squeeze=False
+    )
+    (claim,) = published("sdds-traces")
+    verdicts, plotted = [], []
+    for row, N in zip(axes, sizes, strict=True):
+        for ax, sampler in zip(row, samplers, strict=True):
+            here = pick(runs, N=N, sampler=sampler)
+            shown = here[0].trace(["chain", "iteration", "largest"])
+            shown = shown[shown["chain"] == shown["chain"].min()]
+            iteration = shown["iteration"].to_numpy()
+            fractions = np.cumsum(np.stack(shown["largest"].tolist()), axis=1)
+            at = thinned(len(iteration), 600)
+            below = np.zeros(len(at))
+            for k in range(fractions.shape[1]):
+                top = fractions[at, k]
+                ax.fill_between(iteration[at], below, top, color=COLOURS[sampler], alpha=0.62 - 0.11 * k, linewidth=0)
+                ax.plot(iteration[at], top, color=COLOURS[sampler], linewidth=0.7)
+                below = top
+            components = np.array([_components(run) for run in here])
+            found = components == claim.value
+            ax.set_title(f"{NAMES[sampler]}, N = {N:,}: five in {found.sum()} of {len(found)} seeds")
+            frame = pd.DataFrame(fractions[at], columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])
+            frame.insert(0, "iteration", iteration[at])
+            plotted.append(frame.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
+            if sampler == claim.sampler:
+                rule = f"five clusters of at least {COMPONENT:.0%} of the items in the second half"
+                verdicts.append(by_majority(claim, components, found, rule, f"N = {N:,}"))
+        row[0].set_ylabel("cumulative fraction")
+    for ax in axes[-1]:
+        ax.set_xlabel("iteration")
+    for ax in axes.flat:
+        ax.set_ylim(0, 1)
+        ax.margins(x=0)
+        ax.xaxis.set_major_locator(plt.MaxNLocator(4))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+def _components(run: Run) -> float:
+    """Median number of components in the second half of a run's chains (five at most are looked at, and the rest)."""
+    trace = run.trace(["iteration", "largest"])
+    half = trace[trace["iteration"] > trace["iteration"].max() / 2]
+    fractions = np.stack(half["largest"].tolist())
+    # a sixth component would leave the five largest without it
+    rest = 1 - fractions.sum(axis=1)
+    return float(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
+
+
+FIGURES = [
+    Entry(
+        "sdds-table1",
+        "Probability of each step of the smart split's sequential allocation (alpha = 1, three tokens), from the "
+        "code's own proposal. An arrow marks the mention placed in the step.",
+        table1,
+        "allocation",
+    ),
+    Entry(
+        "sdds-fig1",
+        "Arrows are as wide as the proposal is probable, given the type of move; the numbers are computed by "
+        "walking the choices of the compiled smart-smart sampler. Dashed: a way back that is not what the reverse"
+        " move prefers.",
+        fig1,
+        "proposals",
+    ),
+    Entry(
+        "sdds-fig2",
+        "As Figure 1, for the two kernels of SDDS: a smart move forth, a dumb move back.",
+        fig2,
+        "proposals",
+    ),
+    Entry(
+        "sdds-fig3",
+        "10 entities with one token each, start at K0 = 5, one full Gibbs scan after each move. Thick: median "
+        "over seeds of the running mean; thin: each seed; band: their range. Upper row: the acceptance ratios as "
+        "printed, whose stationary law is the posterior times 2^K/K!; lower row: the model as defined. Dashed: "
+        "exact posterior mean.",
+        fig3,
+    ),
+    Entry(
+        "sdds-fig4",
+        "As Figure 3. Bottom: share of seeds whose mean K over the second half of the chain is within 1 of 10, "
+        "with 95 % Jeffreys intervals, for a full Gibbs scan after each move (filled) and for one random Gibbs "
+        "site (hollow).",
+        fig4,
+    ),
+    Entry(
+        "sdds-fig5",
+        "Means over seeds with 95 % intervals; diamonds: values printed in the paper. Ratios as printed, K0 = 5. "
+        "SS and SDDS: their smart moves. Times are those of the compiled loops.",
+        fig5,
+    ),
+    Entry(
+        "sdds-fig6",
+        "Bernoulli mixture of 5 components with 15 attributes; all samplers start with all items in one component"
+        " (the paper does not say) and are followed by a full Gibbs scan. Median and range over seeds. The level "
+        "is the best median log joint of the second half of any chain; a chain that has not arrived counts with "
+        "all its time.",
+        fig6,
+    ),
+    Entry(
+        "sdds-traces",
+        "Fractions of the items in the largest component, in the two largest, and so on; one seed. Start: all "
+        "items in one component.",
+        traces,
+    ),
+]
