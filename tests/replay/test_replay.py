@@ -1,7 +1,7 @@
 """Replay: each compiled sampler and its box, fed the same random stream, agree move by move.
 
-Compared after every move: the labels as they are numbered, K, the log ratio of the step's last proposal. At the end: the
-numbers of accepted and of void proposals, the change of the log joint, the position in the stream.
+Compared after every move: the labels as they are numbered, K, the log ratio of the step's last proposal. At the end:
+the numbers of accepted and of void proposals, the change of the log joint, the position in the stream.
 """
 
 from __future__ import annotations
@@ -66,10 +66,12 @@ SPLIT_MERGE = [name for name in SAMPLERS if not name.startswith("gibbs")]
 class Pair:
     """One compiled chain and its plain double, started from the same labels and the same seed."""
 
-    def __init__(self, model: str, seed: int) -> None:
-        self.model, plain_model = MODELS[model]()
+    def __init__(self, model, seed: int, labels=None, K: int | None = None) -> None:
+        """`model`: a key of `MODELS`, or a compiled and a plain model."""
+        self.model, plain_model = MODELS[model]() if isinstance(model, str) else model
         self.rng, self.stream = Rng(seed, chain=3), Stream(seed, chain=3)
-        labels, K = start_labels(plain_model, seed)
+        if labels is None:
+            labels, K = start_labels(plain_model, seed)
         self.model.set_labels(labels, K if plain_model.allows_empty else None)
         self.state = State(plain_model, labels, K)
         self.start = self.model.log_joint(), plain_model.log_joint(self.state.clusters)
@@ -106,34 +108,43 @@ def check_counts(compiled, box) -> None:
     assert sum(row["null"] for row in rows) == box.null
 
 
+def replay(pair: Pair, name: str, mode: str, steps: int) -> None:
+    """Run both samplers of a pair alone, comparing them after every move."""
+    compiled, box = pair.sampler(name, mode)
+    for step in range(steps):
+        compiled.step()
+        pair.stream.tie = compiled.last_log_ratio
+        box.step()
+        if name in SPLIT_MERGE:
+            check_ratio(compiled, box, step)
+        pair.check_state(step)
+    if name in SPLIT_MERGE:
+        check_counts(compiled, box)
+    pair.check_end()
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("mode", ["exact", "literal"])
 @pytest.mark.parametrize("name", SPLIT_MERGE)
 def test_sampler_alone(name, mode, model, seed):
-    pair = Pair(model, seed)
-    compiled, box = pair.sampler(name, mode)
-    for step in range(200):
-        compiled.step()
-        pair.stream.tie = compiled.last_log_ratio
-        box.step()
-        check_ratio(compiled, box, step)
-        pair.check_state(step)
-    assert box.accepted > 0 or model == "emm-paper"
-    check_counts(compiled, box)
-    pair.check_end()
+    replay(Pair(model, seed), name, mode, 150)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", ["gibbs-full", "gibbs-site"])
 def test_gibbs(name, model):
-    pair = Pair(model, 5)
-    compiled, box = pair.sampler(name)
-    for step in range(60 if name == "gibbs-full" else 400):
-        compiled.step()
-        box.step()
-        pair.check_state(step)
-    pair.check_end()
+    replay(Pair(model, 5), name, "exact", 60 if name == "gibbs-full" else 400)
+
+
+@pytest.mark.parametrize("labels", [[0], [0, 0], [0, 1], [0, 1, 1]], ids=str)
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_one_two_and_three_items(name, labels):
+    """The smallest states, where most proposals are void and K stands at 1, at kmax or at N."""
+    N, K = len(labels), max(labels) + 1
+    for kmax in (K, K + 1):
+        replay(Pair(emm(TOKENS[:N], kmax=kmax), 1, labels, K), name, "exact", 40)
+    replay(Pair(bernoulli(ITEMS[:N]), 1, labels, K), name, "exact", 40)
 
 
 @pytest.mark.parametrize("model", ["emm", "emm-paper", "crp", "crp-wide", "uniform"])
