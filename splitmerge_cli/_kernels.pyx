@@ -651,6 +651,20 @@ cdef class Model:
         Model.scan(self, i)
         return np.array([self.w[k] for k in range(self.options())])
 
+    def _allocation_steps(self, int32_t[::1] order, int32_t[::1] sides):
+        """Probability of each step of a sequential allocation, in scratch columns."""
+        cdef Py_ssize_t t, a = self.K, b = self.K + 1
+        cdef double o
+        self.reserve(self.K)
+        self.scratch(a)
+        self.scratch(b)
+        out = []
+        for t in range(order.shape[0]):
+            o = self.odds(order[t], a, b, -1, False)
+            out.append(1.0 / (1.0 + o) if sides[t] == 0 else 1.0 / (1.0 + 1.0 / o))
+            self.join(order[t], a if sides[t] == 0 else b)
+        return out
+
     def _join(self, Py_ssize_t i, Py_ssize_t k):
         self.join(i, k)
 

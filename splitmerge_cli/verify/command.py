@@ -1,0 +1,204 @@
+"""``smcmc verify``: samplers against the enumerated posterior of small data."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import yaml
+from hydra.utils import get_class
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from splitmerge_cli._kernels import Model, Rng, Sampler
+from splitmerge_cli.config import ConfigError, check_options, choice, choices
+from splitmerge_cli.verify.cases import Case, sampled_frequencies, small_case
+from splitmerge_cli.verify.transitions import (
+    TooManyPaths,
+    irreducible,
+    stationarity_defect,
+    stationary,
+    total_variation,
+    transition_matrix,
+)
+
+KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000}
+"""Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model."""
+
+SMALL = {"rgsm": {"t": 1}}
+"""Options for the tree of choices to stay small; the user's own come on top."""
+
+EXACT = 1e-10
+"""Largest max |pi P - pi| of an exact kernel."""
+
+
+def verify(args: Mapping[str, str]) -> int:
+    """Check samplers on small data and print a table.
+
+    Parameters
+    ----------
+    args : mapping of str to str
+        See `KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or all; ``mode`` exact, literal or both; ``size`` the number of
+        items; ``iterations`` the length of the sampled check (0: none).
+
+    Returns
+    -------
+    int
+        0 when every exact sampler is exact, 1 otherwise.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown key or choice, or a value out of range.
+    """
+    options = _options(args)
+    console = Console()
+    wide = console.width if console.is_terminal else 140
+    console = Console(width=max(wide, 110))
+    failures = 0
+    for model_name in options["models"]:
+        model_class = get_class(choice("model", model_name)["_target_"])
+        case = _case(model_class, model_name, options)
+        gibbs = transition_or_none(case, Rng(0), choice("sampler", "gibbs"), {})
+        table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
+        for sampler_name in options["samplers"]:
+            given = choice("sampler", sampler_name)
+            sampler_class = get_class(given["_target_"])
+            able, reason = sampler_class.supports(case.model)
+            if not able:
+                table.add_row(sampler_name, "", f"skipped: {reason}")
+                continue
+            for mode in options["modes"]:
+                if mode == "literal" and getattr(sampler_class, "LITERAL_TERM", None) is None:
+                    continue
+                row, exact = _row(case, sampler_name, given, mode, gibbs, options)
+                failures += mode == "exact" and not exact
+                table.add_row(*row)
+        console.print(table)
+    console.print(
+        "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. TV: total variation between the "
+        "stationary law and the enumerated posterior. sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
+        "*: together with a Gibbs scan and birth_death in the same mode, since alone it cannot reach every state.",
+        style="dim",
+    )
+    if failures:
+        console.print(f"{failures} exact sampler(s) are NOT exact", style="bold red")
+    return 1 if failures else 0
+
+
+def transition_or_none(
+    case: Case, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any]
+) -> NDArray[np.float64] | None:
+    """The transition matrix of a configured sampler on a case; None when its tree of choices is too large."""
+    try:
+        return transition_matrix(case.model, rng, build_sampler(case.model, rng, sampler, extra), case.states)
+    except TooManyPaths:
+        return None
+
+
+def build_sampler(model: Model, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Sampler:
+    """The sampler of a configuration, with further options."""
+    given = {k: v for k, v in sampler.items() if k not in ("name", "_target_")} | dict(extra)
+    built = get_class(sampler["_target_"])(model, rng, **given)
+    assert isinstance(built, Sampler)
+    return built
+
+
+def _row(
+    case: Case, name: str, given: Mapping[str, Any], mode: str, gibbs: NDArray[np.float64] | None, options: Mapping[str, Any]
+) -> tuple[list[str], bool]:
+    """One line of the table, and whether the sampler is exact."""
+    known = {k for k in given if not k.startswith("_") and k != "name"}
+    own = {k: v for k, v in options["sampler_options"].items() if k in known}
+    extra = SMALL.get(name, {}) | own | {"mode": mode}
+    P = transition_or_none(case, Rng(0), given, extra)
+    exact = True
+    alone = ["too many paths", ""]
+    both = ["", ""]
+    connected = False
+    if P is not None:
+        defect = stationarity_defect(P, case.pi)
+        exact = defect < EXACT
+        connected = irreducible(P)
+        alone = [f"{defect:.1e}", _tv(P, case) if connected else "reducible"]
+        if gibbs is not None:
+            both = [f"{stationarity_defect(P @ gibbs, case.pi):.1e}", _tv(P @ gibbs, case) if irreducible(P @ gibbs) else "reducible"]
+    sampled = ["", ""]
+    if options["iterations"]:
+        rng = Rng(options["seed"])
+        samplers = [build_sampler(case.model, rng, given, extra)]
+        if not connected:
+            samplers.append(build_sampler(case.model, rng, choice("sampler", "gibbs"), {}))
+            samplers.append(build_sampler(case.model, rng, choice("sampler", "birth_death"), {"mode": mode}))
+        frequencies, noise = sampled_frequencies(case, samplers, rng, options["iterations"])
+        tv = total_variation(frequencies, case.pi)
+        sampled = [f"{tv:.4f}{'' if connected else '*'}", f"{noise:.4f}"]
+        exact = exact and (mode == "literal" or tv < 3 * noise)
+    verdict = "[green]exact[/]" if mode == "exact" and exact else "[bold red]NOT EXACT[/]" if mode == "exact" else "biased, as printed"
+    shown = name + "".join(f" {k}={v}" for k, v in extra.items() if k != "mode")
+    return [shown, mode, *alone, *both, *sampled, verdict], exact
+
+
+def _tv(P: NDArray[np.float64], case: Case) -> str:
+    return f"{total_variation(stationary(P), case.pi):.4f}"
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for column in ("sampler", "mode", "max|πP-π| alone", "TV alone", "with Gibbs", "TV", "sampled TV", "noise", "verdict"):
+        table.add_column(column)
+    return table
+
+
+def _case(model: type[Model], name: str, options: Mapping[str, Any]) -> Case:
+    known = choice("model", name)
+    own = {k: v for k, v in options["model_options"].items() if k in known}
+    check_options("model", name, known | own)
+    try:
+        return small_case(model, options["size"], options["seed"], own)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"model={name}: {error}") from error
+
+
+def _options(args: Mapping[str, str]) -> dict[str, Any]:
+    """The command's options, checked."""
+    values: dict[str, Any] = dict(KEYS)
+    nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
+    for key, text in args.items():
+        value = yaml.safe_load(text)
+        group, _, option = key.partition(".")
+        if option and group in nested:
+            nested[group][option] = value
+        elif key in KEYS:
+            values[key] = value
+        else:
+            near = difflib.get_close_matches(key, [*KEYS, "sampler.", "model."], 1)
+            raise ConfigError(f"{key}: no such key of verify; expected one of {', '.join(KEYS)}, sampler.OPTION, model.OPTION"
+                              + (f". Did you mean {near[0]}?" if near else ""))
+    for key, least, most in (("size", 1, 7), ("seed", 0, 2**63), ("iterations", 0, 10**9)):
+        if isinstance(values[key], bool) or not isinstance(values[key], int) or not least <= values[key] <= most:
+            raise ConfigError(f"{key}={values[key]}: expected a whole number from {least} to {most}")
+    if values["iterations"] and values["iterations"] < 1000:
+        raise ConfigError(f"iterations={values['iterations']}: expected 0 or at least 1000")
+    if values["mode"] not in ("exact", "literal", "both"):
+        raise ConfigError(f"mode={values['mode']}: expected exact, literal or both")
+    chosen = {}
+    for group in ("sampler", "model"):
+        names = choices(group)
+        chosen[group] = names if values[group] == "all" else str(values[group]).split(",")
+        for name in chosen[group]:
+            choice(group, name)
+        options = {k for name in chosen[group] for k in choice(group, name) if not k.startswith("_") and k != "name"}
+        for option in nested[group]:
+            if option not in options:
+                raise ConfigError(f"{group}.{option}: no such option of {group}={values[group]}; expected one of {', '.join(sorted(options))}")
+    return values | {
+        "samplers": chosen["sampler"],
+        "models": chosen["model"],
+        "modes": ["exact", "literal"] if values["mode"] == "both" else [values["mode"]],
+        "sampler_options": {k: v for k, v in nested["sampler"].items() if k != "mode"},
+        "model_options": nested["model"],
+    }
