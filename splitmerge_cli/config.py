@@ -25,7 +25,6 @@ RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 """Keys that change nothing that is computed, so they are no part of a run's identity."""
 
 DEFAULT_ITERATIONS = 10_000
-DEFAULT_K0 = 5
 
 
 class ConfigError(ValueError):
@@ -130,8 +129,8 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     Returns
     -------
     DictConfig
-        Resolved: no interpolations, defaults of `iterations`, `init` and `K0` filled in, names of samplers in a
-        weighted list replaced by their configurations. Read-only.
+        Resolved: no interpolations, defaults of `iterations` and `init` filled in, names of samplers in a weighted
+        list replaced by their configurations. Read-only.
 
     Raises
     ------
@@ -367,8 +366,6 @@ def _resolve_start(values: dict[str, Any]) -> None:
         raise ConfigError(f"K0={values['K0']}: only init=random takes a number of clusters, not init={values['init']}")
     if values["init"] is None:
         values["init"] = "random"
-    if values["init"] == "random" and values["K0"] is None:
-        values["K0"] = DEFAULT_K0
 
 
 def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from splitmerge_cli.data.base import DataError, Dataset
 if TYPE_CHECKING:
     from splitmerge_cli._kernels import Model
 
+DEFAULT_K0 = 5
 KEYWORDS = ("one", "singletons", "random", "prior", "truth")
 
 
@@ -31,7 +32,7 @@ def initial_labels(
         uniformly at random; ``prior``: a draw from the prior; ``truth``; or the path of a text file with one label
         (any word) per row.
     K0 : int or None
-        Number of clusters of ``random``.
+        Number of clusters of ``random``; None: `DEFAULT_K0`, or N if that is less.
     generator : numpy.random.Generator
         The chain's stream.
 
@@ -56,7 +57,7 @@ def initial_labels(
     elif init == "singletons":
         labels = np.arange(N, dtype=np.int32)
     elif init == "random":
-        assert K0 is not None
+        K0 = min(DEFAULT_K0, N) if K0 is None else K0
         if K0 > N:
             raise ConfigError(f"K0={K0}: expected at most {N}, the number of items")
         _check_bound(model, "K0", K0, K0)

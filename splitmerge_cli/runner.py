@@ -148,21 +148,19 @@ def _kind(model: Mapping[str, Any] | DictConfig) -> str:
 @lru_cache(maxsize=2)
 def _dataset(options: str, digest: str | None) -> Dataset:
     """The data set; the `digest` of its file makes a changed file another data set."""
-    given = json.loads(options)
-    given.pop("name")
-    dataset = get_object(given.pop("_target_"))(**given)
-    assert isinstance(dataset, Dataset)
-    return dataset
+    return _construct("data", json.loads(options), lambda generate, given: generate(**given))
 
 
-def _construct(group: str, options: DictConfig, build: Any) -> Any:
-    """Call `build` with the class and the options that a configuration names; its complaints name the key."""
+def _construct(group: str, options: Mapping[str, Any] | DictConfig, build: Any) -> Any:
+    """Call `build` with the class or function and the options that a configuration names; complaints name the key."""
     given = {str(key): value for key, value in options.items() if key not in ("name", "_target_", "weight")}
     try:
         return build(get_object(options["_target_"]), given)
+    except DataError:
+        raise
     except (ValueError, TypeError, OverflowError) as error:
         text = str(error)
-        raise ConfigError(text if text.startswith(f"{group}.") else f"{group}={options.name}: {text}") from error
+        raise ConfigError(text if text.startswith(f"{group}.") else f"{group}={options['name']}: {text}") from error
 
 
 def _schedule(cfg: DictConfig, model: Model, rng: Rng) -> tuple[list[Sampler], list[float] | None]:
