@@ -32,7 +32,8 @@ typedef struct {
     uint64_t rng[4];             /* state high, low; increment high, low */
     /* made here */
     int32_t *size, *items;
-    double *count, *table, *ll, *w, *lw;  /* count [cap, R] with beta inside; table = alloc * power */
+    double *count, *table, *ll, *w, *lw, *fresh;  /* count [cap, R] with beta inside; table = alloc * power;
+                                                   fresh [N] weight of a new cluster */
     int8_t *known, *side, *present;
     unsigned __int128 pcg, inc;
     int changed;
@@ -174,10 +175,11 @@ static void commit_merge(S *s, I i, I j)
 static inline I weights_of(S *s, I i, const I D, const int empties)
 {
     I K = s->K, own = s->z[i];
-    for (I k = 0; k < K; k++) s->w[k] = product(s, i, k, 0, D) * s->table[s->size[k]];
+    for (I k = 0; k < own; k++) s->w[k] = product(s, i, k, 0, D) * s->table[s->size[k]];
     s->w[own] = product(s, i, own, 1, D) * s->table[s->size[own] - 1];
+    for (I k = own + 1; k < K; k++) s->w[k] = product(s, i, k, 0, D) * s->table[s->size[k]];
     if (empties) return K;
-    s->w[K] = s->size[own] == 1 ? 0 : product(s, i, K, 0, D) * s->table[0];
+    s->w[K] = s->size[own] == 1 ? 0 : s->fresh[i];
     return K + 1;
 }
 
@@ -187,22 +189,18 @@ static inline void site(S *s, I i, const I D, const int empties)
     if (k == own) return;
     if (k == s->K) {
         if (++s->K + 3 > s->cap) abort();
-        clear(s, s->K);
+        clear(s, k);
     }
     add(s, i, own, -1, D);
     add(s, i, k, 1, D);
     s->z[i] = (int32_t)k;
     s->changed = 1;
-    if (!empties && s->size[own] == 0) {
-        swap_delete(s, own);
-        clear(s, s->K);
-    }
+    if (!empties && s->size[own] == 0) swap_delete(s, own);
 }
 
 /* Weights of item i's options into `w`; returns how many. */
 I weights(S *s, I i, double *w)
 {
-    clear(s, s->K);
     I m = s->D == 1 ? weights_of(s, i, 1, 1) : weights_of(s, i, s->D, 0);
     memcpy(w, s->w, m * sizeof(double));
     return m;
@@ -210,49 +208,46 @@ I weights(S *s, I i, double *w)
 
 void gibbs(S *s, I scans)
 {
-    clear(s, s->K);
     for (I n = 0; n < scans * s->N; n++) site(s, n % s->N, s->D, 0);
 }
 
-/* Clusters as lanes: counts [R, C], C columns in blocks of eight; the item's own lane has beta - 1 in place of beta. */
+/* Clusters as lanes: counts [R, C], C columns in blocks of eight. The item's own lane is corrected by masks, not by stores
+   of single lanes, which a load of the whole vector would have to wait for. */
 void gibbs_lanes(S *s, I scans)
 {
     const I C = (s->cap + 7) & ~7, D = s->D, R = s->R;
     double *v = aligned_alloc(64, R * C * 8), *W = aligned_alloc(64, C * 8), *w = aligned_alloc(64, C * 8);
-    double own_beta[16] __attribute__((aligned(64)));
-    const lanes none[2] = {{0}, {0}};
+    lanes unit[9], one;
+    memset(unit, 0, sizeof unit);
+    for (I k = 0; k < 8; k++) unit[k][k] = one[k] = 1;
     for (I r = 0; r < R; r++)
         for (I k = 0; k < C; k++) v[r * C + k] = k < s->K ? s->count[k * R + r] : s->beta[r];
     for (I k = 0; k < C; k++) W[k] = k < s->K ? s->table[s->size[k]] : k == s->K ? s->table[0] : 0;
-    memset(own_beta, 0, sizeof own_beta);
     for (I n = 0; n < scans * s->N; n++) {
         const I i = n % s->N, own = s->z[i], K = s->K;
         const uint8_t *x = s->index + i * D;
-        const double kept = W[own];
+        const double left = s->table[s->size[own] - 1], fresh = s->size[own] == 1 ? 0 : 1;
         double total = 0, u;
-        I k = 0;
-        W[own] = s->table[s->size[own] - 1];
-        if (s->size[own] == 1) W[K] = 0;
+        I k = 0, d;
         for (I block = 0; block <= K; block += 8) {
-            lanes p[4] = {{1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1}};
-            lanes minus = none[0];
-            if (own - block >= 0 && own - block < 8) {
-                own_beta[own - block] = 1;
-                minus = *(lanes *)own_beta;
-                own_beta[own - block] = 0;
+            const double *c = v + block;
+            const lanes own_lane = unit[(uint64_t)(own - block) < 8 ? own - block : 8];
+            const lanes new_lane = unit[(uint64_t)(K - block) < 8 ? K - block : 8];
+            lanes p0 = one, p1 = one, p2 = one, p3 = one;
+            for (d = 0; d + 4 <= D; d += 4) {
+                p0 *= *(const lanes *)(c + x[d] * C) - own_lane;
+                p1 *= *(const lanes *)(c + x[d + 1] * C) - own_lane;
+                p2 *= *(const lanes *)(c + x[d + 2] * C) - own_lane;
+                p3 *= *(const lanes *)(c + x[d + 3] * C) - own_lane;
             }
-            I d = 0;
-            for (; d + 4 <= D; d += 4)
-                for (int e = 0; e < 4; e++) p[e] *= *(lanes *)(v + x[d + e] * C + block) - minus;
-            for (; d < D; d++) p[d & 3] *= *(lanes *)(v + x[d] * C + block) - minus;
-            *(lanes *)(w + block) = (p[0] * p[1]) * (p[2] * p[3]) * *(lanes *)(W + block);
+            for (; d < D; d++) p0 *= *(const lanes *)(c + x[d] * C) - own_lane;
+            *(lanes *)(w + block) = (p0 * p1) * (p2 * p3)
+                * ((*(const lanes *)(W + block) * (one - own_lane) + own_lane * left) * (one + new_lane * (fresh - 1)));
         }
         for (I j = 0; j <= K; j++) w[j] = total += w[j];
         u = next(s) * total;
         for (I j = 0; j <= K; j++) k += u >= w[j];
         k = k > K ? K : k;
-        W[own] = kept;
-        W[K] = s->table[0];
         if (k == own) continue;
         for (I d = 0; d < D; d++) {
             v[x[d] * C + own] -= 1;
@@ -547,6 +542,7 @@ void prepare(S *s)
     s->ll = calloc(s->cap, 8);
     s->w = calloc(s->cap, 8);
     s->lw = calloc(s->cap, 8);
+    s->fresh = calloc(s->N, 8);
     s->known = calloc(s->cap, 1);
     s->side = calloc(s->N, 1);
     s->present = calloc(s->N, 1);
@@ -556,5 +552,8 @@ void prepare(S *s)
     s->changed = 1;
     for (I n = 0; n < s->N + 2; n++) s->table[n] = s->alloc[n] * s->power[n];
     for (I k = 0; k < s->cap; k++) clear(s, k);
-    for (I i = 0; i < s->N; i++) add(s, i, s->z[i], 1, s->D);
+    for (I i = 0; i < s->N; i++) {
+        s->fresh[i] = product(s, i, s->K, 0, s->D) * s->table[0];
+        add(s, i, s->z[i], 1, s->D);
+    }
 }
