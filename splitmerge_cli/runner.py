@@ -299,10 +299,11 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
 
     workers = min(cfg.chains, cfg.workers or os.cpu_count() or 1)
     batch = LIVE_BATCH if is_live(cfg.progress) else BATCH
+    chains = [store.chain(c) for c in range(cfg.chains)]
     progress.start(cfg.chains)
     try:
         with _signals_set(stop), ThreadPoolExecutor(workers) as pool:
-            drives = [pool.submit(_drive, plan, store.chain(c), c, stop, batch, heard) for c in range(cfg.chains)]
+            drives = [pool.submit(_drive, plan, chain, stop, batch, heard) for chain in chains]
             try:
                 _await(drives, stop, lambda: store.write_status("running", share=sum(share) / cfg.chains))
             except BaseException:
@@ -310,25 +311,24 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 raise
         for drive in drives:
             drive.result()
+        progress.stop()
+        saved = [chain.saved() for chain in chains]
+        outcomes = [s["outcome"] for s in saved if s and s["finished"]]
+        if len(outcomes) < cfg.chains:
+            store.write_status("interrupted", share=sum(share) / cfg.chains)
+            raise Interrupted(store.path)
+        _assemble(plan, store, chains, outcomes)
+        store.write_status("done", share=1.0)
+        store.finish()
+    except Interrupted:
+        raise
     except Exception as error:
-        _report_failure(store, error)
+        # the disk that failed the run may fail its status too; the run then reads as interrupted
+        with suppress(OSError):
+            store.write_status("failed", error=f"{type(error).__name__}: {error}")
         raise
     finally:
         progress.stop()
-    chains = [store.chain(c) for c in range(cfg.chains)]
-    saved = [chain.saved() for chain in chains]
-    if not all(s and s["finished"] for s in saved):
-        store.write_status("interrupted", share=sum(share) / cfg.chains)
-        raise Interrupted(store.path)
-    _assemble(plan, store, chains, [s["outcome"] for s in saved if s])
-    store.write_status("done", share=1.0)
-    store.finish()
-
-
-def _report_failure(store: RunStore, error: Exception) -> None:
-    # the disk that failed the run may fail its status too; the run then reads as interrupted
-    with suppress(OSError):
-        store.write_status("failed", error=f"{type(error).__name__}: {error}")
 
 
 def _await(drives: list[Future[None]], stop: threading.Event, tell: Any) -> None:
@@ -362,8 +362,9 @@ def _signals_set(stop: threading.Event) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _drive(plan: Plan, store: ChainStore, number: int, stop: threading.Event, batch: float, heard: Any) -> None:
+def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, heard: Any) -> None:
     """Run one chain to its end, or until `stop`."""
+    number = store.chain
     saved = store.saved()
     if (saved and saved["finished"]) or stop.is_set():
         if saved:

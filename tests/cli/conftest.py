@@ -1,0 +1,56 @@
+"""Ways to call the command line: in this process (quick), or in one of its own (to be killed)."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from splitmerge_cli.cli import app
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test writes to a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def smcmc() -> Callable[..., Any]:
+    """``smcmc(*args)`` in this process: a result with exit_code, stdout, stderr."""
+
+    def call(*args: str) -> Any:
+        result = CliRunner().invoke(app, list(args))
+        # an error that is not turned into a message is a defect, whatever the exit status
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return result
+
+    return call
+
+
+@pytest.fixture
+def spawn(tmp_path: Path) -> Callable[..., Any]:
+    """``spawn(*args)`` starts smcmc in a process group of its own, in the test's folder."""
+    started: list[subprocess.Popen[str]] = []
+
+    def call(*args: str, **options: Any) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from splitmerge_cli.cli import main; main()", *args],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            **options,
+        )
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

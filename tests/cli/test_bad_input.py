@@ -1,0 +1,120 @@
+"""Bad input: exit status 2, one message that names the key or the file, no traceback, nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+FILES = {
+    "tokens.csv": "a\nb\na\nc\nb\na\n",
+    "binary.csv": "0,1\n1,0\n0,0\n1,1\n0,1\n1,1\n",
+    "ragged.csv": "0,1\n1\n0,0\n",
+    "words.csv": "0,1\n1,x\n0,0\n",
+    "nan.csv": "0,1\nnan,0\n0,0\n",
+    "two.csv": "0,1\n1,2\n0,0\n",
+    "empty.csv": "",
+    "labels.txt": "x\ny\nx\n",
+    "hole.txt": "x\n\nx\ny\ny\nx\n",
+}
+
+CSV = ["data=csv", "model=bernoulli"]
+
+CASES = [
+    # misspelt keys and groups
+    (["smapler=sdds"], ["smapler", "Did you mean sampler?"]),
+    (["sampler=sdss"], ["sampler=sdss", "Did you mean sampler=sdds?"]),
+    (["sampler.kernal=both"], ["sampler.kernal", "Did you mean sampler.kernel?"]),
+    (["model.aplha=1"], ["model.aplha", "Did you mean model.alpha?"]),
+    (["iteration=5"], ["iteration", "Did you mean iterations?"]),
+    (["trace.partition=5"], ["trace.partition", "Did you mean trace.partitions?"]),
+    (["+foo=1"], ["foo", "no such key"]),
+    (["+sampler.foo=1"], ["sampler.foo", "no such key"]),
+    (["data=emn"], ["data=emn", "Did you mean data=emm?"]),
+    (["schedule=swep"], ["schedule=swep", "Did you mean schedule=sweep?"]),
+    (["schedule=[{sdss: 1}]"], ["sampler=sdss", "Did you mean sampler=sdds?"]),
+    (["schedule=[{rgsm: {weigth: 2}}]"], ["schedule.mix.rgsm.weigth", "Did you mean schedule.mix.rgsm.weight?"]),
+    (["sampler"], ["sampler", "KEY=VALUE"]),
+    (["N=[1"], ["N=[1"]),
+    (["N=1,2"], ["N=1,2", "smcmc sweep"]),
+    # values out of range or of another type
+    (["N=0"], ["N=0", "greater than or equal to 1"]),
+    (["N=many"], ["N=many", "integer"]),
+    (["chains=0"], ["chains=0"]),
+    (["chains=1.5"], ["chains=1.5", "integer"]),
+    (["iterations=-5"], ["iterations=-5"]),
+    (["budget=0"], ["budget=0", "greater than 0"]),
+    (["budget=1", "timing=false"], ["timing=false", "budget"]),
+    (["thin=0"], ["thin=0"]),
+    (["seed=-1"], ["seed=-1"]),
+    (["trace.partitions=-1"], ["trace.partitions=-1"]),
+    (["progress=loud"], ["progress=loud", "'bars'"]),
+    (["workers=0"], ["workers=0"]),
+    (["model.alpha=-1"], ["model.alpha", "-1"]),
+    (["model.alpha=much"], ["model.alpha=much", "a number"]),
+    (["model.labels=none"], ["model.labels", "literal"]),
+    (["sampler=rgsm", "sampler.t=-1"], ["sampler.t", "-1"]),
+    (["sampler=rgsm", "sampler.t=1.5"], ["sampler.t=1.5", "whole number"]),
+    (["sampler.mode=exactly"], ["sampler.mode", "literal"]),
+    (["schedule=[{sdds: -1}]"], ["schedule.mix.sdds.weight=-1"]),
+    (["schedule=[]"], ["schedule.mix", "{sdds: 1}"]),
+    (["data.entities=0"], ["data.entities=0"]),
+    # more clusters than items, or than the model can hold
+    (["N=20", "K0=21"], ["K0=21", "20"]),
+    (["N=200", "K0=101"], ["K0=101", "model.kmax=100"]),
+    (["N=200", "init=singletons"], ["init=singletons", "model.kmax=100"]),
+    (["init=one", "K0=3"], ["K0=3", "init=one"]),
+    (["init=nowhere.txt"], ["init=nowhere.txt", "singletons"]),
+    (["N=6", "init=labels.txt"], ["labels.txt", "3 rows", "expected 6"]),
+    (["N=6", "init=hole.txt"], ["hole.txt", "row 2"]),
+    ([*CSV, "data.path=binary.csv", "init=truth"], ["init=truth", "binary"]),
+    # data that the model cannot read
+    (["data=jain_neal", "model=emm"], ["model=emm", "model=bernoulli"]),
+    (["model=bernoulli"], ["model=bernoulli", "model=emm"]),
+    # the user's files
+    (["data=csv"], ["data.path"]),
+    ([*CSV, "data.path=nowhere.csv"], ["nowhere.csv"]),
+    ([*CSV, "data.path=ragged.csv"], ["ragged.csv", "row 2"]),
+    ([*CSV, "data.path=words.csv"], ["words.csv", "row 2", "column 2", "x"]),
+    ([*CSV, "data.path=nan.csv"], ["nan.csv", "row 2", "column 1"]),
+    ([*CSV, "data.path=two.csv"], ["two.csv", "row 2", "column 2", "2"]),
+    ([*CSV, "data.path=empty.csv"], ["empty.csv"]),
+    ([*CSV, "data.path=binary.csv", "N=7"], ["N=7", "6"]),
+    ([*CSV, "data.path=binary.csv", "K0=7"], ["K0=7", "6"]),
+    (["data=csv", "data.path=binary.csv"], ["binary.csv", "1 column of tokens"]),
+    # where the results cannot go
+    (["out=tokens.csv"], ["out=tokens.csv"]),
+]
+
+
+@pytest.mark.parametrize(("args", "named"), CASES, ids=[" ".join(args) for args, _ in CASES])
+def test_run(smcmc, tmp_path: Path, args: list[str], named: list[str]) -> None:
+    for name, content in FILES.items():
+        Path(name).write_text(content)
+    result = smcmc("run", "iterations=10", *args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+    for part in named:
+        assert part in result.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(FILES)
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (["run", "--config-dir", "nowhere"], "nowhere"),
+        (["run", "--cfg", "job", "smapler=sdds"], "Did you mean sampler?"),
+        (["sweep", "smapler=sdds,rgsm"], "Did you mean sampler?"),
+        (["sweep", "--dry-run", "N=0,-1"], "N=-1"),
+        (["diagnose", "nowhere"], "nowhere"),
+        (["data", "info", "emn"], "Did you mean data=emm?"),
+        (["list", "smaplers"], "samplers"),
+        (["verify", "sampler"], "KEY=VALUE"),
+        (["reproduce", "sdds-fig3", "--scale", "huge"], "huge"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_other_commands(smcmc, tmp_path: Path, args: list[str], named: str) -> None:
+    result = smcmc(*args)
+    assert result.exit_code == 2, result.output
+    assert named in result.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,78 @@
+"""The other commands, and what people see before they run anything."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from splitmerge_cli.config import complete
+
+
+def test_help_is_quick_to_import() -> None:
+    code = "import sys, splitmerge_cli.cli; print([m for m in ('hydra', 'numpy', 'pandas') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_run_help_names_groups_and_keys(smcmc) -> None:
+    text = smcmc("run", "--help").stdout
+    for word in ("sampler", "model", "data", "schedule", "iterations", "budget", "trace.partitions", "resume", "--cfg"):
+        assert word in text
+
+
+def test_cfg_shows_without_running(smcmc, tmp_path: Path) -> None:
+    result = smcmc("run", "--cfg", "job", "--resolve", "-p", "data", "N=77")
+    assert result.exit_code == 0
+    assert yaml.safe_load(result.stdout)["N"] == 77
+    assert "kernel: both" in smcmc("sweep", "--cfg", "job", "sampler=sdds,rm").stdout
+    assert "sampler/sdds" in smcmc("run", "--info", "defaults").stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_config_dir_adds_choices(smcmc) -> None:
+    Path("mine/sampler").mkdir(parents=True)
+    Path("mine/sampler/long_rgsm.yaml").write_text(
+        "_target_: splitmerge_cli.samplers.rgsm.RGSM\nt: 20\nr: 1\ng: 1\nmode: exact\n"
+    )
+    args = ["N=20", "chains=1", "iterations=5", "progress=none", "--config-dir", "mine"]
+    result = smcmc("run", "sampler=long_rgsm", *args)
+    assert result.exit_code == 0, result.output
+    assert "results/long_rgsm-emm/" in result.stdout
+    result = smcmc("sweep", "sampler=long_rgsm,sdds", *args, "hydra/launcher=joblib")
+    assert "2 jobs: 1 done, 1 skipped" in result.stdout
+    assert smcmc("run", "sampler=long_rgsm", "sampler.s=1", *args).exit_code == 2
+    result = smcmc("run", "schedule=[{long_rgsm: 1}, {gibbs: 1}]", *args)
+    assert "results/long_rgsm+gibbs-emm/" in result.stdout
+
+
+def test_diagnose(smcmc) -> None:
+    smcmc("run", "N=20", "chains=2", "iterations=100", "progress=none")
+    result = smcmc("diagnose", "results")
+    assert result.exit_code == 0
+    for quantity in ("rhat/log_joint", "ess/n_clusters", "acceptance/smart_split", "ari/best"):
+        assert quantity in result.stdout
+
+
+def test_lists(smcmc) -> None:
+    assert {"sdds", "rgsm", "gibbs"} <= {line.split()[0] for line in smcmc("list", "samplers").stdout.splitlines()}
+    assert {"emm", "bernoulli"} == {line.split()[0] for line in smcmc("list", "models").stdout.splitlines()}
+    assert "sdds-fig3" in smcmc("list", "figures").stdout
+    assert "jain_neal_example2" in smcmc("data", "list").stdout
+    info = smcmc("data", "info", "csv").stdout
+    assert "data.path=FILE" in info
+    assert "data.truth=null" in info
+    assert "nothing to fetch" in smcmc("data", "fetch", "emm").stdout
+
+
+def test_sys_info(smcmc) -> None:
+    info = json.loads(smcmc("sys-info").stdout)
+    assert info["versions"]["python"] == sys.version.split()[0]
+    assert info["machine"]["processors"] >= 1
+
+
+def test_completion() -> None:
+    assert "sampler=" in complete("samp")
+    assert {"sampler=rm", "sampler=rgsm"} == set(complete("sampler=r"))
+    assert complete("model.al") == ["model.alpha="]
+    assert complete("nothing=") == []

@@ -1,0 +1,289 @@
+"""What ``smcmc run`` leaves, and that nothing depends on threads, batches or interruptions."""
+
+import fcntl
+import json
+import os
+import resource
+import signal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from calls import parquet_bytes, wait_for
+
+from splitmerge_cli import runner
+from splitmerge_cli.results.read import Run, find_runs
+
+SMALL = ["N=30", "chains=2", "iterations=200", "progress=none"]
+# long enough to be caught in the act
+LONG = ["sampler=sdds", "N=300", "chains=2", "iterations=150000", "thin=10", "timing=false", "trace.partitions=5000"]
+
+
+def run_path(result) -> Path:
+    assert result.exit_code == 0, result.output
+    return Path(result.stdout.splitlines()[-1])
+
+
+def test_files_and_columns(smcmc) -> None:
+    path = run_path(smcmc("run", *SMALL, "trace.partitions=50", "seed=3"))
+    assert path.parent == Path("results/sdds-emm")
+    assert sorted(p.name for p in path.iterdir()) == sorted(
+        ["config.yaml", "status.json", "summary.json", "clusters.csv"]
+        + [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics")]
+    )
+    provenance = [("run_id", pa.string()), ("sampler", pa.string()), ("seed", pa.int64())]
+    expected = {
+        "trace": [
+            ("chain", pa.int32()),
+            ("iteration", pa.int64()),
+            ("seconds", pa.float64()),
+            ("log_joint", pa.float64()),
+            ("log_lik", pa.float64()),
+            ("n_clusters", pa.int32()),
+            ("K", pa.int32()),
+            ("largest", pa.list_(pa.float64())),
+            ("nmi", pa.float64()),
+            ("ari", pa.float64()),
+        ],
+        "moves": [
+            ("chain", pa.int32()),
+            ("move", pa.string()),
+            ("proposed", pa.int64()),
+            ("accepted", pa.int64()),
+            ("null", pa.int64()),
+            ("seconds", pa.float64()),
+        ],
+        "partitions": [
+            ("chain", pa.int32()),
+            ("iteration", pa.int64()),
+            ("K", pa.int32()),
+            ("labels", pa.list_(pa.int32())),
+        ],
+        "diagnostics": [
+            ("quantity", pa.string()),
+            ("chain", pa.int32()),
+            ("value", pa.float64()),
+            ("note", pa.string()),
+        ],
+    }
+    for table, columns in expected.items():
+        schema = pq.read_schema(path / f"{table}.parquet")
+        assert [(f.name, f.type) for f in schema] == columns + provenance
+        metadata = json.loads(schema.metadata[b"smcmc"])
+        assert metadata["config"]["sampler"]["name"] == "sdds"
+        assert metadata["seed"] == 3
+        assert {"versions", "commit", "machine", "run_id"} <= set(metadata)
+
+
+def test_content(smcmc) -> None:
+    run = Run(run_path(smcmc("run", *SMALL, "trace.partitions=50", "thin=4")))
+    assert run.done
+    assert run.config["N"] == 30
+    assert yaml.safe_load((run.path / "config.yaml").read_text())["iterations"] == 200
+    trace = run.trace()
+    assert trace.groupby("chain")["iteration"].apply(list).tolist() == [list(range(0, 201, 4))] * 2
+    assert (trace["n_clusters"] <= trace["K"]).all()
+    largest = np.stack(trace["largest"].tolist())
+    assert largest.shape == (len(trace), 5)
+    assert (np.diff(largest, axis=1) <= 0).all()
+    assert trace["nmi"].between(0, 1).all()
+    assert (trace.groupby("chain")["seconds"].diff().dropna() >= 0).all()
+    partitions = run.partitions()
+    assert partitions.groupby("chain")["iteration"].apply(list).tolist() == [[0, 50, 100, 150, 200]] * 2
+    for row in partitions.itertuples():
+        # numbered by first appearance
+        assert list(dict.fromkeys(row.labels)) == list(range(max(row.labels) + 1))
+        at = trace[(trace["chain"] == row.chain) & (trace["iteration"] == row.iteration)]
+        if len(at):
+            assert at["n_clusters"].item() == max(row.labels) + 1
+    estimate = run.summary["point_estimate"]
+    assert estimate["log_joint"] >= trace["log_joint"].max()
+    clusters = (run.path / "clusters.csv").read_text().splitlines()
+    assert clusters[0] == "row,cluster"
+    assert [line.split(",") for line in clusters[1:]] == [
+        [str(i + 1), str(k)] for i, k in enumerate(estimate["labels"])
+    ]
+    diagnostics = run.diagnostics()
+    assert {"rhat/log_joint", "ess/n_clusters", "nmi/best"} <= set(diagnostics["quantity"])
+    moves = run.moves()
+    assert (moves["accepted"] + moves["null"] <= moves["proposed"]).all()
+    two_kernels = moves[moves["move"].isin(["smart_split", "dumb_merge", "smart_merge", "dumb_split"])]
+    assert two_kernels.groupby("chain")["proposed"].sum().tolist() == [200, 200]
+
+
+def test_own_data(smcmc) -> None:
+    Path("own.csv").write_text("1,0,x\n1,0,x\n0,1,y\n0,1,y\n" * 5)
+    args = ["data=csv", "data.path=own.csv", "iterations=50", "progress=none"]
+    bernoulli = Run(run_path(smcmc("run", "sampler=rgsm", "model=bernoulli", "data.truth=-1", *args)))
+    assert bernoulli.summary["N"] == 20
+    assert "ari" in bernoulli.trace()
+    Path("tokens.csv").write_text("a\nb\nc\n" * 7)
+    args[1] = "data.path=tokens.csv"
+    tokens = Run(run_path(smcmc("run", "sampler=sdds", "model=emm", *args)))
+    assert tokens.summary["N"] == 21
+    assert "ari" not in tokens.trace()
+    first = Run(run_path(smcmc("run", "sampler=sdds", "model=emm", *args, "N=12")))
+    assert first.summary["N"] == 12
+
+
+def test_a_files_content_is_part_of_the_identity(smcmc) -> None:
+    args = ["data=csv", "data.path=tokens.csv", "iterations=5", "progress=none"]
+    Path("tokens.csv").write_text("a\nb\nc\n" * 3)
+    one = run_path(smcmc("run", *args))
+    Path("elsewhere.csv").write_text("a\nb\nc\n" * 3)
+    assert run_path(smcmc("run", *args, "data.path=elsewhere.csv")) == one
+    Path("tokens.csv").write_text("a\nb\nb\n" * 3)
+    assert run_path(smcmc("run", *args)) != one
+
+
+@pytest.mark.parametrize("init", ["one", "singletons", "random", "prior", "truth", "labels.txt"])
+def test_init(smcmc, init: str) -> None:
+    Path("labels.txt").write_text("u\nv\nu\n" * 10)
+    K0 = ["K0=7"] if init == "random" else []
+    run = Run(run_path(smcmc("run", "N=30", "chains=1", "iterations=1", "progress=none", f"init={init}", *K0)))
+    start = run.trace().iloc[0]
+    assert start["iteration"] == 0
+    expected = {"one": 1, "singletons": 30, "random": 7, "truth": 10, "labels.txt": 2}
+    if init in expected:
+        assert start["n_clusters"] == expected[init]
+    else:
+        assert 1 <= start["n_clusters"] <= start["K"] <= 100
+
+
+def test_a_finished_run_is_skipped(smcmc) -> None:
+    path = run_path(smcmc("run", *SMALL))
+    before = (path / "trace.parquet").stat().st_mtime_ns
+    again = smcmc("run", *SMALL)
+    assert run_path(again) == path
+    assert "done before" in again.stderr
+    assert (path / "trace.parquet").stat().st_mtime_ns == before
+    assert run_path(smcmc("run", *SMALL, "resume=false")) == path
+    assert (path / "trace.parquet").stat().st_mtime_ns > before
+
+
+def test_threads_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ["N=50", "chains=3", "iterations=3000", "timing=false", "trace.partitions=100", "progress=none"]
+    one = run_path(smcmc("run", *args, "workers=1", "out=one"))
+    # batches of another length, too
+    monkeypatch.setattr(runner, "FIRST_BATCH", 0.002)
+    monkeypatch.setattr(runner, "BATCH", 0.003)
+    two = run_path(smcmc("run", *args, "workers=2", "out=two"))
+    assert one.name == two.name
+    assert parquet_bytes(one) == parquet_bytes(two)
+    assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
+
+
+def test_chains_do_not_depend_on_their_number(smcmc) -> None:
+    args = ["N=40", "iterations=100", "timing=false", "progress=none"]
+    few = Run(run_path(smcmc("run", *args, "chains=1"))).trace()
+    many = Run(run_path(smcmc("run", *args, "chains=3"))).trace()
+    same = ["iteration", "log_joint", "n_clusters"]
+    assert few[same].equals(many.loc[many["chain"] == 0, same])
+    assert not many.loc[many["chain"] == 1, "log_joint"].reset_index(drop=True).equals(few["log_joint"])
+
+
+def test_budget(smcmc) -> None:
+    path = run_path(smcmc("run", "N=30", "chains=2", "budget=0.05", "progress=none"))
+    seconds = Run(path).summary["seconds"]
+    assert len(seconds) == 2
+    assert all(0.05 <= s < 0.5 for s in seconds)
+
+
+def test_weighted_list(smcmc) -> None:
+    run = Run(run_path(smcmc("run", *SMALL, "schedule=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")))
+    assert run.path.parent.name == "sdds+rgsm-emm"
+    assert run.config["schedule"]["mix"][1]["t"] == 2
+    proposed = run.moves().groupby("move")["proposed"].sum()
+    rgsm = sum(n for move, n in proposed.items() if "_" not in str(move))
+    # each iteration draws one of the two; 400 draws with probability 3/4
+    assert proposed.sum() == 400
+    assert 250 < rgsm < 350
+    assert run_path(smcmc("run", *SMALL, "schedule.mix=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")) == run.path
+
+
+def test_killed_and_resumed(smcmc, spawn) -> None:
+    whole = run_path(smcmc("run", *LONG, "progress=none", "out=whole"))
+    args = ["run", *LONG, "out=broken"]
+
+    def checkpoint() -> list[Path]:
+        return list(Path("broken").glob("*/*/work/chain-*.npz"))
+
+    # Ctrl-C first: the batch is stored, the status says so, the message how to go on
+    process = spawn(*args)
+    wait_for(checkpoint, process)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the same command continues it" in stderr
+    run = find_runs("broken")[0]
+    assert run.status["state"] == "interrupted"
+    reached = run.trace()["iteration"].max()
+    assert 0 < reached < 150_000
+    assert len(run.moves())
+    # then kill -9
+    process = spawn(*args)
+    before = {p: p.stat().st_mtime_ns for p in checkpoint()}
+    wait_for(lambda: any(p.stat().st_mtime_ns > before.get(p, 0) for p in checkpoint()), process)
+    process.kill()
+    process.wait()
+    assert run.status["state"] == "interrupted"
+    assert run.trace()["iteration"].max() > reached
+    # then to the end
+    broken = run_path(smcmc("run", *LONG, "progress=none", "out=broken"))
+    assert parquet_bytes(broken) == parquet_bytes(whole)
+    assert (broken / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+    assert not (broken / "work").exists()
+
+
+def test_torn_stream(smcmc, spawn) -> None:
+    """Rows that reached the disk after the last checkpoint are cut off, whole or torn."""
+    whole = run_path(smcmc("run", *LONG, "progress=none", "out=whole"))
+    process = spawn("run", *LONG, "out=broken")
+    stream = wait_for(lambda: list(Path("broken").glob("*/*/work/chain-0.npz")), process)[0].with_name(
+        "chain-0.trace.arrows"
+    )
+    process.kill()
+    process.wait()
+    with stream.open("ab") as file:
+        file.write(stream.read_bytes()[-333:])
+    assert len(Run(stream.parents[1]).trace())
+    assert parquet_bytes(run_path(smcmc("run", *LONG, "progress=none", "out=broken"))) == parquet_bytes(whole)
+
+
+def test_full_disk(smcmc, spawn) -> None:
+    whole = run_path(smcmc("run", *LONG, "progress=none", "out=whole"))
+    # a limit on the size of files fails writes as a full disk does
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # noqa: E731
+    process = spawn("run", *LONG, "out=full", preexec_fn=limit)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "intact" in stderr
+    assert "Traceback" not in stderr
+    run = find_runs("full")[0]
+    assert run.status["state"] == "failed"
+    assert "File too large" in run.status["error"]
+    full = run_path(smcmc("run", *LONG, "progress=none", "out=full"))
+    assert parquet_bytes(full) == parquet_bytes(whole)
+
+
+def test_two_processes_never_write_one_run(smcmc) -> None:
+    path = run_path(smcmc("run", *SMALL))
+    work = path / "work"
+    work.mkdir()
+    with (work / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        result = smcmc("run", *SMALL, "resume=false")
+    assert result.exit_code == 1
+    assert "another process" in result.stderr
+    assert Run(path).done
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_unwritable_folder(smcmc, tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o555)
+    result = smcmc("run", *SMALL, "out=closed")
+    assert result.exit_code == 2
+    assert "out=closed" in result.stderr

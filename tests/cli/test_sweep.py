@@ -1,0 +1,95 @@
+"""Grids: expanded and checked as a whole, run once, continued where they stopped."""
+
+import os
+import signal
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from calls import wait_for
+
+from splitmerge_cli.results.read import find_runs
+from splitmerge_cli.sweep import expand, run_jobs
+
+GRID = ["sampler=rm,sdds", "N=20,30", "iterations=50", "chains=1", "progress=none"]
+
+
+def states(out: str = "results") -> list[str]:
+    return [run.status["state"] for run in find_runs(out)]
+
+
+def test_expand() -> None:
+    jobs = expand(["sampler=rm,sdds", "seed=range(3)", "N=20"])
+    assert len(jobs) == 6
+    assert jobs[0] == ["sampler=rm", "seed=0", "N=20"]
+    assert jobs[-1] == ["sampler=sdds", "seed=2", "N=20"]
+    assert expand(["schedule=[{sdds: 1}, {gibbs: 2}]"]) == [["schedule=[{sdds:1},{gibbs:2}]"]]
+
+
+def test_dry_run_writes_nothing(smcmc, tmp_path: Path) -> None:
+    result = smcmc("sweep", "--dry-run", *GRID)
+    assert result.exit_code == 0
+    assert result.stdout.count("to run  ") == 4
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_missing_jobs_run(smcmc) -> None:
+    smcmc("run", "sampler=rm", "N=20", *GRID[2:])
+    result = smcmc("sweep", *GRID, "hydra/launcher=basic")
+    assert result.exit_code == 0, result.output
+    assert "4 jobs: 3 done, 1 skipped" in result.stdout
+    assert states() == ["done"] * 4
+    assert "4 jobs: 4 skipped" in smcmc("sweep", *GRID).stdout
+
+
+def test_joblib_makes_the_same_runs(smcmc) -> None:
+    args = [*GRID, "timing=false"]
+    assert smcmc("sweep", *args, "out=basic", "hydra/launcher=basic").exit_code == 0
+    assert smcmc("sweep", *args, "out=joblib", "hydra/launcher=joblib").exit_code == 0
+    files = list(Path("basic").rglob("*.parquet"))
+    assert len(files) == 16
+    for file in files:
+        twin = Path("joblib", *file.parts[1:])
+        assert pq.read_table(file, partitioning=None).equals(pq.read_table(twin, partitioning=None))
+
+
+def test_failed_jobs_do_not_stop_the_others(smcmc) -> None:
+    # a folder where a run needs a file fails that run alone
+    table = smcmc("sweep", "--dry-run", *GRID).stdout
+    path = Path(next(line.split()[-1] for line in table.splitlines() if "sampler=sdds N=20" in line))
+    (path / "trace.parquet").mkdir(parents=True)
+    result = smcmc("sweep", *GRID, "hydra/launcher=basic")
+    assert result.exit_code == 1
+    assert "4 jobs: 3 done, 1 failed" in result.stdout
+    assert "sampler=sdds N=20" in result.stderr
+    assert sorted(states()) == ["done", "done", "done", "failed"]
+
+
+def test_refused_jobs_are_named(smcmc) -> None:
+    result = smcmc("sweep", "sampler=sdds", "N=20,2", "K0=5", *GRID[2:], "hydra/launcher=basic")
+    assert result.exit_code == 1
+    assert "2 jobs: 1 done, 1 refused" in result.stdout
+    assert "K0=5: expected at most 2" in result.stderr
+
+
+def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
+    args = ["sampler=sdds", "N=200", "seed=range(6)", "chains=1", "iterations=30000", "thin=100", "progress=none"]
+    process = spawn("sweep", *args, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    wait_for(lambda: "done" in states(), process)
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert "the same command continues the sweep" in stderr
+    finished = states().count("done")
+    assert 1 <= finished < 6
+    assert f"{finished} done" in stdout
+    result = smcmc("sweep", *args, "hydra/launcher=basic")
+    assert f"6 jobs: {6 - finished} done, {finished} skipped" in result.stdout
+    assert states() == ["done"] * 6
+
+
+def test_run_jobs_runs_the_same_job_once() -> None:
+    job = ["N=20", "iterations=20", "chains=1"]
+    outcomes = run_jobs([job, [*job, "workers=1"]], progress="none")
+    assert [o.status for o in outcomes] == ["done", "done"]
+    assert outcomes[0].path == outcomes[1].path
