@@ -90,6 +90,7 @@ def series(runs: Sequence[Run], column: str) -> tuple[NDArray[np.int64], NDArray
     return iteration, np.stack(rows)
 
 
-def thinned(n: int, points: int = 400) -> NDArray[np.int64]:
-    """Positions of about `points` of `n` rows, the first and the last among them."""
-    return np.unique(np.linspace(0, n - 1, points).round().astype(np.int64))
+def thinned(n: int, points: int = 400, log: bool = False) -> NDArray[np.int64]:
+    """Positions of at most `points` of `n` rows, the first and the last among them, evenly (`log`: geometrically)."""
+    at = np.geomspace(1, n, points) - 1 if log else np.linspace(0, n - 1, points)
+    return np.unique(at.round().astype(np.int64))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch
 
 LETTERS = {"A": "#4477AA", "B": "#CC6677", "C": "#DDAA33"}
 SPLIT, MERGE = "#C03221", "#2E8B57"
@@ -15,16 +15,16 @@ SPACE = 0.55
 WIDEST = 11.0
 """Line width, in points, of an arrow of probability 1."""
 THINNEST = 0.9
+POINT = 0.1
+"""About one point in data units, at the scale of these drawings (a letter is 0.14 in)."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A drawn state: its centre and extent in data units."""
+    """A drawn state: its centre and width in data units."""
 
     x: float
-    y: float
     width: float
-    height: float
 
 
 def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE) -> None:
@@ -43,8 +43,8 @@ def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE) -> None
     ax.text(x, y, token, color="white", ha="center", va="center_baseline", fontsize=7.5, fontweight="bold", zorder=4)
 
 
-def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str, above: bool = True) -> Placed:
-    """A clustering as a row of boxes around (x, y), its name above or below."""
+def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str) -> Placed:
+    """A clustering as a row of boxes around (x, y), its name above."""
     widths = [len(tokens) * SIDE + (len(tokens) - 1) * GAP + 2 * PAD for tokens in clusters]
     width = sum(widths) + SPACE * (len(clusters) - 1)
     height = SIDE + 2 * PAD
@@ -65,17 +65,8 @@ def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str, abov
         for k, token in enumerate(tokens):
             letter(ax, left + PAD + SIDE / 2 + k * (SIDE + GAP), y, token)
         left += w + SPACE
-    offset = height / 2 + 0.28
-    ax.text(
-        x,
-        y + offset if above else y - offset,
-        name,
-        ha="center",
-        va="bottom" if above else "top",
-        fontsize=8.5,
-        color="#222222",
-    )
-    return Placed(x, y, width, height)
+    ax.text(x, y + height / 2 + 0.35, name, ha="center", va="bottom", fontsize=8.5, color="#222222")
+    return Placed(x, width)
 
 
 def arrow(
@@ -84,32 +75,33 @@ def arrow(
     end: tuple[float, float],
     probability: float,
     colour: str,
-    text: str,
-    at: tuple[float, float],
     preferred: bool = True,
-    ha: str = "center",
-    bend: float = 0.0,
 ) -> None:
-    """An arrow as wide as its probability (but never too thin to be seen), its number beside it."""
+    """An arrow as wide as its probability (but never too thin to be seen); dashed if it is not the preferred move."""
     width = max(THINNEST, WIDEST * probability)
-    ax.add_patch(
-        FancyArrowPatch(
-            start,
-            end,
-            arrowstyle=f"-|>,head_length={0.5 + 0.12 * width**0.5},head_width={0.22 + 0.07 * width**0.5}",
-            mutation_scale=9,
-            linewidth=width,
-            linestyle="-" if preferred else (0, (2.2, 1.4) if width > 1.5 else (4, 3)),
-            color=colour,
-            capstyle="butt",
-            joinstyle="miter",
-            shrinkA=0,
-            shrinkB=0,
-            connectionstyle=f"arc3,rad={bend}",
-            zorder=1,
-        )
+    # the head covers the end of the line, which would show beside its point
+    length = (2.2 + 0.75 * width) * POINT
+    direction = 1 if end[0] > start[0] else -1
+    neck = end[0] - direction * length
+    dashes = (0, (3.5, 2.5)) if width < 2 else (0, (1.6, 0.9))
+    ax.plot(
+        [start[0], neck],
+        [start[1], end[1]],
+        color=colour,
+        linewidth=width,
+        linestyle="-" if preferred else dashes,
+        solid_capstyle="butt",
+        dash_capstyle="butt",
+        zorder=1,
     )
-    ax.text(*at, text, ha=ha, va="center", color=colour, fontsize=7.5, linespacing=1.25, zorder=5)
+    half = (1.6 + 0.85 * width) * POINT
+    ax.fill([neck, end[0], neck], [end[1] - half, end[1], end[1] + half], color=colour, linewidth=0, zorder=1)
+
+
+def label(ax: Axes, x: float, y: float, move: str, probability: float, colour: str, above: bool) -> None:
+    """Name and probability of a move, above or below the point (x, y)."""
+    text = f"{move.replace('_', ' ')}\n{probability_text(probability)}"
+    ax.text(x, y, text, ha="center", va="bottom" if above else "top", color=colour, fontsize=7.5, linespacing=1.2)
 
 
 def probability_text(p: float) -> str:

@@ -1,7 +1,7 @@
 """Published claims, and how a verdict on each is reached from the values measured over seeds.
 
-Three verdicts: ``reproduced``, ``not reproduced``, and ``not testable`` where the claim is about a machine that we do not
-have or where too few seeds were run to tell. The rule that was applied is part of the reason.
+Three verdicts: ``reproduced``, ``not reproduced``, and ``not testable`` where the claim is about a machine that we do
+not have, or where too few seeds or too short a run cannot tell. The rule that was applied is part of the reason.
 """
 
 from collections.abc import Sequence
@@ -100,11 +100,24 @@ def share_interval(successes: int, n: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def by_majority(claim: Claim, samples: ArrayLike, agrees: ArrayLike, rule: str, reading: str = "") -> Verdict:
+def by_majority(
+    claim: Claim, samples: ArrayLike, agrees: ArrayLike, rule: str, reading: str = "", short: tuple[str, str] = ("", "")
+) -> Verdict:
     """Judge what the paper shows by one run: reproduced when most seeds show it.
 
-    Most: the 95 % Jeffreys interval of the share of seeds in `agrees` lies above one half; not reproduced when it lies
-    below; too few seeds to tell otherwise. `samples` are the measured values, ``[seeds]``.
+    Parameters
+    ----------
+    claim : Claim
+    samples : array_like
+        Measured values, ``[seeds]``.
+    agrees : array_like of bool
+        Which seeds show what the paper shows. Most do if the 95 % Jeffreys interval of their share lies above one half,
+        most do not if it lies below; otherwise there are too few seeds to tell.
+    rule : str
+        What `agrees` means.
+    reading : str
+    short : tuple of str
+        A verdict that a run of this length cannot give (the claim is then not testable), and why.
     """
     yes = np.asarray(agrees, dtype=bool)
     n, k = len(yes), int(yes.sum())
@@ -115,6 +128,8 @@ def by_majority(claim: Claim, samples: ArrayLike, agrees: ArrayLike, rule: str, 
     reason = f"{rule} in {k} of {n} seeds (share in [{low:.2f}, {high:.2f}])"
     if verdict == NOT_TESTABLE:
         reason += ": undecided"
+    elif verdict == short[0]:
+        verdict, reason = NOT_TESTABLE, f"{reason}; {short[1]}"
     return Verdict(claim, reading, *mean_interval(samples), n, verdict, reason)
 
 

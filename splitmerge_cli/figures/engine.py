@@ -1,7 +1,7 @@
 """Reproduce, draw and report: from the name of a figure to its runs, its picture and its verdicts.
 
 An experiment file ``conf/experiment/ID.yaml`` holds the settings of a figure's runs. Its ``hydra.sweeper.params`` are
-the grid that every scale shares; its ``reproduce.quick`` and ``reproduce.paper`` are lists of further overrides, each of
+the grid that every scale shares; ``reproduce.quick`` and ``reproduce.paper`` are lists of further overrides, each of
 which is expanded together with that grid. An exact figure has no ``reproduce``: its table is computed and stored.
 """
 

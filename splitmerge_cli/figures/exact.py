@@ -3,23 +3,24 @@
 `smcmc reproduce` stores these tables; `smcmc plot` draws from them.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from hydra.utils import get_object
 
+from splitmerge_cli._kernels import Rng
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.verify.proposals import allocation_steps
+from splitmerge_cli.verify.proposals import allocation_steps, proposal_table
 
 ALLOCATED = "AABBCC"
 """Table 1: the entity that is split, and the side of each of its mentions."""
 SIDES = "001111"
 
-START = ("AABB", "CC", "CC")
-"""Section 4.1: the state x of Figures 1 and 2, and the others in them."""
-AFTER_SPLIT = ("AA", "BB", "CC", "CC")
-AFTER_MERGE = ("AABB", "CCCC")
+MENTIONS = "AABBCCCC"
+STATES = ["00001122", "00112233", "00001111"]
+"""Figures 1 and 2: the state x of section 4.1, and what a smart split and a smart merge make of it."""
 
 
 def _model(cfg: Any, mentions: str) -> Any:
@@ -54,16 +55,16 @@ def allocation(cfg: Any) -> pd.DataFrame:
     )
 
 
-def words(labels: Any, mentions: str) -> tuple[str, ...]:
-    """The clusters of a state as strings of tokens, in alphabetical order; empty entities are left out."""
+def words(labels: Sequence[int]) -> str:
+    """The clusters of a state of `MENTIONS` in alphabetical order, joined by ``|``; empty entities are left out."""
     clusters: dict[int, str] = {}
-    for item, label in enumerate(labels):
-        clusters[int(label)] = clusters.get(int(label), "") + mentions[item]
-    return tuple(sorted("".join(sorted(tokens)) for tokens in clusters.values()))
+    for token, label in zip(MENTIONS, labels, strict=True):
+        clusters[label] = clusters.get(label, "") + token
+    return "|".join(sorted(clusters.values()))
 
 
 def proposals(cfg: Any) -> pd.DataFrame:
-    """Figures 1 and 2: what each move of SS and SDDS proposes from the states of section 4.
+    """Figures 1 and 2: what each move of a sampler proposes from the states of section 4.1.
 
     Parameters
     ----------
@@ -73,5 +74,19 @@ def proposals(cfg: Any) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns state, move, target (clusters joined by ``|``, empty entities left out), probability (given the move).
+        Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in
+        which mentions of a token they place, or in empty entities, only are summed.
     """
+    model = _model(cfg, MENTIONS)
+    options = {key: value for key, value in cfg.sampler.items() if key not in ("name", "_target_")}
+    sampler = get_object(cfg.sampler["_target_"])(model, Rng(0, 0), **options)
+    tables = []
+    for state in STATES:
+        labels = tuple(int(label) for label in state)
+        table = proposal_table(model, sampler, (labels, max(labels) + 1))
+        table["target"] = [words(target) for target, _ in table["target_state"]]
+        sums = table.groupby(["move", "target"], as_index=False)["probability"].sum()
+        sums["probability"] /= sums.groupby("move")["probability"].transform("sum")
+        sums.insert(0, "state", words(labels))
+        tables.append(sums.sort_values(["move", "probability"], ascending=[True, False]))
+    return pd.concat(tables, ignore_index=True)
