@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import hydra
+import yaml
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
@@ -158,6 +159,8 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
             return hydra.compose("config", overrides=[*overrides, *search_path], return_hydra_config=True)
         except (HydraException, OmegaConfBaseException) as error:
             raise ConfigError(_explain(error, overrides, search_path)) from error
+        except yaml.YAMLError as error:
+            raise ConfigError(f"a configuration file is not YAML: {' '.join(str(error).split())}") from error
 
 
 def finish(body: DictConfig, hydra_config: Any) -> DictConfig:

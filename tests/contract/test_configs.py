@@ -1,0 +1,105 @@
+"""Every choice of every group composes, builds and runs; every sampler on every model that it supports."""
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hydra.utils import get_object
+
+from splitmerge_cli import runner
+from splitmerge_cli.config import choice, choices, compose, describe
+from splitmerge_cli.sweep import check_jobs, expand
+
+MODELS = choices("model")
+SAMPLERS = choices("sampler")
+# choices that a run needs more for
+NEEDS = {"csv": ["data.path=tokens.csv"], "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"]}
+GENERATED = [name for name in choices("data") if "path" not in choice("data", name)]
+
+
+@pytest.fixture(autouse=True)
+def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tokens.csv").write_text("a\nb\nc\n" * 5)
+
+
+def data_for(model: str) -> str:
+    """A generated data set of the kind that a model reads, found by asking for it."""
+    kind = get_object(choice("model", model)["_target_"]).kind
+    for name in GENERATED:
+        options = choice("data", name)
+        generate = get_object(options.pop("_target_"))
+        options.pop("name")
+        if generate(**options | {"N": 20}).kind == kind:
+            return name
+    pytest.fail(f"no generated data set of kind {kind}")
+
+
+@pytest.mark.parametrize(
+    ("group", "name"), [(group, name) for group in ("data", "model", "sampler", "schedule") for name in choices(group)]
+)
+def test_composes_and_builds(group: str, name: str) -> None:
+    data = [f"data={data_for(name)}"] if group == "model" else []
+    cfg = compose([f"{group}={name}", *data, *NEEDS.get(name, [])])
+    assert name in cfg[group].name.split("+") or group == "schedule"
+    chain, _ = runner.prepare(cfg).chain(0)
+    rows = chain.advance(3)
+    assert rows["iteration"].tolist() == [0, 1, 2, 3]
+    assert np.isfinite(rows["log_joint"]).all()
+
+
+@pytest.mark.parametrize("schedule", ["alone", "site", "sweep"])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_pairs(sampler: str, model: str, schedule: str) -> None:
+    args = [f"sampler={sampler}", f"model={model}", f"data={data_for(model)}", f"schedule={schedule}", "N=20", "K0=3"]
+    for mode in ("exact", "literal"):
+        try:
+            chain, state = runner.prepare(compose([*args, f"sampler.mode={mode}"])).chain(0)
+        except runner.ConfigError as error:
+            if "cannot serve" not in str(error):
+                raise
+            pytest.skip(str(error))
+        chain.advance(50)
+        # the running sums of the moves agree with the state that they led to
+        assert chain.log_joint == pytest.approx(state.log_lik_total() + state.log_prior_total(), rel=1e-9)
+        proposed = sum(move["proposed"] for move in chain.moves() if move["move"] != "gibbs")
+        assert proposed >= 50 or sampler == "gibbs"
+
+
+def test_schedules_follow_the_sampler_as_they_say() -> None:
+    def gibbs_moves(*args: str) -> int:
+        chain, _ = runner.prepare(compose(["N=20", "K0=3", *args])).chain(0)
+        chain.advance(10)
+        return sum(move["proposed"] for move in chain.moves() if move["move"] == "gibbs")
+
+    assert gibbs_moves("schedule=alone") == 0
+    assert gibbs_moves("schedule=site") == 10
+    assert gibbs_moves("schedule=sweep") == 10 * 20
+    assert gibbs_moves("schedule=sweep", "sampler=rgsm", "sampler.g=3") == 10 * 3 * 20
+    assert gibbs_moves("schedule=site", "sampler=rgsm", "sampler.g=3") == 10
+    assert gibbs_moves("schedule=sweep", "sampler=gibbs") == 10 * 20
+    assert gibbs_moves("schedule=sweep", "sampler=gibbs", "sampler.scan=site") == 10
+
+
+@pytest.mark.parametrize("group", ["data", "model", "sampler", "schedule"])
+def test_every_choice_is_described(group: str) -> None:
+    for name, line in describe(group):
+        assert line, f"conf/{group}/{name}.yaml does not begin with a comment that says what it is"
+
+
+@pytest.mark.parametrize("name", choices("data"))
+def test_data_options_are_those_of_the_function(name: str) -> None:
+    options = choice("data", name)
+    parameters = inspect.signature(get_object(options.pop("_target_"))).parameters
+    assert set(options) - {"name"} == set(parameters)
+
+
+@pytest.mark.parametrize("name", choices("experiment"))
+def test_every_experiment_composes(name: str) -> None:
+    jobs = expand([f"experiment={name}"])
+    assert jobs
+    for outcome in check_jobs(jobs[:3]):
+        assert outcome.error is None
+        assert outcome.path is None or outcome.path.parent.name == name

@@ -1,0 +1,98 @@
+"""Who may import whom (docs/design.md)."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import splitmerge_cli
+
+ROOT = Path(splitmerge_cli.__file__).parent
+KERNELS = {"_kernels", "_chain", "_smart"}
+
+# what the files of each part may import of the others; a part may always import itself
+MAY = {
+    "_kernels": set(),
+    "_smart": {"_kernels"},
+    "_chain": {"_kernels"},
+    "models": {"_kernels"},
+    "samplers": {"_kernels", "_smart"},
+    "data": set(),
+    "diagnostics": set(),
+    "results": set(),
+    "config": set(),
+    "progress": set(),
+    "initial": {"_kernels", "config", "data"},
+    "runner": {"_chain", "_kernels", "config", "data", "diagnostics", "initial", "progress", "results"},
+    "sweep": {"config", "data", "progress", "results", "runner"},
+    # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify` (see EXACT)
+    "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},
+    "verify": {*KERNELS, "config", "data", "initial", "models", "runner", "samplers"},
+    "cli": {"config", "data", "diagnostics", "figures", "results", "runner", "sweep", "verify"},
+}
+
+# exact figures walk the tree of a compiled proposal's choices, for which they need a scripted generator
+EXACT = {"figures/exact.py": {"_kernels"}}
+
+
+def part_of(module: str) -> str:
+    """The part that ``splitmerge_cli.PART...`` belongs to; empty for the package itself."""
+    return [*module.split("."), ""][1]
+
+
+def imports(file: Path) -> set[str]:
+    """Modules of this package that a file imports, by ``import``, ``from`` or ``cimport``."""
+    text = file.read_text(encoding="utf-8")
+    found: set[str] = set()
+    if file.suffix in (".pyx", ".pxd"):
+        for line in text.splitlines():
+            if match := re.match(r"\s*from\s+(splitmerge_cli[\w.]*)\s+c?import\s+(.*)", line):
+                found |= expand(match[1], re.findall(r"\w+", match[2]))
+            elif match := re.match(r"\s*c?import\s+(splitmerge_cli[\w.]*)", line):
+                found.add(match[1])
+        return found
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("splitmerge_cli")}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import; expected an absolute one"
+            if (node.module or "").startswith("splitmerge_cli"):
+                found |= expand(str(node.module), [alias.name for alias in node.names])
+    return found
+
+
+def expand(module: str, names: list[str]) -> set[str]:
+    """``from splitmerge_cli import runner`` names the module ``splitmerge_cli.runner``."""
+    return {f"{module}.{name}" for name in names} if module == "splitmerge_cli" else {module}
+
+
+FILES = sorted(p for suffix in ("*.py", "*.pyx", "*.pxd") for p in ROOT.rglob(suffix) if p.name != "__init__.py")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports(file: Path) -> None:
+    name = file.relative_to(ROOT).as_posix()
+    own = name.partition("/")[0].partition(".")[0]
+    allowed = MAY[own] | EXACT.get(name, set())
+    for module in imports(file):
+        part = part_of(module)
+        # the version of the package is no part
+        if part in ("__version__", own):
+            continue
+        assert part in allowed, f"{name} imports {module}"
+
+
+def test_models_and_samplers_import_no_sibling() -> None:
+    for folder in ("models", "samplers"):
+        for file in (ROOT / folder).glob("*.pyx"):
+            siblings = {m for m in imports(file) if part_of(m) in ("models", "samplers")}
+            assert not siblings, f"{file.name} imports {siblings}"
+
+
+def test_the_rule_sees_imports(tmp_path: Path) -> None:
+    python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
+    python.write_text("def f():\n    from splitmerge_cli import runner\n    import splitmerge_cli.models.emm\n")
+    cython.write_text("from splitmerge_cli._kernels cimport Model, Rng\ncimport splitmerge_cli.samplers.ss\n")
+    assert {part_of(m) for m in imports(python)} == {"runner", "models"}
+    assert {part_of(m) for m in imports(cython)} == {"_kernels", "samplers"}
