@@ -41,10 +41,13 @@ cdef class Rng:
 
     @cython.final
     cdef inline bint draw_accept(self, double log_r) noexcept nogil:
-        """Metropolis-Hastings decision; a draw only when log_r < 0. False for nan."""
+        """Metropolis-Hastings decision; a draw only when log_r < 0. False for nan.
+
+        A ratio that is 1 but for rounding counts as 1, so that the stream does not depend on the order of a sum.
+        """
         if self.scripted and self.always_accept:
             return True
-        if log_r >= 0.0:
+        if log_r >= -1e-12:
             return True
         if self.scripted:
             return self.draw_coin(exp(log_r))

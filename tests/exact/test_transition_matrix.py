@@ -1,0 +1,241 @@
+"""Every compiled kernel, alone, against the enumerated posterior: the whole transition matrix, all random choices enumerated.
+
+A Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combines kernels, but the one that says so.
+"""
+
+import numpy as np
+import pytest
+from conftest import SAMPLERS
+
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.enumerate import normalise
+from splitmerge_cli.verify.transitions import (
+    balance_defect,
+    irreducible,
+    stationarity_defect,
+    stationary,
+    total_variation,
+    transition_matrix,
+    walk,
+)
+
+CASES = {
+    "emm": (EMM, 4, 0, {}),
+    "emm-partition": (EMM, 4, 1, {"labels": "partition"}),
+    "emm-literal": (EMM, 4, 2, {"labels": "literal", "alpha": 0.1}),
+    "emm-small-alpha": (EMM, 4, 3, {"alpha": 0.001}),
+    "emm-room": (EMM, 3, 4, {"kmax": 5, "n_tokens": 4, "mu": 2.0}),
+    "emm-tight": (EMM, 4, 5, {"kmax": 2}),
+    "emm-one": (EMM, 1, 6, {"kmax": 3}),
+    "bernoulli": (Bernoulli, 4, 0, {}),
+    "bernoulli-five": (Bernoulli, 5, 1, {"concentration": 0.4}),
+    "bernoulli-uniform": (Bernoulli, 4, 2, {"prior": "uniform"}),
+    "bernoulli-sharp": (Bernoulli, 4, 3, {"beta1": 0.01, "beta0": 0.02}),
+    "bernoulli-one": (Bernoulli, 1, 4, {}),
+    "bernoulli-two": (Bernoulli, 2, 5, {"concentration": 3.0}),
+}
+REVERSIBLE = [name for name in SAMPLERS if name != "gibbs"]
+
+
+def build(case_name):
+    model_class, size, seed, params = CASES[case_name]
+    return small_case(model_class, size, seed, params)
+
+
+def sampler_on(case, name, **options):
+    sampler_class, given = SAMPLERS[name]
+    return sampler_class(case.model, Rng(0), **given, **options)
+
+
+@pytest.mark.parametrize("case_name", CASES)
+def test_log_joint_is_the_enumerated_posterior(case_name):
+    case = build(case_name)
+    log_joint = []
+    for labels, K in case.states:
+        case.model.set_labels(np.array(labels), K if case.model.allows_empty else None)
+        # of unlabelled states: K! / (K - T)! labellings where empty clusters are kept
+        ways = np.log(np.arange(K - max(labels), K + 1)).sum() if case.model.allows_empty else 0.0
+        log_joint.append(case.model.log_joint() + ways)
+    np.testing.assert_allclose(normalise(log_joint), case.pi, rtol=1e-11)
+
+
+def test_the_factors_left_out_of_mutants_are_no_factors():
+    for case_name, name, term in [("bernoulli", "rgsm-0", "orders"), ("bernoulli", "rm-coin", "spread"), ("emm", "rm-coin", "spread")]:
+        case = build(case_name)
+        sampler = sampler_on(case, name)
+        P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+        sampler.omit(term)
+        np.testing.assert_array_equal(P, transition_matrix(case.model, sampler.rng, sampler, case.states))
+
+
+@pytest.mark.parametrize("case_name", ["emm-one", "emm-room", "bernoulli-two"])
+def test_several_tries_in_a_step_are_exact(case_name):
+    case = build(case_name)
+    sampler = sampler_on(case, "rgsm-0", r=2)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    once = sampler_on(case, "rgsm-0")
+    Q = transition_matrix(case.model, once.rng, once, case.states)
+    np.testing.assert_allclose(P, Q @ Q, atol=1e-13)
+    assert stationarity_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("case_name", CASES)
+def test_exact(case_name, name):
+    case = build(case_name)
+    sampler = sampler_on(case, name)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert stationarity_defect(P, case.pi) < 1e-12
+    if name in REVERSIBLE:
+        assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("name", [n for n in SAMPLERS if not n.startswith("gibbs")])
+@pytest.mark.parametrize("case_name", ["emm", "emm-tight", "bernoulli", "bernoulli-uniform"])
+def test_round_trip(case_name, name):
+    """The log ratios from x to y are, negated, those from y to x."""
+    case = build(case_name)
+    sampler = sampler_on(case, name)
+    ratios: dict[tuple, set[float]] = {}
+    for state in case.states:
+        for target, _, log_ratio, _ in walk(case.model, sampler.rng, sampler, state, always_accept=True):
+            if target != state and np.isfinite(log_ratio):
+                ratios.setdefault((state, target), set()).add(round(log_ratio, 9) + 0.0)
+    assert ratios
+    for (x, y), there in ratios.items():
+        back = {round(-r, 9) + 0.0 for r in ratios.get((y, x), set())}
+        np.testing.assert_allclose(sorted(there), sorted(back), atol=3e-9)
+
+
+@pytest.mark.parametrize("name", [n for n in SAMPLERS if not n.startswith("gibbs")])
+@pytest.mark.parametrize("case_name", ["emm", "emm-small-alpha", "bernoulli", "bernoulli-uniform"])
+def test_literal_law(case_name, name):
+    """Counted as printed, the law is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no empty clusters)."""
+    case = build(case_name)
+    sampler = sampler_on(case, name, mode="literal")
+    K = np.array([s[1] for s in case.states])
+    factor = K * np.log(2.0)
+    if case.model.allows_empty:
+        factor = factor - np.array([np.log(np.arange(1, k + 1)).sum() for k in K])
+    law = normalise(np.log(case.pi) + factor)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    assert stationarity_defect(P, law) < 1e-12
+    assert total_variation(law, case.pi) > 0.05
+    assert stationarity_defect(P, case.pi) > 1e-5
+
+
+MUTANTS = [
+    (case_name, name, term)
+    for case_name in ("emm", "bernoulli")
+    for name in SAMPLERS
+    for term in SAMPLERS[name][0].TERMS
+    # `labels` counts in literal mode only; restricted Gibbs has a factor for orders only where empty clusters are kept; coins spread
+    # every redistribution of the same items with the same probability
+    if term != "labels" and (case_name, term) != ("bernoulli", "orders") and (name, term) != ("rm-coin", "spread")
+]
+
+
+@pytest.mark.parametrize(("case_name", "name", "term"), MUTANTS)
+def test_mutant_is_found(case_name, name, term):
+    case = build(case_name)
+    sampler = sampler_on(case, name)
+    sampler.omit(term)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    assert stationarity_defect(P, case.pi) > 1e-5
+
+
+def test_gibbs_hides_a_wrong_kernel():
+    """Why kernels are tested alone: the same mutant, alone and beside a Gibbs scan."""
+    case = build("bernoulli")
+    sampler = sampler_on(case, "ssdm", mode="literal")
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    gibbs = Gibbs(case.model, Rng(0))
+    G = transition_matrix(case.model, gibbs.rng, gibbs, case.states)
+    alone = total_variation(stationary(P), case.pi)
+    beside = total_variation(stationary(P @ G), case.pi)
+    assert alone > 0.1
+    assert beside < alone / 10
+
+
+@pytest.mark.parametrize("name", ["sdds", "ssdm", "smds", "ss"])
+@pytest.mark.parametrize("case_name", ["emm", "bernoulli"])
+def test_irreducible_alone(case_name, name):
+    case = build(case_name)
+    sampler = sampler_on(case, name)
+    assert irreducible(transition_matrix(case.model, sampler.rng, sampler, case.states))
+
+
+def random_case(seed):
+    """A case nobody chose."""
+    rng = np.random.default_rng(1000 + seed)
+    size = int(rng.integers(2, 5))
+    if seed % 2:
+        params = {
+            "alpha": float(np.exp(rng.normal(-1, 2))),
+            "mu": float(rng.normal(0, 2)),
+            "sigma": float(np.exp(rng.normal(0, 0.7))),
+            "kmax": int(rng.integers(1, size + 2)),
+            "n_tokens": int(rng.integers(3, 6)),
+            "labels": str(rng.choice(["labelled", "partition", "literal"])),
+        }
+        return small_case(EMM, size, seed, params)
+    params = {
+        "concentration": float(np.exp(rng.normal(0, 1))),
+        "beta1": float(np.exp(rng.normal(-1, 1.5))),
+        "beta0": float(np.exp(rng.normal(-1, 1.5))),
+        "prior": str(rng.choice(["crp", "uniform"])),
+    }
+    return small_case(Bernoulli, size, seed, params)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_exact_on_random_cases(seed):
+    case = random_case(seed)
+    for name in SAMPLERS:
+        sampler = sampler_on(case, name)
+        P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+        assert stationarity_defect(P, case.pi) < 1e-12, name
+
+
+@pytest.mark.parametrize("case_name", ["emm", "bernoulli"])
+def test_rgsm_5_samples_the_posterior(case_name):
+    """RGSM(5, 1, 1) has too many choices to enumerate: its frequencies, with Gibbs and birth-death to reach every state of the EMM."""
+    case = build(case_name)
+    rng = Rng(11)
+    samplers = [SAMPLERS["rgsm-0"][0](case.model, rng, t=5)]
+    if case.model.allows_empty:
+        samplers.append(SAMPLERS["birth_death"][0](case.model, rng))
+        samplers.append(Gibbs(case.model, rng))
+    frequencies, noise = sampled_frequencies(case, samplers, rng, 200_000)
+    assert noise < 0.01
+    assert total_variation(frequencies, case.pi) < 3 * noise
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("case_name", ["emm", "emm-literal", "bernoulli", "bernoulli-uniform"])
+def test_long_run_frequencies(case_name, name):
+    """Two million steps from the random stream, not the script: draws and scripts must agree."""
+    case = build(case_name)
+    rng = Rng(5)
+    sampler_class, given = SAMPLERS[name]
+    samplers = [sampler_class(case.model, rng, **given)]
+    if case.model.allows_empty and not name.startswith("s"):
+        samplers += [SAMPLERS["birth_death"][0](case.model, rng), Gibbs(case.model, rng)]
+    frequencies, noise = sampled_frequencies(case, samplers, rng, 2_000_000)
+    assert total_variation(frequencies, case.pi) < 3 * noise
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model_class", "size"), [(EMM, 5), (Bernoulli, 6)])
+@pytest.mark.parametrize("name", ["sdds", "ss", "rgsm-0", "rm-coin", "birth_death", "gibbs-site"])
+def test_exact_on_more_items(model_class, size, name):
+    case = small_case(model_class, size, 9)
+    sampler = sampler_on(case, name)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states, limit=20_000_000)
+    assert stationarity_defect(P, case.pi) < 1e-12
