@@ -52,18 +52,15 @@ def _explained(command: _F) -> _F:
     def wrapper(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (ValueError, RuntimeError, OSError, KeyboardInterrupt) as error:
-            from splitmerge_cli.config import ConfigError
-            from splitmerge_cli.data.base import DataError
+        except KeyboardInterrupt:
+            _fail("interrupted", 130)
+        except (ValueError, RuntimeError) as error:
+            from splitmerge_cli.runner import ConfigError, DataError, Interrupted, RunError
 
-            if isinstance(error, KeyboardInterrupt):
-                _fail("interrupted", 130)
             if isinstance(error, ConfigError | DataError):
                 _fail(str(error), 2)
-            if type(error).__name__ == "Interrupted":
-                _fail(str(error), 130)
-            if type(error).__name__ == "RunError":
-                _fail(str(error), 1)
+            if isinstance(error, RunError):
+                _fail(str(error), 130 if isinstance(error, Interrupted) else 1)
             raise
 
     return wrapper  # type: ignore[return-value]
@@ -78,12 +75,12 @@ def _complete_override(incomplete: str) -> list[str]:
     """Completions of a ``KEY=VALUE``: names of keys, then the choices of a group."""
     from splitmerge_cli.config import complete
 
-    # bash takes "=" for the end of a word: the key is then the word before
-    words = os.environ.get("COMP_WORDS", "").split("\n" if "\n" in os.environ.get("COMP_WORDS", "") else " ")
-    if "=" not in incomplete.rstrip("=") and words[-1:] == ["="] and len(words) > 1:
-        return [c.partition("=")[2] for c in complete(f"{words[-2]}=")]
-    if len(words) > 2 and words[-2] == "=":
-        return [c.partition("=")[2] for c in complete(f"{words[-3]}={incomplete}")]
+    # bash takes "=" for a word of its own: the key is then the word before it
+    words = os.environ.get("COMP_WORDS", "").split()[: int(os.environ.get("COMP_CWORD", "0")) + 1]
+    if words[-1:] == ["="]:
+        words.append("")
+    if words[-2:-1] == ["="]:
+        return [override.partition("=")[2] for override in complete(f"{words[-3]}={words[-1]}")]
     return complete(incomplete)
 
 

@@ -297,7 +297,7 @@ def check_options(
     checked = dict(options)
     for key, value in options.items():
         if key not in known:
-            named = [k for k in known if not k.startswith("_")] + ["weight"] * prefix.startswith("schedule.mix")
+            named = [k for k in known if k not in ("name", "_target_")] + ["weight"] * prefix.startswith("schedule.mix")
             raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
         checked[key] = _like(f"{prefix}.{key}", value, known[key])
     checked.setdefault("name", name)
@@ -360,7 +360,7 @@ def _known_keys(values: Mapping[str, Any]) -> list[str]:
     keys = list(Schema.__dataclass_fields__)
     for name, value in values.items():
         if isinstance(value, Mapping) and name in Schema.__dataclass_fields__:
-            keys += [f"{name}.{inner}" for inner in value if not str(inner).startswith("_")]
+            keys += [f"{name}.{inner}" for inner in value if inner not in ("name", "_target_")]
     return keys
 
 

@@ -422,7 +422,8 @@ def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: l
 
 def _diagnosed_trace(path: Path) -> pd.DataFrame:
     """The trace with the largest fraction alone in place of the list of five."""
-    table = pq.read_table(path / f"{schema.TRACE}.parquet", partitioning=None)
+    names = schema.core(schema.TRACE, truth=False).names
+    table = pq.read_table(path / f"{schema.TRACE}.parquet", columns=names, partitioning=None)
     position = table.column_names.index("largest")
     return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()
 
