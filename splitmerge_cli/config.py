@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -357,9 +357,9 @@ def _is_key(values: dict[str, Any], loc: tuple[int | str, ...], part: int | str)
 
 
 def _known_keys(values: Mapping[str, Any]) -> list[str]:
-    keys = list(Schema.__dataclass_fields__)
+    keys = [field.name for field in fields(Schema)]
     for name, value in values.items():
-        if isinstance(value, Mapping) and name in Schema.__dataclass_fields__:
+        if isinstance(value, Mapping) and name in keys:
             keys += [f"{name}.{inner}" for inner in value if inner not in ("name", "_target_")]
     return keys
 

@@ -76,3 +76,4 @@ def test_completion() -> None:
     assert {"sampler=rm", "sampler=rgsm"} == set(complete("sampler=r"))
     assert complete("model.al") == ["model.alpha="]
     assert complete("nothing=") == []
+    assert not [key for key in complete("") if key.startswith("_") or key.endswith(".name=")]
