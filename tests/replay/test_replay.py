@@ -113,7 +113,6 @@ def replay(pair: Pair, name: str, mode: str, steps: int) -> None:
     compiled, box = pair.sampler(name, mode)
     for step in range(steps):
         compiled.step()
-        pair.stream.tie = compiled.last_log_ratio
         box.step()
         if name in SPLIT_MERGE:
             check_ratio(compiled, box, step)
@@ -157,7 +156,6 @@ def test_schedule_of_move_and_scan(name, scan, model):
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(30):
         chain.advance(1)
-        pair.stream.tie = compiled.last_log_ratio
         box.step()
         box_scan.step()
         check_ratio(compiled, box, step)
