@@ -1,0 +1,202 @@
+"""Generator, samplers' counts, and the compiled chain."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from conftest import SAMPLERS
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.sdds import SDDS
+
+DATA = np.random.default_rng(5)
+X = DATA.integers(2, size=(80, 6)).astype(np.uint8)
+TRUTH = DATA.integers(4, size=80).astype(np.int32)
+
+
+def build(seed=0, chain=0, name="sdds", **options):
+    model = Bernoulli(X, beta1=0.5, beta0=0.5)
+    model.set_labels(np.arange(80) % 5)
+    rng = Rng(seed, chain)
+    sampler_class, given = SAMPLERS[name]
+    return Chain(model, rng, [sampler_class(model, rng, **given), Gibbs(model, rng)], truth=TRUTH, **options)
+
+
+def same(a, b, but=("seconds",)):
+    assert a.keys() == b.keys()
+    for key in a.keys() - set(but):
+        np.testing.assert_array_equal(a[key], b[key])
+
+
+def test_stream_is_numpys():
+    rng = Rng(3, 2)
+    twin = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(3, spawn_key=(2,))))
+    assert [rng.random() for _ in range(10)] == twin.random(10).tolist()
+    saved = json.loads(json.dumps(rng.state))
+    ahead = [rng.random() for _ in range(5)]
+    rng.state = saved
+    assert [rng.random() for _ in range(5)] == ahead
+    assert np.random.Generator(rng.bit_generator).random() == twin.random(6)[5]
+
+
+def test_primitives_have_their_laws():
+    rng, n = Rng(1), 40_000
+    counts = np.bincount([rng.categorical(np.array([0.0, 1.0, 3.0, 0.0])) for _ in range(n)], minlength=4)
+    assert counts[0] == counts[3] == 0
+    assert counts[2] / n == pytest.approx(0.75, abs=0.01)
+    assert np.bincount([rng.index(5) for _ in range(n)]) / n == pytest.approx([0.2] * 5, abs=0.01)
+    assert np.mean([rng.coin(0.3) for _ in range(n)]) == pytest.approx(0.3, abs=0.01)
+    assert np.mean([rng.accept(np.log(0.6)) for _ in range(n)]) == pytest.approx(0.6, abs=0.012)
+    before = rng.state
+    assert rng.accept(0.0)
+    assert not np.isnan(rng.random())
+    rng.state = before
+    assert not rng.accept(float("nan"))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None])
+def test_bad_seed(seed):
+    with pytest.raises(ValueError, match="seed"):
+        Rng(seed)
+
+
+def test_trace_rows():
+    out = build(thin=3, partitions=4).advance(20)
+    assert out["iteration"].tolist() == [0, 3, 6, 9, 12, 15, 18]
+    assert out["partition_iteration"].tolist() == [0, 4, 8, 12, 16, 20]
+    assert (np.diff(out["seconds"]) > 0).all()
+    for labels in out["partition_labels"]:
+        first = np.unique(labels, return_index=True)[1]
+        assert labels[0] == 0 and (np.diff(first) > 0).all()
+
+
+def test_trace_says_what_the_state_is():
+    chain = build()
+    out = chain.advance(200)
+    model = chain.model
+    labels = model.labels
+    sizes = np.sort(np.bincount(labels))[::-1] / 80
+    assert out["log_joint"][-1] == model.log_joint()
+    assert out["log_lik"][-1] == model.log_lik_total()
+    assert out["K"][-1] == out["n_clusters"][-1] == len(np.unique(labels))
+    np.testing.assert_allclose(out["largest"][-1], np.r_[sizes, np.zeros(5)][:5])
+    assert out["nmi"][-1] == pytest.approx(normalized_mutual_info_score(TRUTH, labels), abs=1e-12)
+    assert out["ari"][-1] == pytest.approx(adjusted_rand_score(TRUTH, labels), abs=1e-12)
+    best = out["log_joint"].argmax()
+    assert chain.best_log_joint == out["log_joint"][best]
+    assert chain.best_iteration == out["iteration"][best]
+    model.set_labels(chain.best_labels)
+    assert model.log_joint() == pytest.approx(chain.best_log_joint, abs=1e-9)
+
+
+@pytest.mark.parametrize(("labels", "truth"), [([0] * 5, [0] * 5), ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([0] * 5, [0, 0, 1, 1, 1])])
+def test_agreement_at_the_edges(labels, truth):
+    model = Bernoulli(np.zeros((5, 1), dtype=np.uint8))
+    model.set_labels(labels)
+    rng = Rng(0)
+    out = Chain(model, rng, [Gibbs(model, rng)], truth=truth).advance(0)
+    assert out["nmi"][0] == pytest.approx(normalized_mutual_info_score(truth, labels), abs=1e-12)
+    assert out["ari"][0] == pytest.approx(adjusted_rand_score(truth, labels), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_stopping_and_going_on_changes_nothing(name):
+    whole = build(name=name, partitions=7).advance(300)
+    first = build(name=name, partitions=7)
+    parts = [first.advance(101)]
+    second = build(name=name, partitions=7)
+    second.model.set_labels(np.zeros(80, dtype=np.int32))
+    second.state = first.state
+    parts += [second.advance(1), second.advance(198)]
+    joined = {key: np.concatenate([p[key] for p in parts]) for key in whole}
+    same(whole, joined)
+    counts = build(name=name, partitions=7)
+    counts.advance(300)
+    without_time = [[{k: v for k, v in row.items() if k != "seconds"} for row in c.moves()] for c in (counts, second)]
+    assert without_time[0] == without_time[1]
+    np.testing.assert_array_equal(counts.best_labels, second.best_labels)
+
+
+def test_chains_do_not_depend_on_threads():
+    alone = [build(chain=c).advance(400) for c in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda c: c.advance(400), [build(chain=c) for c in range(4)]))
+    for a, b in zip(alone, together, strict=True):
+        same(a, b)
+    assert not np.array_equal(alone[0]["log_joint"], alone[1]["log_joint"])
+
+
+def test_without_timing_all_bytes_are_the_same():
+    a, b = (build(timing=False).advance(50) for _ in range(2))
+    same(a, b, but=())
+    assert not a["seconds"].any()
+
+
+def test_budget_and_wall_stop_early():
+    chain = build()
+    chain.advance(10**9, budget=0.05)
+    assert 0.05 <= chain.seconds < 1.0
+    before = chain.iteration
+    chain.advance(10**9, wall=0.05)
+    assert before < chain.iteration < 10**7
+
+
+def test_weights_choose_one_sampler():
+    model = EMM(np.arange(40).astype(np.int32) % 4, kmax=20)
+    rng = Rng(2)
+    sdds, gibbs = SDDS(model, rng), Gibbs(model, rng, scan="site")
+    chain = Chain(model, rng, [sdds, gibbs], weights=[3.0, 1.0])
+    chain.advance(8000)
+    counts = {row["move"]: row["proposed"] for row in chain.moves()}
+    assert sum(counts.values()) == 8000
+    assert counts["gibbs"] / 8000 == pytest.approx(0.25, abs=0.02)
+
+
+def test_counts_add_up():
+    model = EMM(np.arange(40).astype(np.int32) % 4, kmax=6)
+    rng = Rng(2)
+    sampler = SDDS(model, rng)
+    for _ in range(2000):
+        sampler.step()
+    rows = sampler.counts()
+    assert sum(r["proposed"] for r in rows) == 2000
+    assert all(r["accepted"] + r["null"] <= r["proposed"] for r in rows)
+    assert any(r["null"] for r in rows) and any(r["accepted"] for r in rows)
+
+
+def test_literal_counts_as_the_literal_law():
+    """sampler.mode=literal on the labelled model and mode=exact on labels=literal are one chain."""
+    tokens = np.repeat(np.arange(5), 20).astype(np.int32)
+    traces = []
+    for labels, mode in (("labelled", "literal"), ("literal", "exact")):
+        model = EMM(tokens, labels=labels, alpha=0.05)
+        rng = Rng(4)
+        traces.append(Chain(model, rng, [SDDS(model, rng, mode=mode), Gibbs(model, rng)]).advance(3000))
+    np.testing.assert_array_equal(traces[0]["K"], traces[1]["K"])
+    assert len(np.unique(traces[0]["K"])) > 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda m, r: Chain(m, r, []), "at least one"),
+        (lambda m, r: Chain(m, Rng(0), [Gibbs(m, r)]), "own model and generator"),
+        (lambda m, r: Chain(m, r, [Gibbs(m, r)], weights=[0.0]), "weights"),
+        (lambda m, r: Chain(m, r, [Gibbs(m, r)], thin=0), "thin"),
+        (lambda m, r: Chain(m, r, [Gibbs(m, r)], truth=[0, 1]), "truth"),
+        (lambda m, r: Gibbs(m, r, scan="some"), "sampler.scan"),
+        (lambda m, r: SDDS(m, r, kernel="third"), "sampler.kernel"),
+        (lambda m, r: SDDS(m, r, mode="printed"), "sampler.mode"),
+        (lambda m, r: SAMPLERS["rgsm-1"][0](m, r, r=0), "sampler.r"),
+        (lambda m, r: SAMPLERS["rm-cut"][0](m, r, redistribution="dice"), "sampler.redistribution"),
+    ],
+)
+def test_bad_arguments_are_named(make, message, bernoulli):
+    with pytest.raises(ValueError, match=message):
+        make(bernoulli, Rng(0))

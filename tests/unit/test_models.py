@@ -1,0 +1,234 @@
+"""Models: statistics, chain rule, predictives, unions, scans, membership; each against a definition."""
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.verify.enumerate import bernoulli_log_weight, mixture_states, normalise
+
+
+def fresh(model, labels, K):
+    """A model of the same data with statistics counted from scratch."""
+    if isinstance(model, EMM):
+        other = EMM(TOKENS, n_tokens=5, alpha=0.3, mu=1.0, sigma=0.8, kmax=12)
+    else:
+        other = Bernoulli(ROWS, concentration=1.7, beta1=0.4, beta0=0.7)
+    other.set_labels(labels, K if other.allows_empty else None)
+    return other
+
+
+TOKENS = np.random.default_rng(7).integers(4, size=60).astype(np.int32)
+ROWS = np.random.default_rng(8).integers(2, size=(60, 7)).astype(np.uint8)
+
+
+def scatter(model, clusters=6, seed=0):
+    model.set_labels(np.random.default_rng(seed).permutation(np.arange(model.N) % clusters).astype(np.int32))
+
+
+def test_add_and_remove_return_the_statistics(model):
+    scatter(model)
+    before, sizes, joint = model.statistics(), model.sizes, model.log_joint()
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        i, k = rng.integers(model.N), rng.integers(model.K)
+        model._join(i, k)
+        model._leave(i, k)
+    np.testing.assert_array_equal(model.statistics()["counts"], before["counts"])
+    np.testing.assert_array_equal(model.sizes, sizes)
+    assert model.log_joint() == joint
+
+
+def test_chain_rule(model):
+    """Log predictives, item after item, add up to the cluster's log likelihood."""
+    scatter(model, clusters=1)
+    items = np.random.default_rng(2).permutation(model.N)
+    for i in items:
+        model._leave(i, 0)
+    total = 0.0
+    for i in items:
+        total += model._log_pred(i, 0)
+        model._join(i, 0)
+    assert total == pytest.approx(model._cluster_log_lik(0), abs=1e-9)
+
+
+def test_union_is_the_merged_cluster(model):
+    scatter(model)
+    labels = model.labels
+    expected = model._log_union(1, 4)
+    assert expected == pytest.approx(model._log_union(4, 1), abs=1e-12)
+    for i in np.flatnonzero(labels == 4):
+        model._move(i, 1)
+    merged = model.labels[np.flatnonzero(labels == 1)[0]]
+    assert model._cluster_log_lik(merged) == pytest.approx(expected, abs=1e-9)
+
+
+def test_odds_are_ratios_of_predictives(model):
+    scatter(model)
+    labels = model.labels
+    for i in range(0, model.N, 7):
+        for a, b in [(0, 3), (5, 2), (labels[i], (labels[i] + 1) % 6), ((labels[i] + 2) % 6, labels[i])]:
+            own = int(labels[i]) if labels[i] in (a, b) else -1
+            for sized in (False, True):
+                linear, logarithm = model._odds(i, a, b, own, sized)
+                assert np.log(linear) == pytest.approx(logarithm, abs=1e-10)
+            if own >= 0:
+                model._leave(i, own)
+            expected = model._log_pred(i, b) - model._log_pred(i, a)
+            if own >= 0:
+                model._join(i, own)
+            assert model._odds(i, a, b, own, False)[1] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("clusters", [1, 6, 7, 8, 9, 12])
+def test_scan_is_the_conditional(model, clusters):
+    """The fast scan against predictive times prior weight, own contribution taken out; blocks of eight clusters at their edges."""
+    scatter(model, clusters)
+    for i in range(model.N):
+        fast, slow = model._scan(i), model._scan_by_definition(i)
+        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-10, atol=1e-300)
+
+
+def test_scan_of_lone_items(bernoulli):
+    bernoulli.set_labels(np.r_[np.zeros(57, int), 1, 2, 3])
+    for i in (57, 58, 59):
+        weights = bernoulli._scan(i)
+        assert weights[-1] == 0.0
+        np.testing.assert_allclose(
+            weights / weights.sum(), (w := bernoulli._scan_by_definition(i)) / w.sum(), rtol=1e-10, atol=1e-300
+        )
+
+
+@pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 33, 120, 700])
+def test_many_attributes_leave_no_double(attributes):
+    """Products of hundreds of probabilities are taken in pieces; the result is the one by logarithms."""
+    rng = np.random.default_rng(attributes)
+    x = rng.integers(2, size=(40, attributes)).astype(np.uint8)
+    model = Bernoulli(x, beta1=1e-3, beta0=2e-3)
+    model.set_labels(np.arange(40) % 9)
+    for i in range(0, 40, 3):
+        fast, slow = model._scan(i), model._scan_by_definition(i)
+        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-290)
+        linear, logarithm = model._odds(i, (i + 1) % 9, (i + 2) % 9, -1, True)
+        assert linear == pytest.approx(np.exp(logarithm), rel=1e-9) or logarithm > 700
+    labels, weight = tuple(int(k) for k in model.labels), bernoulli_log_weight(x, 1.0, 1e-3, 2e-3, "crp")
+    constant = bernoulli_log_weight(x, 1.0, 1e-3, 2e-3, "crp")(((0,) * 40, 1))
+    model_constant = Bernoulli(x, beta1=1e-3, beta0=2e-3).log_joint()
+    assert model.log_joint() - model_constant == pytest.approx(weight((labels, 9)) - constant, rel=1e-9)
+
+
+def test_random_moves_keep_everything_in_step(model):
+    """Thousands of moves, births and deaths of clusters: statistics, sizes, lists and scans as if counted afresh."""
+    scatter(model, clusters=3)
+    rng = np.random.default_rng(3)
+    for step in range(3000):
+        i = int(rng.integers(model.N))
+        most = model.K + (model.K < model.kmax)
+        k = int(rng.integers(most)) if rng.random() < 0.7 else int(rng.integers(min(3, most)))
+        if k != model.labels[i] and not (k == model.K and model.sizes[model.labels[i]] == 1):
+            model._move(i, k)
+        if step % 100 == 0:
+            other = fresh(model, model.labels, model.K)
+            np.testing.assert_array_equal(model.statistics()["counts"], other.statistics()["counts"])
+            np.testing.assert_array_equal(model.sizes, other.sizes)
+            assert model.log_joint() == pytest.approx(other.log_joint(), abs=1e-9)
+            np.testing.assert_allclose(model._scan(i), other._scan(i), rtol=1e-12)
+            for k in range(model.K):
+                np.testing.assert_array_equal(model._members(k, k), np.flatnonzero(model.labels == k))
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 60, 900])
+def test_members_come_in_item_order(n):
+    """By one pass over the labels or from the lists, whichever is shorter: the same."""
+    rng = np.random.default_rng(n)
+    model = Bernoulli(rng.integers(2, size=(4000, 2)).astype(np.uint8))
+    labels = np.zeros(4000, dtype=np.int32)
+    chosen = rng.permutation(4000)[: 2 * n]
+    labels[chosen[:n]], labels[chosen[n:]] = 1, 2
+    model.set_labels(labels)
+    for i in rng.permutation(chosen):  # lists in an order of their own
+        home = int(model.labels[i])
+        model._move(i, 0)
+        model._move(i, min(home, model.K))
+    final = model.labels
+    for k in range(1, model.K):
+        np.testing.assert_array_equal(model._members(k, k), np.flatnonzero(final == k))
+    if model.K == 3:
+        np.testing.assert_array_equal(model._members(1, 2), np.flatnonzero(final > 0))
+
+
+def test_emm_of_two_tokens_is_a_bernoulli_cluster():
+    tokens = np.array([0, 1, 1, 0, 1, 1, 1], dtype=np.int32)
+    emm = EMM(tokens, n_tokens=2, alpha=0.35)
+    bernoulli = Bernoulli(tokens[:, None].astype(np.uint8), beta1=0.35, beta0=0.35)
+    for labels in ([0] * 7, [0, 1, 0, 1, 2, 2, 0]):
+        emm.set_labels(labels)
+        bernoulli.set_labels(labels)
+        assert emm.log_lik_total() == pytest.approx(bernoulli.log_lik_total(), abs=1e-12)
+
+
+def test_prior_labels_are_drawn_from_the_prior():
+    generator = np.random.default_rng(0)
+    n, draws = 4, 20_000
+    for prior in ("crp", "uniform"):
+        model = Bernoulli(np.zeros((n, 1), dtype=np.uint8), concentration=1.6, prior=prior)
+        states = mixture_states(n)
+        log_prior = []
+        for labels, _ in states:
+            model.set_labels(np.array(labels))
+            log_prior.append(model.log_prior_total())
+        counts = dict.fromkeys((s[0] for s in states), 0)
+        for _ in range(draws):
+            labels, K = model.prior_labels(generator)
+            assert labels.max() + 1 == K
+            counts[tuple(int(k) for k in labels)] += 1
+        expected = normalise(log_prior)
+        spread = np.sqrt(expected * (1 - expected) / draws)
+        np.testing.assert_array_less(np.abs(np.array(list(counts.values())) / draws - expected), 4.5 * spread)
+
+
+def test_emm_prior_labels():
+    model = EMM(np.zeros(3, dtype=np.int32), kmax=4, mu=0.7, sigma=0.9)
+    generator = np.random.default_rng(1)
+    K = np.array([model.prior_labels(generator)[1] for _ in range(20_000)])
+    k = np.arange(1, 5)
+    expected = normalise(-np.log(k) - (np.log(k) - 0.7) ** 2 / (2 * 0.9**2))
+    np.testing.assert_allclose(np.bincount(K, minlength=5)[1:] / len(K), expected, atol=0.015)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: EMM(np.array([0, 5]), n_tokens=3), "n_tokens"),
+        (lambda: EMM(np.array([0, -1])), "negative"),
+        (lambda: EMM(np.array([0.5])), "integers"),
+        (lambda: EMM(np.array([0]), alpha=0.0), "model.alpha"),
+        (lambda: EMM(np.array([0]), sigma=-1.0), "model.sigma"),
+        (lambda: EMM(np.array([0]), kmax=0), "model.kmax"),
+        (lambda: EMM(np.array([0]), labels="none"), "model.labels"),
+        (lambda: Bernoulli(np.array([[0, 2]])), "neither 0 nor 1"),
+        (lambda: Bernoulli(np.array([[0.0, np.nan]])), "neither 0 nor 1"),
+        (lambda: Bernoulli(np.zeros((0, 3))), "at least one row"),
+        (lambda: Bernoulli(np.array([[0]]), concentration=float("inf")), "model.concentration"),
+        (lambda: Bernoulli(np.array([[0]]), beta1=-0.1), "model.beta1"),
+        (lambda: Bernoulli(np.array([[0]]), prior="dirichlet"), "model.prior"),
+    ],
+)
+def test_bad_parameters_are_named(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_bad_labels_are_refused(emm, bernoulli):
+    with pytest.raises(ValueError, match="60 integers"):
+        emm.set_labels([0, 1])
+    with pytest.raises(ValueError, match="negative"):
+        emm.set_labels(np.full(60, -1))
+    with pytest.raises(ValueError, match="at most 12"):
+        emm.set_labels(np.arange(60))
+    with pytest.raises(ValueError, match="labels use 4"):
+        emm.set_labels(np.arange(60) % 4, 3)
+    with pytest.raises(ValueError, match="no empty clusters"):
+        bernoulli.set_labels(np.arange(60) % 4, 5)
+    bernoulli.set_labels(np.arange(60) % 4 * 10)
+    assert bernoulli.K == 4
