@@ -3,10 +3,11 @@
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 class Locked(RuntimeError):
@@ -39,19 +40,27 @@ def write_json(path: Path, value: Any) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, patience: float = 1.0) -> Iterator[None]:
     """Hold an exclusive lock on the file `path`; the system frees it when the process dies, however it dies.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is created.
+    patience : float
+        Seconds to go on trying: `is_locked` of another process may hold the lock for a moment.
 
     Raises
     ------
     Locked
         Another process holds it.
     """
+    end = time.monotonic() + patience
     with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Locked(f"{path.parent} is being written by another process") from error
+        while not _lock(file, fcntl.LOCK_EX):
+            if time.monotonic() > end:
+                raise Locked(f"{path.parent} is being written by another process")
+            time.sleep(0.02)
         yield
 
 
@@ -59,8 +68,13 @@ def is_locked(path: Path) -> bool:
     """Whether a process holds the lock on the file `path`."""
     if not path.exists():
         return False
+    with path.open() as file:
+        return not _lock(file, fcntl.LOCK_SH)
+
+
+def _lock(file: IO[str], kind: int) -> bool:
     try:
-        with locked(path):
-            return False
-    except Locked:
-        return True
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

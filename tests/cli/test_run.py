@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import yaml
 from calls import parquet_bytes, wait_for
 
 from splitmerge_cli import runner
+from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import Run, find_runs
 
 SMALL = ["N=30", "chains=2", "iterations=200", "progress=none"]
@@ -287,3 +289,23 @@ def test_unwritable_folder(smcmc, tmp_path: Path) -> None:
     result = smcmc("run", *SMALL, "out=closed")
     assert result.exit_code == 2
     assert "out=closed" in result.stderr
+
+
+def test_readers_do_not_keep_a_run_from_starting(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            is_locked(lock)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for _ in range(200):
+            with locked(lock):
+                assert is_locked(lock)
+    finally:
+        over.set()
+        reader.join()
+    assert not is_locked(lock)
