@@ -16,7 +16,8 @@ import numpy as np
 
 from splitmerge_cli._kernels cimport Model, Rng, Sampler, doubles
 
-# A sampler in C's hands: make_step through a plain pointer, since Python references may not be handled without the interpreter lock.
+# A sampler in C's hands: make_step through a plain pointer, since Python references may not be handled without the
+# interpreter lock.
 ctypedef int (*step_t)(void *sampler) except -1 nogil
 ctypedef void (*book_t)(void *sampler, double seconds) noexcept nogil
 
@@ -46,9 +47,11 @@ cdef inline double now() noexcept nogil:
 
 
 cdef class Agreement:
-    """Normalised mutual information and adjusted Rand index of a model's partition with the true labels; kept until the partition changes.
+    """Normalised mutual information and adjusted Rand index of a model's partition with the true labels; kept until the
+    partition changes.
 
-    NMI is divided by the arithmetic mean of the two entropies; both are 1 for two partitions that agree entirely. Cost: O(N).
+    NMI is divided by the arithmetic mean of the two entropies; both are 1 for two partitions that agree entirely. Cost:
+    O(N).
     """
 
     cdef int32_t *truth                 # [N] 0 .. T-1
@@ -191,7 +194,8 @@ cdef class Chain:
 
     @property
     def best_labels(self):
-        """ndarray of int32, shape (N,): the state of highest log joint among those recorded, numbered by first appearance."""
+        """ndarray of int32, shape (N,): the state of highest log joint among those recorded, numbered by first
+        appearance."""
         out = np.empty(self.model.N, dtype=np.int32)
         cdef int32_t[::1] v = out
         memcpy(&v[0], self.best, self.model.N * sizeof(int32_t))
@@ -253,8 +257,9 @@ cdef class Chain:
         Returns
         -------
         dict of ndarray
-            One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with truth nmi, ari; partition_iteration,
-            partition_K, partition_labels (rows, N). Fewer iterations may have been made than asked for; see ``iteration``.
+            One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
+            truth nmi, ari; partition_iteration, partition_K, partition_labels (rows, N). Fewer iterations may have been
+            made than asked for; see ``iteration``.
         """
         cdef Py_ssize_t room = min(MAX_ROWS, iterations // self.thin + 2), proom = 0, rows = 0, prows = 0
         cdef int64_t last = self.iteration + iterations

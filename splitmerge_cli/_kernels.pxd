@@ -95,7 +95,8 @@ cdef class Model:
     cdef double *ll                 # [cap] log marginal likelihood of a cluster, where known[k]
     cdef int8_t *known              # [cap]
     cdef int32_t *numbers           # [cap] 0, 1, 2, ...: "all clusters" for log_lik
-    # -- the prior's allocation weight, linear scale, by the size of the cluster joined; entry 0: an empty or new cluster
+    # -- the prior's allocation weight, linear scale, by the size of the cluster joined; entry 0: an empty or new
+    # cluster
     cdef double *alloc              # [N + 1]
     cdef double *scan_table         # [N + 1] alloc times whatever of the likelihood depends on the size alone
     cdef double *W                  # [cap] scan_table[size[k]] of the options of a scan, 0 past them
@@ -144,6 +145,13 @@ cdef class Model:
         self.size[k] = 0
         self.known[k] = False
         self.clear(k)
+
+    @cython.final
+    cdef inline void scratch_copy(self, Py_ssize_t src, Py_ssize_t k) noexcept nogil:
+        """Make column k a copy of cluster src."""
+        self.copy(src, k)
+        self.size[k] = self.size[src]
+        self.known[k] = False
 
     @cython.final
     cdef inline void join(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:

@@ -1,20 +1,23 @@
 """The compiled core: generator, model and sampler base classes, and the moves' shared building blocks.
 
-(a) *Dispatch.* A model is an abstract class with virtual ``nogil`` methods that score one item against a batch of clusters. Fused types,
-    function tables and a kernel per (model, sampler) pair were measured and gained nothing; a Python call per move costs five times a move.
-(b) *Columns.* Statistics live in arrays whose fastest axis is the cluster, so that a Gibbs scan runs over contiguous clusters and vectorises.
-    Columns 0..K-1 are the live clusters; the columns behind them are scratch, where proposals are built. A rejected proposal needs no undo.
-(c) *Weights.* A scan works with products of probabilities, not with sums of logarithms, and what depends on a cluster's size alone comes from a table.
-(d) *Order.* Items of a cluster are visited in item order. The linked lists of members serve relabelling only: nothing reads their order, so that
-    labels and generator state are the whole state of a chain.
-(e) *Choices.* Every random choice goes through five methods of :class:`Rng`; a script can take their place, which is how the exact transition matrix
-    of the compiled code is built (``splitmerge_cli.verify``).
+(a) *Dispatch.* A model is an abstract class with virtual ``nogil`` methods that score one item against a batch of
+    clusters. Fused types, function tables and a kernel per (model, sampler) pair were measured and gained nothing; a
+    Python call per move costs five times a move.
+(b) *Columns.* Statistics live in arrays whose fastest axis is the cluster, so that a Gibbs scan runs over contiguous
+    clusters and vectorises. Columns 0..K-1 are the live clusters; the columns behind them are scratch, where proposals
+    are built. A rejected proposal needs no undo.
+(c) *Weights.* A scan works with products of probabilities, not with sums of logarithms, and what depends on a cluster's
+    size alone comes from a table.
+(d) *Order.* Items of a cluster are visited in item order. The linked lists of members serve relabelling only: nothing
+    reads their order, so that labels and generator state are the whole state of a chain.
+(e) *Choices.* Every random choice goes through five methods of :class:`Rng`; a script can take their place, which is
+    how the exact transition matrix of the compiled code is built (``splitmerge_cli.verify``).
 """
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN, exp, fabs, log
-from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport abort, free, malloc, qsort, realloc
+from libc.stdint cimport int8_t, int32_t
+from libc.stdlib cimport abort, free, qsort, realloc
 from libc.string cimport memcpy, memset
 
 cdef extern from "stdlib.h" nogil:
@@ -97,12 +100,14 @@ cdef class Rng:
     seed : int
         Seed of the run, at least 0.
     chain : int
-        Number of the chain: the stream is ``SeedSequence(seed, spawn_key=(chain,))``, so it does not depend on how many chains run.
+        Number of the chain: the stream is ``SeedSequence(seed, spawn_key=(chain,))``, so it does not depend on how many
+        chains run.
 
     Notes
     -----
-    Between ``script_start`` and ``script_stop`` the choices follow a script in place of the stream: each pass between ``script_begin`` and ``script_next``
-    takes one path through the tree of all choices, and ``script_probability`` is the probability of that path.
+    Between ``script_start`` and ``script_stop`` the choices follow a script in place of the stream: each pass between
+    ``script_begin`` and ``script_next`` takes one path through the tree of all choices, and ``script_probability`` is
+    the probability of that path.
     """
 
     def __cinit__(self, seed=0, chain=0):
@@ -174,7 +179,10 @@ cdef class Rng:
         return k
 
     def script_start(self, bint always_accept=False):
-        """Follow a script from here on. With `always_accept`, every proposal is accepted and no factor counted: proposals alone."""
+        """Follow a script from here on.
+
+        With `always_accept`, every proposal is accepted and no factor counted for it: the paths are proposals.
+        """
         self.scripted = True
         self.always_accept = always_accept
         self.length = 0
@@ -215,19 +223,23 @@ cdef int compare_ints(const void *a, const void *b) noexcept nogil:
 cdef class Model:
     """A partition of N items with the statistics of its clusters, the likelihood of the items in them, and the prior.
 
-    A model in a file of its own supplies the statistics of a cluster (``clear``, ``add``, ``remove``, ``copy``, ``absorb``, ``grow``), the log marginal likelihood of
-    a cluster and of the union of two, the log predictive, the log prior, and, for speed, ``odds`` and ``scan``.
+    A model in a file of its own supplies the statistics of a cluster (``clear``, ``add``, ``remove``, ``copy``,
+    ``absorb``, ``grow``), the log marginal likelihood of a cluster and of the union of two, the log predictive, the log
+    prior, and, for speed, ``odds`` and ``scan``.
 
-    Methods marked *column* take a cluster's number, live or scratch. Log values are natural logarithms of normalised probabilities.
+    Where a method takes a cluster's number, it may be a live or a scratch one. Log values are natural logarithms.
 
     ``odds(i, a, b, own, sized)``
-        pred(i | b) / pred(i | a), linear scale, may be 0 or inf. `own` is a or b where item i is counted in that cluster (its contribution is excluded), else -1.
+        pred(i | b) / pred(i | a), linear scale, may be 0 or inf. `own` is a or b where item i is counted in that
+        cluster (its contribution is excluded), else -1.
         With `sized`, times the prior's weights alloc[size b] / alloc[size a].
     ``scan(i)``
-        Fills ``w[0:options()]`` with the linear weights, up to a common factor, of putting item i into each cluster or a new one: its own
-        contribution excluded; when it is alone, its own cluster stands for the new one. ``begin_scan`` has been called.
+        Fills ``w[0:options()]`` with the linear weights, up to a common factor, of putting item i into each cluster or
+        a new one: its own contribution excluded; when it is alone, its own cluster stands for the new one.
+        ``begin_scan`` has been called.
     ``log_prior(sizes, m, K)``
-        The prior's terms for clusters of these m sizes and for the number K of clusters: what changes when these clusters are replaced.
+        The prior's terms for clusters of these m sizes and for the number K of clusters: what changes when these
+        clusters are replaced.
     """
 
     kind = ""
@@ -478,7 +490,9 @@ cdef class Model:
         self.version += 1
 
     cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil:
-        """Cluster c becomes scratch column K (side A); scratch column K + 1 (side B) becomes cluster K, with the n items `to_b`."""
+        """Put scratch column K (side A) in the place of cluster c; scratch column K + 1 (side B), which holds the n
+        items `to_b`, becomes cluster K.
+        """
         cdef Py_ssize_t a = self.K, t
         self.reserve(self.K + 1)
         self.copy(a, c)
@@ -592,7 +606,9 @@ cdef class Model:
             raise ValueError("labels: a cluster number is negative")
         if not self.allows_empty:
             if K is not None and K != len(np.unique(given)):
-                raise ValueError(f"K: this model keeps no empty clusters, the labels have {len(np.unique(given))} clusters, not {K}")
+                raise ValueError(
+                    f"K: this model keeps no empty clusters, the labels have {len(np.unique(given))} clusters, not {K}"
+                )
             if given.max() + 1 != len(np.unique(given)):
                 given = np.unique(given, return_inverse=True)[1]
         cdef Py_ssize_t count = int(given.max()) + 1, i, k
@@ -685,14 +701,16 @@ cdef class Model:
 cdef class Sampler:
     """One kind of move on the state of a model.
 
-    A sampler in a file of its own names its MOVES and the TERMS of its log ratio, and writes ``make_step``: propose, sum the terms, ``decide``, and commit what was accepted.
+    A sampler in a file of its own names its MOVES and the TERMS of its log ratio, and writes ``make_step``: propose,
+    sum the terms, ``decide``, and commit what was accepted.
 
     Parameters
     ----------
     model : Model
     rng : Rng
     mode : {'exact', 'literal'}
-        `exact` is proved reversible; `literal` counts as the paper prints it, where that differs (the term LITERAL_TERM).
+        `exact` is proved reversible; `literal` counts as the paper prints it, where that differs (the term
+        LITERAL_TERM).
     """
 
     MOVES = ()
@@ -770,8 +788,8 @@ cdef class Sampler:
 cdef class SplitMerge(Sampler):
     """What all split-merge moves share: the target's ratio, allocation to two sides, and the commit.
 
-    The term `labels` is the one in which the paper's count of labels differs from the model's (docs/decisions/0002): it multiplies a split from K clusters by
-    2/(K+1) where empty clusters are kept, by 2 where not.
+    The term `labels` is the one in which the paper's count of labels differs from the model's (docs/decisions/0002): it
+    multiplies a split from K clusters by 2/(K+1) where empty clusters are kept, by 2 where not.
     """
 
     TERMS = ("target", "labels")
@@ -805,7 +823,8 @@ cdef class SplitMerge(Sampler):
         return log(2.0 / (K + 1)) if self.model.allows_empty else log(2.0)
 
     cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil:
-        """log of the labellings of a split state over those of the merged one, where empty clusters are kept; else 0."""
+        """log of the labellings of a split state over those of the merged one, where empty clusters are kept; else
+        0."""
         return log(<double> clusters) if self.model.allows_empty else 0.0
 
     cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -818,7 +837,8 @@ cdef class SplitMerge(Sampler):
         sizes[0] = self.model.size[a]
         sizes[1] = self.model.size[b]
         return (self.model.log_lik(new, 2) - self.model.log_lik(&old, 1)
-                + self.model.log_prior(sizes, 2, self.model.K + 1) - self.model.log_prior(self.model.size + c, 1, self.model.K))
+                + self.model.log_prior(sizes, 2, self.model.K + 1) - self.model.log_prior(self.model.size + c, 1,
+                self.model.K))
 
     cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """log pi'/pi of making clusters i and j one."""
@@ -836,7 +856,8 @@ cdef class SplitMerge(Sampler):
     cdef double allocate(self, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b, bint forced, bint sized) noexcept nogil:
         """Put items[:n], in order, into columns a and b by their predictive given those already there.
 
-        `forced`: follow in_a, draw nothing; else in_a is drawn. `sized`: the prior's weights count too. Returns the log probability of the sides taken.
+        `forced`: follow in_a, draw nothing; else in_a is drawn. `sized`: the prior's weights count too. Returns the log
+        probability of the sides taken.
         """
         cdef Py_ssize_t t, i
         cdef double o, p, product = 1.0, total = 0.0
@@ -861,7 +882,8 @@ cdef class SplitMerge(Sampler):
                                 bint scored) noexcept nogil:
         """One restricted Gibbs scan of items[:n] over columns a and b, which hold them already.
 
-        `target`: sides to force (draws nothing), or NULL. Returns the log probability of the sides taken when `scored`, else 0.
+        `target`: sides to force (draws nothing), or NULL. Returns the log probability of the sides taken when `scored`,
+        else 0.
         """
         cdef Py_ssize_t t, i, own
         cdef bint to_a

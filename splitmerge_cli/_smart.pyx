@@ -1,10 +1,11 @@
-"""Smart proposals of paper 000, shared by SDDS and SS: choose a cluster to split, choose one to merge with, and the probabilities of both.
+"""Smart proposals of paper 000, shared by SDDS and SS: what to split, what to merge with, and both probabilities.
 
-Each is the line of Algorithm 2 or 3 that its docstring names. A forward choice draws; its reverse is computed in the state that the move would lead to.
+Each is the line of Algorithm 2 or 3 that its docstring names. A forward choice draws; its reverse is computed in the
+state that the move would lead to.
 """
-from libc.math cimport exp, fabs, log, log1p
+from libc.math cimport exp, fabs, log1p
 
-from splitmerge_cli._kernels cimport Model, SplitMerge, exp_weights, log_sum_exp
+from splitmerge_cli._kernels cimport SplitMerge, exp_weights, log_sum_exp
 
 
 cdef class SmartMoves(SplitMerge):
@@ -13,7 +14,8 @@ cdef class SmartMoves(SplitMerge):
     TERMS = ("target", "labels", "forward", "reverse")
 
     cdef Py_ssize_t choose_split(self, double *log_f) except -1 nogil:
-        """Algorithm 2, line 5: a cluster with probability proportional to 1/g. Sets log_f to the log probability of the choice."""
+        """Algorithm 2, line 5: a cluster with probability proportional to 1/g. Sets log_f to the log probability of the
+        choice."""
         cdef Py_ssize_t k, c
         self.need(self.model.K)
         for k in range(self.model.K):
@@ -62,8 +64,10 @@ cdef class SmartMoves(SplitMerge):
         w[i] = 0.0
         return self.rng.draw_categorical(w, self.model.K)
 
-    cdef double log_f_merge_both(self, Py_ssize_t a, Py_ssize_t b, double log_union_ab, Py_ssize_t skip) except? -1 nogil:
-        """log [f(b given a) + f(a given b)] in the state of all clusters but `skip`, together with a and b (which may be scratch)."""
+    cdef double log_f_merge_both(self, Py_ssize_t a, Py_ssize_t b, double log_union_ab,
+                                 Py_ssize_t skip) except? -1 nogil:
+        """log [f(b given a) + f(a given b)] in the state of all clusters but `skip`, together with a and b (which may
+        be scratch)."""
         cdef Py_ssize_t k, side, n, s
         cdef double r[2]
         self.need(self.model.K)

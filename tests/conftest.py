@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.birth_death import BirthDeath

@@ -1,6 +1,7 @@
-"""Mixture of products of Bernoulli attributes with Beta priors, probabilities integrated out (papers 000 section 5.2 and 003 section 3.1).
+"""Mixture of products of Bernoulli attributes with Beta priors, probabilities integrated out.
 
-p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform over partitions.
+p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
+over partitions. Sources: papers 000, section 5.2, and 003, section 3.1.
 """
 from libc.math cimport fabs, lgamma, log, log10
 from libc.stdint cimport int32_t, uint8_t
@@ -15,8 +16,8 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <stddef.h>
-    /* Eight clusters at a time: out[l] = prod_d (count[2 d + x_d][l] + beta[x_d]), four partial products to hide the latency of a multiplication.
-       Each lane rounds alike on every instruction set. */
+    /* Eight clusters at a time: out[l] = prod_d (count[2 d + x_d][l] + beta[x_d]), with four partial products to hide
+       the latency of a multiplication. Each lane rounds alike on every instruction set. */
     #if defined(__GNUC__)
     typedef double lanes_t __attribute__((vector_size(64), aligned(64)));
     static inline void product_of_lanes(const double *count, const uint8_t *x, ptrdiff_t D, ptrdiff_t cap,
@@ -78,9 +79,10 @@ cdef class Bernoulli(Model):
 
     Notes
     -----
-    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: N D bytes, 16 D (K + 3) for the counts, 60 bytes an item.
-    A product over attributes stays a plain product while it cannot leave the range of a double (35 attributes at N = 10,000); beyond that, it is taken in
-    pieces whose logarithms are added.
+    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: N D
+    bytes, 16 D (K + 3) for the counts, 60 bytes an item.
+    A product over attributes stays a plain product while it cannot leave the range of a double (35 attributes at N =
+    10,000); beyond that, it is taken in pieces whose logarithms are added.
     Source: paper 000, section 5.2; paper 003, section 3.1.
     """
 
@@ -302,19 +304,19 @@ cdef class Bernoulli(Model):
             w[m - 1] = 0.0
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d
+        cdef Py_ssize_t _d
         cdef double *row = self.count + k
         cdef double total = -self.D * self.log_rise_all[self.size[k]]
-        for d in range(self.D):
+        for _d in range(self.D):
             total += self.log_rise0[<Py_ssize_t> row[0]] + self.log_rise1[<Py_ssize_t> row[self.cap]]
             row += 2 * self.cap
         return total
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef Py_ssize_t d
+        cdef Py_ssize_t _d
         cdef double *row = self.count
         cdef double total = -self.D * self.log_rise_all[self.size[a] + self.size[b]]
-        for d in range(self.D):
+        for _d in range(self.D):
             total += (self.log_rise0[<Py_ssize_t> (row[a] + row[b])]
                       + self.log_rise1[<Py_ssize_t> (row[self.cap + a] + row[self.cap + b])])
             row += 2 * self.cap
@@ -333,7 +335,8 @@ cdef class Bernoulli(Model):
     def prior_labels(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
 
-        A uniform partition is drawn exactly by Stam's urns: k urns with probability proportional to k^N / k!, an urn for each item, empty ones dropped.
+        A uniform partition is drawn exactly by Stam's urns: k urns with probability proportional to k^N / k!, an urn
+        for each item, empty ones dropped.
         """
         cdef Py_ssize_t i
         if self.prior == "crp":

@@ -1,6 +1,7 @@
-"""The entity/mention model of paper 000, section 3.1, dictionaries integrated out; empty entities are part of the state.
+"""The entity/mention model of paper 000, section 3.1, dictionaries integrated out; empty entities are in the state.
 
-Target, labelled: pi(K, S) = P(K) K^-N prod_k g(C_k), with g(n) = B(alpha + n) / B(alpha) and P(K) a discretised log-normal on 1..kmax.
+Target, labelled: pi(K, S) = P(K) K^-N prod_k g(C_k), with g(n) = B(alpha + n) / B(alpha) and P(K) a discretised
+log-normal on 1..kmax.
 """
 from libc.math cimport INFINITY, lgamma, log
 from libc.stdint cimport int32_t
@@ -30,8 +31,8 @@ cdef class EMM(Model):
     kmax : int
         The most entities allowed.
     labels : {'labelled', 'partition', 'literal'}
-        How a state with K entities is counted: as the model defines it; divided by K! (the multiplicity of labels ignored); times 2^K / K! (what the
-        paper's acceptance ratio amounts to). Source: docs/decisions/0002.
+        How a state with K entities is counted: as the model defines it; divided by K! (the multiplicity of labels
+        ignored); times 2^K / K! (what the paper's acceptance ratio amounts to). Source: docs/decisions/0002.
 
     Raises
     ------
@@ -40,7 +41,8 @@ cdef class EMM(Model):
 
     Notes
     -----
-    Cost: an item against K entities O(K), one row of counts; an entity's likelihood O(L). Memory: 8 L (K + 3) bytes and 40 bytes an item.
+    Cost: an item against K entities O(K), one row of counts; an entity's likelihood O(L). Memory: 8 L (K + 3) bytes and
+    40 bytes an item.
     Source: paper 000, section 3.1; equation 5 for the predictive.
     """
 
@@ -200,10 +202,10 @@ cdef class EMM(Model):
         return total
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef Py_ssize_t token
+        cdef Py_ssize_t _token
         cdef double *row = self.count
         cdef double total = -self.log_rise_all[self.size[a] + self.size[b]]
-        for token in range(self.L):
+        for _token in range(self.L):
             total += self.log_rise[<Py_ssize_t> (row[a] + row[b])]
             row += self.cap
         return total
@@ -214,7 +216,8 @@ cdef class EMM(Model):
         return self.log_prior_K[K]
 
     def prior_labels(self, generator):
-        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int. The label law is part of the prior of K."""
+        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int. The label law is part of the
+        prior of K."""
         log_p = np.array([self.log_prior_K[k] + self.N * log(k) for k in range(1, self.kmax + 1)])
         p = np.exp(log_p - np.logaddexp.reduce(log_p))
         K = 1 + int(generator.choice(self.kmax, p=p / p.sum()))

@@ -1,19 +1,22 @@
 """Birth and death of a cluster (paper 000, section 3.3: "they lead to very slow mixing").
 
-With empty clusters kept (EMM): a birth appends an empty entity, a death removes one of the E empty ones. Exact ratio of a birth, K -> K+1, E before it:
+With empty clusters kept (EMM): a birth appends an empty entity, a death removes one of the E empty ones. Exact ratio of
+a birth K -> K+1, E counted before it:
 
     Delta (K+1) / (E+1)
 
-Without (CRP): a birth makes item i, chosen uniformly, a cluster of its own; a death puts a lone item into another cluster chosen uniformly. Exact ratio of a birth:
+Without (docs/decisions/0005): a birth makes item i, chosen uniformly, a cluster of its own; a death puts a lone item
+into another cluster, chosen uniformly. Exact ratio of a birth:
 
     Delta / K
 
-A death is the inverse. With empty clusters the move alone leaves the items where they are: combine it with Gibbs scans. Cost: O(K), or O(1) predictives.
+A death is the inverse. With empty clusters the move alone leaves the items where they are: combine it with Gibbs scans.
+Cost: O(K); without empty clusters the statistics of O(1) items.
 """
 from libc.math cimport log
 from libc.stdint cimport int32_t
 
-from splitmerge_cli._kernels cimport Model, SplitMerge
+from splitmerge_cli._kernels cimport SplitMerge
 
 cdef enum:
     BIRTH, DEATH                        # MOVES
@@ -80,22 +83,21 @@ cdef class BirthDeath(SplitMerge):
         return 0
 
     cdef int birth_of_lone_item(self) except -1 nogil:
-        cdef Py_ssize_t i = self.rng.draw_index(self.model.N), c = self.model.z[i], t, n, K = self.model.K
+        cdef Py_ssize_t i = self.rng.draw_index(self.model.N), c = self.model.z[i], K = self.model.K
         cdef double r
         if self.model.size[c] == 1:
             return self.null()
         self.model.reserve(K)
-        self.model.scratch(K)
+        self.model.scratch_copy(c, K)
+        self.model.leave(i, K)
         self.model.scratch(K + 1)
-        n = self.model.members(c, c, self.items)
-        for t in range(n):
-            self.in_a[t] = self.items[t] != i
-            self.model.join(self.items[t], K if self.in_a[t] else K + 1)
+        self.model.join(i, K + 1)
+        self.items[0] = <int32_t> i
         r = (self.term(TARGET, self.log_split_ratio(c, K, K + 1))
              + self.term(LABELS, self.log_label_term(K))
              - self.term(CHOICE, log(<double> K)))
         if self.decide(r):
-            self.accept_split(c, n, -1)
+            self.model.commit_split(c, self.items, 1)
         return 0
 
     cdef int death_of_lone_item(self) except -1 nogil:

@@ -1,17 +1,17 @@
-"""Restricted Gibbs split-merge RGSM(t, r, g) (Jain and Neal 2004; the competitor of papers 000, 001 and 003, there also "SM").
+"""Restricted Gibbs split-merge RGSM(t, r, g) (Jain and Neal 2004): the competitor in papers 000, 001 and 003 ("SM").
 
-Two anchors, i and j. In one cluster: split it; in two: merge them. The launch state puts the other items by fair coins beside i or j, then t restricted Gibbs
-scans; the proposed split is one more scan, whose probability is q; a merge scores the scan that would lead back to the present split. Exact log ratio of a split K -> K+1, a merge is the inverse:
+Two anchors, i and j. In one cluster: split it; in two: merge them. The launch state puts the other items by fair coins
+beside i or j, then t restricted Gibbs scans; the proposed split is one more scan, whose probability is q; a merge
+scores the scan that would lead back to the present split. Exact ratio of a split K -> K+1; a merge is the inverse:
 
     Delta (K+1) / q(A, B given launch)    EMM, predictive alone
     Delta       / q(A, B given launch)    no empty clusters, predictive times size
 
-r tries are made in a step; g is the number of full Gibbs scans that the schedule `sweep` adds. Cost of a try: (t + 1) n predictives.
+r tries are made in a step; g is the number of full Gibbs scans that the schedule `sweep` adds.
+Cost of a try: (t + 1) n predictives.
 """
-from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
 
 from splitmerge_cli._kernels cimport Model, Rng, SplitMerge, doubles
 
@@ -57,13 +57,13 @@ cdef class RGSM(SplitMerge):
         free(self.present)
 
     cdef int make_step(self) except -1 nogil:
-        cdef int s
-        for s in range(self.r):
+        cdef int _try
+        for _try in range(self.r):
             self.split_merge()
         return 0
 
     cdef int split_merge(self) except -1 nogil:
-        cdef Py_ssize_t i, j, t, n, k, a, b, K = self.model.K, ci, cj
+        cdef Py_ssize_t i, j, t, _scan, n, k, a, b, K = self.model.K, ci, cj
         cdef bint split
         cdef double log_q, r
         self.propose(SPLIT)
@@ -96,7 +96,7 @@ cdef class RGSM(SplitMerge):
         for t in range(n):
             self.in_a[t] = self.rng.draw_coin(0.5)
             self.model.join(self.items[t], a if self.in_a[t] else b)
-        for t in range(self.t):
+        for _scan in range(self.t):
             self.restricted_scan(n, a, b, NULL, False)
         # the scored scan: free for a split, forced to the present sides for a merge
         log_q = self.restricted_scan(n, a, b, NULL if split else self.present, True)

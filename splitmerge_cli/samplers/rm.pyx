@@ -1,17 +1,19 @@
-"""Random mixing (Pasula et al. 2003; paper 000, sections 3.3 and 5.1): two clusters chosen at random, perhaps the same, their items redistributed at random over two.
+"""Random mixing (Pasula et al. 2003; paper 000, sections 3.3 and 5.1): two clusters' items redistributed over two.
 
-The same cluster twice: a split. A side that comes out empty: a merge. Else: a re-mix at the same K. Exact log ratios, r(a, b) the probability of a redistribution:
+Two clusters are chosen at random, perhaps the same one twice: then it is a split. A side that comes out empty: a merge.
+Else: a re-mix at the same K. Exact ratios, r(a, b) the probability of one redistribution into a + b items:
 
     split of n items into a + b    Delta * 2 K^2 / (K+1)       r(n, 0) / r(a, b)    EMM
                                    Delta * 2 (K / (K+1))^2     r(n, 0) / r(a, b)    no empty clusters
     merge                          the inverse, from the merged state
     re-mix                         Delta * r(old) / r(new)
 
-`redistribution` is "randomly chosen split point" read as: `cut`, shuffle then cut uniformly, r = a! b! / (n+1)!; `coin`, section 3.3, r = 2^-n.
-A proposal with an empty old or new part is null, except the merge of two clusters that hold items. Cost: O(n) statistics.
+`redistribution` is "randomly chosen split point" read as: `cut`, shuffle then cut uniformly, r = a! b! / (n+1)!;
+`coin`, section 3.3, r = 2^-n. A proposal with an empty old or new part is null, except the merge of two clusters that
+hold items. Cost: O(n) statistics.
 """
 from libc.math cimport lgamma, log
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 
 from splitmerge_cli._kernels cimport Model, Rng, SplitMerge
 
@@ -115,7 +117,8 @@ cdef class RM(SplitMerge):
                 self.accept_split(e1, n, -1)
         else:
             r = (self.term(TARGET, self.log_remix_ratio(e1, e2, a, b))
-                 + self.term(SPREAD, self.log_spread(self.model.size[e1], self.model.size[e2]) - self.log_spread(na, n - na)))
+                 + self.term(SPREAD, (self.log_spread(self.model.size[e1], self.model.size[e2])
+                                      - self.log_spread(na, n - na))))
             if self.decide(r):
                 self.model.commit_remix(e1, e2, self.items, self.in_a, n)
         return 0

@@ -1,16 +1,19 @@
 """Smart-dumb/dumb-smart split-merge (paper 000, Algorithms 2 and 3).
 
-The exact log ratio of a split K -> K+1 of cluster c (n items) into (A, B); a merge is its inverse, evaluated from the merged state. Delta is pi'/pi, f_split(c) proportional to
-1/g(c), p_seq the probability of the sequential allocation from two empty sides, f(B given A) proportional to g(A u B)/g(A) over all other clusters of the split state:
+The exact log ratio of a split K -> K+1 of cluster c (n items) into (A, B) is log Delta + log reverse - log forward; a
+merge is its inverse, evaluated from the merged state:
 
-    smart split / dumb merge   Delta * reverse / forward,  forward = f_split(c) p_seq(A, B),  reverse = 1/K        EMM
-                                                                                               reverse = 1/(K(K+1))  no empty clusters
-    dumb split / smart merge   Delta * reverse / forward,  forward = 2^-(n-1) / K,  reverse = f(B|A) + f(A|B)              EMM
-                                                                                    reverse = [f(B|A) + f(A|B)] / (K+1)    no empty clusters
+    kernel                      forward                   reverse, EMM        reverse, no empty clusters
+    smart split / dumb merge    f_split(c) p_seq(A, B)    1/K                 1/(K (K+1))
+    dumb split / smart merge    2^-(n-1) / K              f(B|A) + f(A|B)     [f(B|A) + f(A|B)] / (K+1)
 
-(With empty clusters kept, K+1 labellings of the new state share what K labellings of the old one do; the factor is absorbed in `reverse`.)
-In mode `literal` the term `labels` counts as the paper does, docs/decisions/0002.
-Derivation: docs/derivations.md. Cost of a move: O(n) predictives; a smart merge O(K) unions besides.
+Delta is pi'/pi; f_split(c) is proportional to 1/g(c); p_seq is the probability of the sequential allocation from two
+empty sides; f(B|A) is proportional to g(A u B)/g(A) over all other clusters of the split state. Where empty clusters
+are kept, a state with K+1 clusters has K+1 labellings for every one of a state with K: that factor is in `reverse`.
+In mode `literal` the term `labels` counts as the paper does (docs/decisions/0002).
+
+Derivation: docs/derivations.md. Cost of a move: O(n) predictives and O(K) likelihoods; a smart merge, and the reverse
+of a dumb split, O(K) unions.
 """
 from libc.math cimport log
 

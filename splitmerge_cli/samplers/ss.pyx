@@ -1,15 +1,15 @@
-"""Smart-smart split-merge (paper 000, section 4 and 5.1): the smart split of Algorithm 2 with the smart merge of Algorithm 3.
+"""Smart-smart split-merge (paper 000, sections 4, 5.1): smart split of Algorithm 2, smart merge of Algorithm 3.
 
-The exact log ratio of a split K -> K+1 of cluster c into (A, B); a merge is its inverse:
+The exact log ratio of a split K -> K+1 of cluster c into (A, B) is log Delta + log reverse - log forward; a merge is
+its inverse:
 
-    Delta * reverse / forward,  forward = 2 f_split(c) p_seq(A, B),  reverse = f(B|A) + f(A|B)            EMM
-                                                                     reverse = [f(B|A) + f(A|B)] / (K+1)  no empty clusters
+    forward                     reverse, EMM        reverse, no empty clusters
+    2 f_split(c) p_seq(A, B)    f(B|A) + f(A|B)     [f(B|A) + f(A|B)] / (K+1)
 
-The paper introduces it to show how the two smart proposals defeat each other. Terms, cost and derivation as in ``sdds``.
+The paper introduces it to show how the two smart proposals defeat each other. Terms, cost, derivation as in ``sdds``.
 """
 from libc.math cimport log
 
-from splitmerge_cli._kernels cimport Model
 from splitmerge_cli._smart cimport FORWARD, LABELS, REVERSE, TARGET, SmartMoves
 
 cdef double LOG2 = log(2.0)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli._kernels import Model, Rng, Sampler
 from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Model, Rng, Sampler
 from splitmerge_cli.verify.enumerate import (
     State,
     bernoulli_log_weight,
@@ -45,17 +45,19 @@ class Case:
 
 def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` mentions of up to three tokens; kmax is `size` unless given."""
-    options = {"alpha": 0.5, "mu": 1.0, "sigma": 1.0, "kmax": size, "labels": "labelled", "n_tokens": 3} | dict(params)
+    options: dict[str, Any] = {"alpha": 0.5, "mu": 1.0, "sigma": 1.0, "kmax": size, "labels": "labelled", "n_tokens": 3}
+    options |= params
     tokens = np.random.default_rng(seed).integers(3, size=size).astype(np.int32)
     model = build(tokens, **options)
     states = emm_states(size, options["kmax"])
     weight = emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "labels")))
-    return Case(model, states, normalise([weight(s) for s in states]), f"tokens {''.join('ABC'[t] for t in tokens)}, {_show(options)}")
+    title = f"tokens {' '.join(map(str, tokens))}, {_show(options)}"
+    return Case(model, states, normalise([weight(s) for s in states]), title)
 
 
 def bernoulli_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` rows of three binary attributes."""
-    options = {"concentration": 1.3, "beta1": 0.6, "beta0": 0.9, "prior": "crp"} | dict(params)
+    options: dict[str, Any] = {"concentration": 1.3, "beta1": 0.6, "beta0": 0.9, "prior": "crp"} | dict(params)
     x = np.random.default_rng(seed).integers(2, size=(size, 3)).astype(np.uint8)
     model = build(x, **options)
     states = mixture_states(size)
@@ -104,7 +106,8 @@ def sampled_frequencies(
     -------
     frequencies : ndarray of float, shape (n_states,)
     noise : float
-        Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from batch means.
+        Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from
+        batch means.
     """
     index = {s: t for t, s in enumerate(case.states)}
     start = case.states[int(np.argmax(case.pi))]

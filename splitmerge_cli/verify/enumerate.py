@@ -1,6 +1,7 @@
 """Small posteriors by enumeration, from formulas of their own: nothing here calls a model's compiled likelihood.
 
-A *state* is ``(labels, K)``: cluster of each item, numbered by first appearance, and the number of clusters kept (EMM: with the empty ones).
+A *state* is ``(labels, K)``: cluster of each item, numbered by first appearance, and the number of clusters kept (EMM:
+with the empty ones).
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def emm_log_weight(
 ) -> Callable[[State], float]:
     """Log weight of unlabelled states: pi(K, S) K! / (K - T)!, T entities that hold mentions.
 
-    ``labels`` 'partition' divides by K!, 'literal' multiplies by 2^K / K!. Source: mathematics of paper 000, section 3.1.
+    ``labels`` 'partition' divides by K!, 'literal' multiplies by 2^K / K!. Source: mathematics of paper 000, section
+    3.1.
     """
 
     def log_weight(state: State) -> float:

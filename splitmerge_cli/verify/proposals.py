@@ -26,8 +26,9 @@ def proposal_table(model: Model, sampler: Sampler, state: State) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        move, target_state, probability (of proposing it; null moves are those whose target is the state itself with log_ratio nan), log_ratio (of the acceptance,
-        natural log). Paths of one move to one state with one ratio are summed.
+        move, target_state, probability (of proposing it; null moves are those whose target is the state itself with
+        log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move to one state with one ratio are
+        summed.
     """
     paths = walk(model, sampler.rng, sampler, state, always_accept=True)
     table = pd.DataFrame(paths, columns=["target_state", "probability", "log_ratio", "move"])
@@ -52,4 +53,4 @@ def allocation_steps(model: Model, order: Sequence[int], sides: Sequence[int]) -
     list of float
         Probability of the side taken, given those before. Source: paper 000, equation 5 and Table 1.
     """
-    return [float(p) for p in model._allocation_steps(np.asarray(order, dtype=np.int32), np.asarray(sides, dtype=np.int32))]
+    return model._allocation_steps(np.asarray(order, dtype=np.int32), np.asarray(sides, dtype=np.int32))

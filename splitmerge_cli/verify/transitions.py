@@ -1,7 +1,8 @@
 """The exact transition matrix of a compiled sampler, by walking the tree of all its random choices.
 
-Every choice of a sampler passes through its ``Rng``. A script takes the place of the stream and is turned, path by path, through all options of positive
-probability; the product of their probabilities along a path is the path's probability. So the matrix is that of the code that runs, not of a formula about it.
+Every choice of a sampler passes through its ``Rng``. A script takes the place of the stream and is turned, path by
+path, through all options of positive probability; the product of their probabilities along a path is the path's
+probability. So the matrix is that of the code that runs, not of a formula about it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def walk(
     Returns
     -------
     list of (state, probability, log_ratio, move)
-        Where the path ends; its probability; the log acceptance ratio of its last decision (nan for a null move); the move's name.
+        Where the path ends; its probability; the log acceptance ratio of its last decision (nan for a null move); the
+        move's name.
 
     Raises
     ------
@@ -51,7 +53,8 @@ def walk(
             model.set_labels(labels, state[1])
             rng.script_begin()
             sampler.step()
-            paths.append((state_of(model.labels, model.K), rng.script_probability(), sampler.last_log_ratio, sampler.last_move))
+            reached = state_of(model.labels, model.K)
+            paths.append((reached, rng.script_probability(), sampler.last_log_ratio, sampler.last_move))
             if not rng.script_next():
                 return paths
             if len(paths) >= limit:
@@ -87,7 +90,7 @@ def stationary(P: NDArray[np.float64]) -> NDArray[np.float64]:
     A = np.vstack([P.T - np.eye(n), np.ones(n)])
     b = np.zeros(n + 1)
     b[-1] = 1.0
-    return np.linalg.lstsq(A, b, rcond=None)[0]
+    return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
 
 
 def irreducible(P: NDArray[np.float64]) -> bool:

@@ -1,4 +1,5 @@
-"""Every compiled kernel, alone, against the enumerated posterior: the whole transition matrix, all random choices enumerated.
+"""Every compiled kernel, alone, against the enumerated posterior: the whole transition matrix, all random choices
+enumerated.
 
 A Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combines kernels, but the one that says so.
 """
@@ -6,11 +7,11 @@ A Gibbs scan beside a wrong kernel hides it almost entirely, so no test here com
 import numpy as np
 import pytest
 from conftest import SAMPLERS
-
-from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
+
+from splitmerge_cli._kernels import Rng
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.transitions import (
@@ -64,7 +65,11 @@ def test_log_joint_is_the_enumerated_posterior(case_name):
 
 
 def test_the_factors_left_out_of_mutants_are_no_factors():
-    for case_name, name, term in [("bernoulli", "rgsm-0", "orders"), ("bernoulli", "rm-coin", "spread"), ("emm", "rm-coin", "spread")]:
+    for case_name, name, term in [
+        ("bernoulli", "rgsm-0", "orders"),
+        ("bernoulli", "rm-coin", "spread"),
+        ("emm", "rm-coin", "spread"),
+    ]:
         case = build(case_name)
         sampler = sampler_on(case, name)
         P = transition_matrix(case.model, sampler.rng, sampler, case.states)
@@ -115,7 +120,8 @@ def test_round_trip(case_name, name):
 @pytest.mark.parametrize("name", [n for n in SAMPLERS if not n.startswith("gibbs")])
 @pytest.mark.parametrize("case_name", ["emm", "emm-small-alpha", "bernoulli", "bernoulli-uniform"])
 def test_literal_law(case_name, name):
-    """Counted as printed, the law is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no empty clusters)."""
+    """Counted as printed, the law is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no empty
+    clusters)."""
     case = build(case_name)
     sampler = sampler_on(case, name, mode="literal")
     K = np.array([s[1] for s in case.states])
@@ -134,8 +140,8 @@ MUTANTS = [
     for case_name in ("emm", "bernoulli")
     for name in SAMPLERS
     for term in SAMPLERS[name][0].TERMS
-    # `labels` counts in literal mode only; restricted Gibbs has a factor for orders only where empty clusters are kept; coins spread
-    # every redistribution of the same items with the same probability
+    # `labels` counts in literal mode only; restricted Gibbs has a factor for orders only where empty clusters are kept;
+    # coins spread every redistribution of the same items with the same probability
     if term != "labels" and (case_name, term) != ("bernoulli", "orders") and (name, term) != ("rm-coin", "spread")
 ]
 
@@ -204,7 +210,8 @@ def test_exact_on_random_cases(seed):
 
 @pytest.mark.parametrize("case_name", ["emm", "bernoulli"])
 def test_rgsm_5_samples_the_posterior(case_name):
-    """RGSM(5, 1, 1) has too many choices to enumerate: its frequencies, with Gibbs and birth-death to reach every state of the EMM."""
+    """RGSM(5, 1, 1) has too many choices to enumerate: its frequencies, with Gibbs and birth-death to reach every state
+    of the EMM."""
     case = build(case_name)
     rng = Rng(11)
     samplers = [SAMPLERS["rgsm-0"][0](case.model, rng, t=5)]

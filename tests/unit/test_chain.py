@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from conftest import SAMPLERS
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng
 
 DATA = np.random.default_rng(5)
 X = DATA.integers(2, size=(80, 6)).astype(np.uint8)
@@ -95,7 +95,9 @@ def test_trace_says_what_the_state_is():
     assert model.log_joint() == pytest.approx(chain.best_log_joint, abs=1e-9)
 
 
-@pytest.mark.parametrize(("labels", "truth"), [([0] * 5, [0] * 5), ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([0] * 5, [0, 0, 1, 1, 1])])
+@pytest.mark.parametrize(
+    ("labels", "truth"), [([0] * 5, [0] * 5), ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([0] * 5, [0, 0, 1, 1, 1])]
+)
 def test_agreement_at_the_edges(labels, truth):
     model = Bernoulli(np.zeros((5, 1), dtype=np.uint8))
     model.set_labels(labels)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, mixture_states, normalise
 
 
@@ -82,7 +82,8 @@ def test_odds_are_ratios_of_predictives(model):
 
 @pytest.mark.parametrize("clusters", [1, 6, 7, 8, 9, 12])
 def test_scan_is_the_conditional(model, clusters):
-    """The fast scan against predictive times prior weight, own contribution taken out; blocks of eight clusters at their edges."""
+    """The fast scan against predictive times prior weight, own contribution taken out; blocks of eight clusters at
+    their edges."""
     scatter(model, clusters)
     for i in range(model.N):
         fast, slow = model._scan(i), model._scan_by_definition(i)
@@ -123,7 +124,7 @@ def test_random_moves_keep_everything_in_step(model):
     rng = np.random.default_rng(3)
     for step in range(3000):
         i = int(rng.integers(model.N))
-        most = model.K + (model.K < model.kmax)
+        most = model.K + (model.kmax > model.K)
         k = int(rng.integers(most)) if rng.random() < 0.7 else int(rng.integers(min(3, most)))
         if k != model.labels[i] and not (k == model.K and model.sizes[model.labels[i]] == 1):
             model._move(i, k)
