@@ -1,4 +1,4 @@
-"""The plain C of ``baseline.c``: compiled here with the system's compiler, loaded with ctypes, given a model's state."""
+"""The plain C of ``baseline.c``: compiled with the system's compiler, loaded with ctypes, given a model's state."""
 
 import ctypes
 import math
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from splitmerge_cli._kernels import Model, Rng
+from splitmerge_cli._kernels import Rng
 from splitmerge_cli.data.base import Dataset
 
 HERE = Path(__file__).parent
 I64 = ctypes.c_int64
 POINTERS = ("index", "beta", "alloc", "power", "rise", "rise_all", "prior_size", "prior_K", "truth", "nlogn")
-ROW = ("seconds", "log_joint", "log_lik", "K", "n_clusters", "nmi", "ari", *(f"largest{t}" for t in range(5)))
+COLUMNS = 12  # of a row of the trace that emm_run writes
 
 
 class Given(ctypes.Structure):
@@ -94,7 +94,6 @@ class Baseline:
             prior_K = np.arange(cap) * math.log(model.concentration)
         if R > 256:
             raise ValueError(f"the baseline's counts are numbered in 8 bits, {R} are too many")
-        nlogn = n * np.log(np.maximum(n, 1))
         self.arrays: dict[str, NDArray[Any]] = {
             "index": index.astype(np.uint8),
             "beta": np.resize(betas, R),
@@ -105,7 +104,7 @@ class Baseline:
             "prior_size": prior_size,
             "prior_K": prior_K,
             "truth": np.unique(data.truth, return_inverse=True)[1].astype(np.int32),
-            "nlogn": nlogn,
+            "nlogn": n * np.log(np.maximum(n, 1)),
             "z": model.labels,
         }
         self.arrays = {name: np.ascontiguousarray(a) for name, a in self.arrays.items()}
@@ -121,7 +120,6 @@ class Baseline:
         for t, value in enumerate((stream["state"], stream["inc"])):
             self.given.rng[2 * t], self.given.rng[2 * t + 1] = value >> 64, value & (2**64 - 1)
         library.prepare(self.state)
-        self.w = np.empty(cap)
 
     def call(self, name: str, *args: Any) -> None:
         """Call one of C's functions on this state; numbers are passed as 64-bit integers, arrays by address."""
@@ -150,3 +148,8 @@ def log_prior_K(model: Any) -> NDArray[np.float64]:
     if model.label_law == "literal":
         law += K * math.log(2)
     return log_p - np.logaddexp.reduce(log_p) - model.N * np.log(K) + law
+
+
+def compiler_version() -> str:
+    """First line of what the compiler says of itself."""
+    return subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False).stdout.split("\n")[0]

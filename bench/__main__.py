@@ -1,0 +1,54 @@
+"""``python -m bench``: the rows of docs/speed.md beside plain C; with ``--scaling``: growth with N, D and K."""
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from bench import baseline, rows, scaling
+
+
+def machine() -> str:
+    """Processor and versions in a line."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    processor = names[0] if names else platform.processor()
+    return f"{processor}, Python {platform.python_version()}, smcmc {version('smcmc')}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--scaling", action="store_true", help="growth with N, D and K in place of the rows")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
+    parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the growth table and figure")
+    args = parser.parse_args()
+    print(machine())
+    if args.scaling:
+        found = scaling.main(args.out, args.quick)
+    else:
+        try:
+            library = baseline.build()
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"bench: the plain C baseline needs a C compiler (set CC): {error}", file=sys.stderr)
+            return 2
+        print(f"plain C: {' '.join(baseline.compiler())} -O3, {baseline.compiler_version()}\n")
+        results = [rows.measure(library, row, 5 if args.quick else 15) for row in rows.rows()]
+        print(rows.table(results))
+        print(
+            "\nCPU time of one thread, ours and C in turn; median ratio over rounds and its range. a+ is the bar 'beyond'."
+            "\nSame chain: from one seed both made the same draws and ended with the same labels."
+        )
+        found = rows.as_json(results)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps({"machine": machine(), "results": found}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

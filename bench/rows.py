@@ -1,0 +1,217 @@
+"""Paired timing: a sampler of the package and the plain C that walks through the same states, by turns."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from statistics import median
+from time import thread_time
+from typing import Any
+
+import numpy as np
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.samplers.sdds import SDDS
+
+from bench.baseline import COLUMNS, Baseline
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng, Sampler
+from splitmerge_cli.data import emm, jain_neal
+from splitmerge_cli.data.base import Dataset
+
+Samplers = Callable[[Any, Rng], list[Sampler]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison.
+
+    Attributes
+    ----------
+    name : str
+        Row of the table of docs/speed.md.
+    what : str
+        The work.
+    unit : str
+        What a time is given for.
+    model : {'bernoulli', 'emm'}
+    samplers : callable
+        (model, rng) -> the samplers that step once an iteration.
+    c : str
+        The function of baseline.c, called with (state, iterations, *c_args) and, when `traced`, a buffer for the trace.
+    c_args : tuple of int
+    iterations : int
+        Iterations a round.
+    items : int
+        Divides a time of an iteration: N where the unit is an item, else 1.
+    bar : float
+        The highest ratio that meets the bar of docs/speed.md.
+    microseconds : float or None
+        A bar on our own time in place of the ratio.
+    traced : bool
+        Every iteration is recorded, with NMI and ARI.
+    """
+
+    name: str
+    what: str
+    unit: str
+    model: str
+    samplers: Samplers
+    c: str
+    c_args: tuple[int, ...] = ()
+    iterations: int = 10
+    items: int = 1
+    bar: float = 1.5
+    microseconds: float | None = None
+    traced: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was measured.
+
+    Attributes
+    ----------
+    row, what, unit, bar
+        As in :class:`Row`.
+    ours_ns, c_ns : float
+        CPU time of one unit in nanoseconds, median over the rounds.
+    ratio, ratio_min, ratio_max : float
+        Ours / C round by round: median and range.
+    met : bool
+        The bar is met.
+    probability_gap : float
+        Largest difference of a Gibbs probability between ours and C, in the start state.
+    same_labels : bool
+        Both chains ended in the same state.
+    K : int
+        Clusters at the end.
+    """
+
+    row: str
+    what: str
+    unit: str
+    ours_ns: float
+    c_ns: float
+    ratio: float
+    ratio_min: float
+    ratio_max: float
+    bar: str
+    met: bool
+    probability_gap: float
+    same_labels: bool
+    K: int
+
+
+def rows() -> list[Row]:
+    """The rows a, a2 and a3, in the order of docs/speed.md."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    ssdm: Samplers = lambda m, r: [SDDS(m, r, kernel="ssdm")]  # noqa: E731
+    both: Samplers = lambda m, r: [SDDS(m, r)]  # noqa: E731
+    with_site: Samplers = lambda m, r: [SDDS(m, r), Gibbs(m, r, scan="site")]  # noqa: E731
+    N = 10_000
+    return [
+        Row("a", "Gibbs sweep, C one cluster at a time", "item", "bernoulli", gibbs, "gibbs", (), 10, N),
+        Row("a+", "Gibbs sweep, C with clusters as lanes", "item", "bernoulli", gibbs, "gibbs_lanes", (), 10, N),
+        Row("a2", "sequential split or its reverse (SDDS)", "move", "bernoulli", ssdm, "sdds", (), 200),
+        Row("a2", "restricted Gibbs, t=5 (RGSM)", "move", "bernoulli", lambda m, r: [RGSM(m, r)], "rgsm", (5,), 40),
+        Row("a3", "SDDS and its trace", "iteration", "emm", both, "emm_run", (0,), 20_000, microseconds=5, traced=True),
+        Row(
+            *("a3", "SDDS, one Gibbs site and the trace", "iteration", "emm", with_site, "emm_run"),
+            *((1,), 20_000),
+            microseconds=5,
+            traced=True,
+        ),
+    ]
+
+
+def start(row: Row) -> tuple[Dataset, Any, Rng]:
+    """Data, model in its true state, generator. Bernoulli: N=10,000, D=15, K=5 (2,000 items a cluster); EMM: N=500, K=10."""
+    if row.model == "emm":
+        data = emm.generate(500)
+        model: Any = EMM.from_data(data, labels="literal")
+    else:
+        data = jain_neal.generate(10_000)
+        model = Bernoulli.from_data(data)
+    model.set_labels(data.truth)
+    return data, model, Rng(1)
+
+
+def probability_gap(model: Any, baseline: Baseline) -> float:
+    """Largest difference of a Gibbs probability between the package and the C, over a hundred items."""
+    gap = 0.0
+    for i in range(0, model.N, max(1, model.N // 100)):
+        w = model._scan(i)
+        gap = max(gap, float(np.abs(w / w.sum() - baseline.conditional(i)).max()))
+    return gap
+
+
+def measure(library: Any, row: Row, rounds: int) -> Result:
+    """Alternate our round and C's.
+
+    Raises
+    ------
+    RuntimeError
+        The C's Gibbs probabilities are not the model's: its times would mean nothing.
+    """
+    data, model, rng = start(row)
+    baseline = Baseline(library, data, model, rng)
+    gap = probability_gap(model, baseline)
+    if not gap < 1e-9:
+        raise RuntimeError(f"{row.what}: the baseline's Gibbs probabilities differ from the model's by {gap:.2g}")
+    samplers = row.samplers(model, rng)
+    if row.traced:
+        chain = Chain(model, rng, samplers, truth=data.truth)
+        buffer = [np.empty((row.iterations, COLUMNS))]
+    else:
+        chain = Chain(model, rng, samplers, thin=2**62, timing=False)
+        buffer = []
+    times = np.empty((rounds, 2))
+    for t in range(-1, rounds):  # the first round warms the caches up and is not counted
+        began = thread_time()
+        chain.advance(row.iterations)
+        between = thread_time()
+        baseline.call(row.c, row.iterations, *row.c_args, *buffer)
+        if t >= 0:
+            times[t] = between - began, thread_time() - between
+    unit = 1e9 * times / (row.iterations * row.items)
+    ratio = (unit[:, 0] / unit[:, 1]).tolist()
+    ours = median(unit[:, 0].tolist())
+    if row.microseconds is None:
+        bar, met = f"{row.bar:g} x C", median(ratio) <= row.bar
+    else:
+        bar, met = f"{row.microseconds:g} us", ours <= 1e3 * row.microseconds
+    return Result(
+        row=row.name,
+        what=row.what,
+        unit=row.unit,
+        ours_ns=ours,
+        c_ns=median(unit[:, 1].tolist()),
+        ratio=median(ratio),
+        ratio_min=min(ratio),
+        ratio_max=max(ratio),
+        bar=bar,
+        met=bool(met),
+        probability_gap=gap,
+        same_labels=bool((baseline.labels == model.labels).all()),
+        K=model.K,
+    )
+
+
+def table(results: list[Result]) -> str:
+    """The results as text."""
+    head = f"{'row':4}{'work':40}{'per':11}{'ours':>8}{'plain C':>11}{'ratio':>8}  {'min-max':11}{'bar':>8}  met  same chain"
+    lines = [head, "-" * len(head)]
+    for r in results:
+        scale, unit = (1, "ns") if r.unit == "item" else (1e3, "us")
+        lines.append(
+            f"{r.row:4}{r.what:40}{r.unit:9}{r.ours_ns / scale:7.1f} {unit} {r.c_ns / scale:7.1f} {unit}{r.ratio:8.2f}  "
+            f"{f'{r.ratio_min:.2f}-{r.ratio_max:.2f}':11}{r.bar:>8}  {'yes' if r.met else 'NO':4} "
+            f"{'yes' if r.same_labels else 'no'}"
+        )
+    return "\n".join(lines)
+
+
+def as_json(results: list[Result]) -> list[dict[str, Any]]:
+    """The results for ``json.dump``."""
+    return [asdict(r) for r in results]

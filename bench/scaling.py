@@ -1,0 +1,234 @@
+"""Cost of an iteration and memory of every sampler on every model, against N, D and K.
+
+D is the number of attributes (Bernoulli) or of tokens (EMM). Every chain starts in the true state.
+"""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from time import thread_time
+from typing import Any
+
+import numpy as np
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.samplers.birth_death import BirthDeath
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.samplers.rm import RM
+from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.ss import SS
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng, Sampler
+from splitmerge_cli.data import emm, jain_neal
+from splitmerge_cli.data.base import Dataset
+
+SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
+    "gibbs": Gibbs,
+    "gibbs site": lambda m, r: Gibbs(m, r, scan="site"),
+    "sdds": SDDS,
+    "sdds ssdm": lambda m, r: SDDS(m, r, kernel="ssdm"),
+    "sdds smds": lambda m, r: SDDS(m, r, kernel="smds"),
+    "ss": SS,
+    "rm": RM,
+    "rgsm": RGSM,
+    "birth_death": BirthDeath,
+}
+# Cost of an iteration by the docstrings, and its highest powers of N, D and K when the others stay. n: items of the
+# clusters at stake, about N / K or twice that; finding large ones is a pass over the N labels.
+PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
+    "bernoulli": {
+        "gibbs": ("N K D", 1, 1, 1),
+        "gibbs site": ("K D", 0, 1, 1),
+        "sdds": ("(n + K) D + N", 1, 1, 1),
+        "sdds ssdm": ("n D + K + N", 1, 1, 1),
+        "sdds smds": ("(n + K) D + N", 1, 1, 1),
+        "ss": ("(n + K) D + N", 1, 1, 1),
+        "rm": ("n D + N", 1, 1, 0),
+        "rgsm": ("(t + 1) n D + N", 1, 1, 0),
+        "birth_death": ("K + D", 0, 1, 1),
+    },
+    "emm": {
+        "gibbs": ("N K", 1, 0, 1),
+        "gibbs site": ("K", 0, 0, 1),
+        "sdds": ("n + K D + N", 1, 1, 1),
+        "sdds ssdm": ("n + K + D + N", 1, 1, 1),
+        "sdds smds": ("n + K D + N", 1, 1, 1),
+        "ss": ("n + K D + N", 1, 1, 1),
+        "rm": ("n + D + N", 1, 1, 0),
+        "rgsm": ("(t + 1) n + D + N", 1, 1, 0),
+        "birth_death": ("K", 0, 0, 1),
+    },
+}
+BASE = {"bernoulli": {"N": 10_000, "D": 15, "K": 5}, "emm": {"N": 10_000, "D": 10, "K": 10}}
+GRID = {
+    "bernoulli": {
+        "N": [100, 1_000, 10_000, 100_000, 1_000_000],
+        "D": [5, 15, 50, 150, 500],
+        "K": [5, 10, 20, 50, 100, 200, 500],
+    },
+    "emm": {
+        "N": [100, 1_000, 10_000, 100_000, 1_000_000],
+        "D": [10, 30, 100, 300, 1_000],
+        "K": [5, 10, 20, 50, 100, 200, 500],
+    },
+}
+UPPER = 3  # points of an axis that the growth is fitted to: the largest ones
+TOLERANCE = 0.2  # of a fitted power, for caches and start-up costs
+
+
+def dataset(kind: str, N: int, D: int, K: int) -> Dataset:
+    """Data of K true clusters. EMM: where tokens are fewer, clusters share them."""
+    if kind == "bernoulli":
+        return jain_neal.generate(N, components=K, attributes=D)
+    data = emm.generate(N, entities=K, n_tokens=max(D, K))
+    return replace(data, values=data.values % np.int32(D), vocabulary=emm.token_names(D))
+
+
+def model_of(data: Dataset, K: int) -> Any:
+    """The model that serves the data, with room for 4 K entities."""
+    return EMM.from_data(data, kmax=4 * K) if data.kind == EMM.kind else Bernoulli.from_data(data)
+
+
+def microseconds(name: str, data: Dataset, model: Any, budget: float) -> tuple[float, int]:
+    """CPU time of an iteration, over at least three and about `budget` seconds."""
+    model.set_labels(data.truth)
+    rng = Rng(1)
+    chain = Chain(model, rng, [SAMPLERS[name](model, rng)], thin=2**62, timing=False)
+    chain.advance(1)
+    before, began, batch = chain.iteration, thread_time(), 3
+    while thread_time() - began < budget:
+        chain.advance(batch)
+        batch *= 2 if thread_time() - began < budget / 4 else 1
+    return 1e6 * (thread_time() - began) / (chain.iteration - before), chain.iteration - before
+
+
+def times(quick: bool) -> list[dict[str, Any]]:
+    """One row a sampler, model, axis and value."""
+    budget = 0.02 if quick else 0.15
+    found = []
+    for kind, grid in GRID.items():
+        for axis, values in grid.items():
+            for value in values:
+                if quick and axis == "N" and value > 100_000:
+                    continue
+                sizes = BASE[kind] | {axis: value}
+                data = dataset(kind, **sizes)
+                model = model_of(data, sizes["K"])
+                for name in SAMPLERS:
+                    us, n = microseconds(name, data, model, budget)
+                    found.append({"model": kind, "sampler": name, "axis": axis, **sizes, "us": us, "iterations": n})
+    return found
+
+
+def powers(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fitted power of N, D and K beside the promised one, one row a sampler and model."""
+    rows = []
+    for kind, promises in PROMISED.items():
+        for name, (cost, *most) in promises.items():
+            row: dict[str, Any] = {"model": kind, "sampler": name, "promised": cost}
+            for axis, limit in zip("NDK", most, strict=True):
+                at = [r for r in found if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)][-UPPER:]
+                x, y = np.log([r[axis] for r in at]), np.log([r["us"] for r in at])
+                row[axis] = float(np.polyfit(x, y, 1)[0])
+                row[f"most_{axis}"] = limit
+            row["within"] = all(row[a] <= row[f"most_{a}"] + TOLERANCE for a in "NDK")
+            rows.append(row)
+    return rows
+
+
+def resident() -> int:
+    """Bytes of this process in memory (Linux)."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def grow(kind: str, N: int, D: int, K: int) -> dict[str, int]:
+    """Bytes that the model and then each sampler take up; to be called in a process of its own."""
+    model_of(dataset(kind, 100, D, K), K)  # loads what is loaded once
+    data = dataset(kind, N, D, K)
+    out, before = {}, resident()
+    model = model_of(data, K)
+    out["model"] = resident() - before
+    kept, rng = [], Rng(1)
+    for name, build in SAMPLERS.items():
+        before = resident()
+        kept.append(build(model, rng))
+        out[name] = resident() - before
+    return out
+
+
+def memory(quick: bool) -> list[dict[str, Any]]:
+    """One row a model, N and owner: bytes in all and an item."""
+    found = []
+    for kind, base in BASE.items():
+        for N in [100_000] if quick else [100_000, 1_000_000]:
+            sizes = base | {"N": N}
+            code = f"import json; from bench.scaling import grow; print(json.dumps(grow({kind!r}, **{sizes})))"
+            # glibc: whole pages for every large block, given back when it is freed, so that none hides in another's place
+            env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+            for owner, size in json.loads(done.stdout).items():
+                found.append({"model": kind, "owner": owner, **sizes, "bytes": size, "bytes_an_item": size / N})
+    return found
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """A CSV of these rows."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def draw(path: Path, found: list[dict[str, Any]]) -> None:
+    """Time of an iteration against N, D, K: a row of panels a model, a line a sampler."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 3, figsize=(11, 6.5), sharey="row", layout="constrained")
+    for panels, kind in zip(axes, GRID, strict=True):
+        for panel, axis in zip(panels, "NDK", strict=True):
+            for number, name in enumerate(SAMPLERS):
+                at = [r for r in found if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)]
+                style = "o-" if number < 5 else "s--"
+                panel.loglog([r[axis] for r in at], [r["us"] for r in at], style, ms=3, label=name)
+            fixed = ", ".join(f"{a}={v:,}" for a, v in BASE[kind].items() if a != axis)
+            panel.set(xlabel=axis, title=f"{kind}, {fixed}")
+            panel.grid(alpha=0.3)
+        panels[0].set_ylabel("microseconds an iteration")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+    for suffix in ("png", "pdf"):
+        figure.savefig(path.with_suffix(f".{suffix}"), dpi=150)
+
+
+def main(out: Path, quick: bool) -> dict[str, Any]:
+    """Measure, print, and write growth.csv, powers.csv, memory.csv and the figure growth.png and .pdf to `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    found = times(quick)
+    fitted = powers(found)
+    held = memory(quick) if Path("/proc/self/statm").exists() else []
+    print(
+        f"Power of N, D, K in the time of an iteration (fitted to the {UPPER} largest sizes; in brackets the most promised)\n"
+    )
+    print(f"{'model':11}{'sampler':13}{'cost promised':18}{'N':>12}{'D':>12}{'K':>12}  within")
+    for r in fitted:
+        cells = "".join(f"{r[a]:7.2f} ({r[f'most_{a}']:d}) " for a in "NDK")
+        print(f"{r['model']:11}{r['sampler']:13}{r['promised']:18}{cells}  {'yes' if r['within'] else 'NO'}")
+    print("\nMemory, bytes an item (growth of the resident set of a process of its own)")
+    for r in held:
+        print(f"{r['model']:11}{r['owner']:13}N={r['N']:<11,}{r['bytes_an_item']:7.1f}")
+    write(out / "growth.csv", found)
+    write(out / "powers.csv", fitted)
+    if held:
+        write(out / "memory.csv", held)
+    draw(out / "growth.png", found)
+    print(f"\n{out}/growth.csv powers.csv memory.csv growth.png growth.pdf")
+    return {"growth": found, "powers": fitted, "memory": held}
