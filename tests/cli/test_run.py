@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from calls import parquet_bytes, wait_for
 
+from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runner
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import Run, find_runs

@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from calls import wait_for
 
+from cli.calls import wait_for
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.sweep import expand, run_jobs
 
