@@ -85,7 +85,7 @@ def arrow(
     neck = end[0] - direction * length
     dashes = (0, (3.5, 2.5)) if width < 2 else (0, (1.6, 0.9))
     ax.plot(
-        [start[0], neck],
+        [start[0], neck + direction * 0.05],
         [start[1], end[1]],
         color=colour,
         linewidth=width,

@@ -1,10 +1,10 @@
-"""Published claims, and how a verdict on each is reached from the values measured over seeds.
+"""Published claims, and how a verdict on each is reached from the values measured over independent chains.
 
 Three verdicts: ``reproduced``, ``not reproduced``, and ``not testable`` where the claim is about a machine that we do
-not have, or where too few seeds or too short a run cannot tell. The rule that was applied is part of the reason.
+not have, or where too few chains or too short a run cannot tell. The rule that was applied is part of the reason.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -18,6 +18,7 @@ REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_TESTABLE = "not testable"
 
+Summary = Callable[[ArrayLike], tuple[float, float, float]]
 FACTOR = 2.0
 """A rate or a ratio is reproduced within this factor of the published one."""
 
@@ -45,8 +46,8 @@ class Verdict:
     reading : str
         How the paper was read where it leaves a choice; empty where it does not.
     ours, low, high : float
-        Mean over seeds (exact value, share of seeds) and its 95 % interval; NaN where there is none.
-    seeds : int
+        Mean over chains (or the exact value) and its 95 % interval; NaN where there is none.
+    chains : int
         Number of independent chains; 0 for an exact value.
     verdict, reason : str
     """
@@ -56,7 +57,7 @@ class Verdict:
     ours: float
     low: float
     high: float
-    seeds: int
+    chains: int
     verdict: str
     reason: str
 
@@ -93,6 +94,17 @@ def mean_interval(samples: ArrayLike, log: bool = False) -> tuple[float, float, 
     return tuple(float(v) for v in (np.exp(values) if log else values))  # type: ignore[return-value]
 
 
+def median_interval(samples: ArrayLike) -> tuple[float, float, float]:
+    """Median and its distribution-free 95 % interval, between two order statistics (NaN for fewer than 6 samples)."""
+    x = np.asarray(samples, dtype=float)
+    x = np.sort(x[np.isfinite(x)])
+    if not len(x):
+        return np.nan, np.nan, np.nan
+    rank = int(stats.binom.ppf(0.025, len(x), 0.5)) - 1
+    low, high = (x[rank], x[-1 - rank]) if rank >= 0 else (np.nan, np.nan)
+    return float(np.median(x)), float(low), float(high)
+
+
 def share_interval(successes: int, n: int) -> tuple[float, float]:
     """Jeffreys 95 % interval of a share, closed at 0 and 1 when none or all succeed."""
     low = stats.beta.ppf(0.025, successes + 0.5, n - successes + 0.5) if successes else 0.0
@@ -101,23 +113,31 @@ def share_interval(successes: int, n: int) -> tuple[float, float]:
 
 
 def by_majority(
-    claim: Claim, samples: ArrayLike, agrees: ArrayLike, rule: str, reading: str = "", short: tuple[str, str] = ("", "")
+    claim: Claim,
+    samples: ArrayLike,
+    agrees: ArrayLike,
+    rule: str,
+    reading: str = "",
+    short: tuple[str, str] = ("", ""),
+    summary: Summary = mean_interval,
 ) -> Verdict:
-    """Judge what the paper shows by one run: reproduced when most seeds show it.
+    """Judge what the paper shows by one run: reproduced when most chains show it.
 
     Parameters
     ----------
     claim : Claim
     samples : array_like
-        Measured values, ``[seeds]``.
+        Measured values, ``[chains]``.
     agrees : array_like of bool
-        Which seeds show what the paper shows. Most do if the 95 % Jeffreys interval of their share lies above one half,
-        most do not if it lies below; otherwise there are too few seeds to tell.
+        Which chains show what the paper shows. Most do if the 95 % Jeffreys interval of their share lies above one
+        half, most do not if it lies below; otherwise there are too few chains to tell.
     rule : str
         What `agrees` means.
     reading : str
     short : tuple of str
         A verdict that a run of this length cannot give (the claim is then not testable), and why.
+    summary : callable
+        Centre and interval of the samples that are shown.
     """
     yes = np.asarray(agrees, dtype=bool)
     n, k = len(yes), int(yes.sum())
@@ -125,37 +145,47 @@ def by_majority(
         return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, "no run")
     low, high = share_interval(k, n)
     verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else NOT_TESTABLE
-    reason = f"{rule} in {k} of {n} seeds (share in [{low:.2f}, {high:.2f}])"
+    reason = f"{rule} in {k} of {n} chains (share in [{low:.2f}, {high:.2f}])"
     if verdict == NOT_TESTABLE:
         reason += ": undecided"
     elif verdict == short[0]:
         verdict, reason = NOT_TESTABLE, f"{reason}; {short[1]}"
-    return Verdict(claim, reading, *mean_interval(samples), n, verdict, reason)
+    return Verdict(claim, reading, *summary(samples), n, verdict, reason)
 
 
-def by_factor(claim: Claim, samples: ArrayLike, reading: str = "", log: bool = False) -> Verdict:
-    """Judge a rate or ratio: reproduced within `FACTOR` of the published value, or if the interval holds it."""
-    x = np.asarray(samples, dtype=float)
-    x = x[np.isfinite(x)]
-    ours, low, high = mean_interval(x, log)
-    if not len(x):
-        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any seed")
-    near = claim.value / FACTOR <= ours <= claim.value * FACTOR
-    inside = low <= claim.value <= high
-    where = "the interval holds the published value" if inside else f"ours / published = {ours / claim.value:.3g}"
-    verdict = REPRODUCED if near or inside else NOT_REPRODUCED
-    return Verdict(claim, reading, ours, low, high, len(x), verdict, f"{where} (rule: within a factor {FACTOR:g})")
+def by_factor(claim: Claim, samples: ArrayLike, reading: str = "", log: bool = False, note: str = "") -> Verdict:
+    """Judge a rate or ratio: reproduced when the mean is within `FACTOR` of the published value.
+
+    If it is not, but the interval reaches into that range, there are too few chains to tell. `samples`: measured
+    values, ``[chains]``, none negative; `log`: geometric mean. `note` goes with the reason.
+    """
+    ours, low, high, n = _positive(samples, log)
+    if not n:
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any chain")
+    least, most = claim.value / FACTOR, claim.value * FACTOR
+    if least <= ours <= most:
+        verdict, why = REPRODUCED, "within"
+    elif low <= most and high >= least:
+        verdict, why = NOT_TESTABLE, "too few chains: the interval reaches into"
+    else:
+        verdict, why = NOT_REPRODUCED, "outside of"
+    reason = f"ours / published = {ours / claim.value:.3g}, {why} a factor {FACTOR:g}{note}"
+    return Verdict(claim, reading, ours, low, high, n, verdict, reason)
 
 
-def by_bound(claim: Claim, samples: ArrayLike, bound: float, reading: str = "") -> Verdict:
-    """Judge "almost never": reproduced when the mean is at most `bound`."""
-    x = np.asarray(samples, dtype=float)
-    x = x[np.isfinite(x)]
-    ours, low, high = mean_interval(x)
-    if not len(x):
-        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any seed")
+def by_bound(claim: Claim, samples: ArrayLike, bound: float, reading: str = "", note: str = "") -> Verdict:
+    """Judge "almost never": reproduced when the mean is at most `bound`. Parameters as of `by_factor`."""
+    ours, low, high, n = _positive(samples, log=False)
+    if not n:
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any chain")
     verdict = REPRODUCED if ours <= bound else NOT_REPRODUCED
-    return Verdict(claim, reading, ours, low, high, len(x), verdict, f"rule: at most {bound:g}")
+    return Verdict(claim, reading, ours, low, high, n, verdict, f"rule: at most {bound:g}{note}")
+
+
+def _positive(samples: ArrayLike, log: bool) -> tuple[float, float, float, int]:
+    """Mean, interval (cut at 0) and number of the finite samples."""
+    mean, low, high = mean_interval(samples, log)
+    return mean, float(np.fmax(low, 0)) if np.isfinite(low) else low, high, int(np.isfinite(samples).sum())
 
 
 def exactly(claim: Claim, value: float, tolerance: float, reason: str = "", reading: str = "") -> Verdict:
@@ -172,11 +202,13 @@ def holds(claim: Claim, value: float, true: bool, reason: str, reading: str = ""
     return Verdict(claim, reading, value, np.nan, np.nan, 0, REPRODUCED if true else NOT_REPRODUCED, reason)
 
 
-def untestable(claim: Claim, samples: ArrayLike, reason: str, reading: str = "") -> Verdict:
+def untestable(
+    claim: Claim, samples: ArrayLike, reason: str, reading: str = "", summary: Summary = mean_interval
+) -> Verdict:
     """Give the measured values of a claim that cannot be judged here, and say why."""
     x = np.asarray(samples, dtype=float)
     x = x[np.isfinite(x)]
-    return Verdict(claim, reading, *mean_interval(x), len(x), NOT_TESTABLE, reason)
+    return Verdict(claim, reading, *summary(x), len(x), NOT_TESTABLE, reason)
 
 
 def frame(verdicts: Sequence[Verdict], scale: str) -> pd.DataFrame:
@@ -195,7 +227,7 @@ def frame(verdicts: Sequence[Verdict], scale: str) -> pd.DataFrame:
                 "low": v.low,
                 "high": v.high,
                 "unit": v.claim.unit,
-                "seeds": v.seeds,
+                "chains": v.chains,
                 "verdict": v.verdict,
                 "reason": v.reason,
                 "statement": v.claim.statement,

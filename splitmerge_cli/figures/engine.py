@@ -67,7 +67,7 @@ def jobs(name: str, scale: str, out: Path) -> list[list[str]]:
     return [
         [f"experiment={name}", *job, f"out={out}"]
         for grid in OmegaConf.select(settings, f"reproduce.{scale}") or []
-        for job in expand([*shared, *_overrides(grid)])
+        for job in expand([*_overrides(grid), *shared])
     ]
 
 

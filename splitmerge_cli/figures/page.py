@@ -117,7 +117,7 @@ def _table(frame: pd.DataFrame) -> str:
             "published",
             "ours",
             "95 % interval",
-            "seeds",
+            "chains",
             "verdict",
             "why",
         )
@@ -130,7 +130,7 @@ def _table(frame: pd.DataFrame) -> str:
         cells = [f"<td>{c}</td>" for c in [*cells, escape(r.reading) if isinstance(r.reading, str) else ""]]
         for value in (r.published, r.ours):
             cells.append(f'<td class="n">{claims.number(value)}{unit if np.isfinite(value) else ""}</td>')
-        cells.append(f'<td class="n">{claims.interval(r.low, r.high)}</td><td class="n">{r.seeds or "exact"}</td>')
+        cells.append(f'<td class="n">{claims.interval(r.low, r.high)}</td><td class="n">{r.chains or "exact"}</td>')
         cells.append(f'<td class="v {CLASSES[r.verdict]}">{r.verdict}</td><td>{escape(r.reason)}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -27,12 +27,13 @@ from splitmerge_cli.figures.claims import (
     exactly,
     holds,
     mean_interval,
+    median_interval,
     published,
     share_interval,
     untestable,
 )
 from splitmerge_cli.figures.posterior import mean_K
-from splitmerge_cli.figures.style import COLOURS, NAMES, REFERENCE, sampler_legend
+from splitmerge_cli.figures.style import COLOURS, LINES, NAMES, REFERENCE, sampler_legend
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
@@ -209,15 +210,15 @@ def _fig1_verdicts(q: _Proposals) -> list[Verdict]:
 
 @dataclass(frozen=True)
 class _Paths:
-    """Running means of K of the seeds of one setting."""
+    """Running means of K of the chains of one setting."""
 
     iteration: NDArray[np.int64]
     running: NDArray[np.float64]
     settled: NDArray[np.float64]
-    """Mean K of the second half of each chain, ``[seeds]``."""
+    """Mean K of the second half of each chain, ``[chains]``."""
 
     def rows(self, **setting: Any) -> pd.DataFrame:
-        """What is plotted: median and range over seeds of the running mean at each iteration."""
+        """What is plotted: median and range over chains of the running mean at each iteration."""
         return pd.DataFrame(
             {
                 **setting,
@@ -225,7 +226,7 @@ class _Paths:
                 "median": np.median(self.running, axis=0),
                 "low": self.running.min(axis=0),
                 "high": self.running.max(axis=0),
-                "seeds": len(self.running),
+                "chains": len(self.running),
             }
         )
 
@@ -246,7 +247,8 @@ def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
             path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.13, lw=0
         )
         ax.plot(path.iteration, path.running.T, color=colour, alpha=0.3, linewidth=0.5)
-        ax.plot(path.iteration, np.median(path.running, axis=0), color=colour, linewidth=1.8)
+        # RM is dashed: it lies on RGSM where neither moves
+        ax.plot(path.iteration, np.median(path.running, axis=0), LINES[sampler], color=colour, linewidth=1.8)
     ax.set_xscale("log")
     ax.set_xlim(min(p.iteration[0] for p in paths.values()), max(p.iteration[-1] for p in paths.values()))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
@@ -367,7 +369,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                             "share": [share],
                             "low": low,
                             "high": high,
-                            "seeds": len(arrived),
+                            "chains": len(arrived),
                         }
                     )
                 )
@@ -380,7 +382,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes[2][0].set_ylabel(f"{TARGETS['literal']}\nseeds that arrive at K = {TRUE_K}")
+    axes[2][0].set_ylabel(f"{TARGETS['literal']}\nchains that arrive at K = {TRUE_K}")
     steps = [
         Line2D([], [], color="#444444", marker="o", linestyle="", label=STEPS["sweep"]),
         Line2D([], [], color="#444444", marker="o", linestyle="", markerfacecolor="white", label=STEPS["site"]),
@@ -436,7 +438,7 @@ def _size_axis(ax: Axes, sizes: Sequence[int]) -> None:
 def _curve(
     ax: Axes, sizes: Sequence[int], samples: Sequence[NDArray[np.float64]], colour: str, log: bool, style: str = "-"
 ) -> list[tuple[float, float, float]]:
-    """Means over seeds with their 95 % intervals, joined."""
+    """Means over chains with their 95 % intervals, joined."""
     stats = [mean_interval(x, log) for x in samples]
     mean, low, high = np.array(stats).T
     ax.plot(sizes, mean, style, marker="o", color=colour)
@@ -490,7 +492,8 @@ def _draw_acceptance(
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
                 for claim in about:
                     judge = by_factor if claim.value > 0 else partial(by_bound, bound=NEVER)
-                    verdicts.append(judge(claim, rates[claim.data], reading=TARGETS[target]))
+                    note = _shortened(here, int(claim.data.partition("N=")[2]))
+                    verdicts.append(judge(claim, rates[claim.data], reading=TARGETS[target], note=note))
             for claim in about:
                 N = int(claim.data.partition("N=")[2])
                 ax.plot(N, claim.value, "D", color=COLOURS[sampler], markerfacecolor="white", zorder=4, clip_on=False)
@@ -501,6 +504,12 @@ def _draw_acceptance(
         ax.set_title(f"({'ab'[kind == 'merge']}) {kind}s accepted")
         _size_axis(ax, sizes)
     return plotted, verdicts
+
+
+def _shortened(runs: Sequence[Run], N: int) -> str:
+    """A remark on runs that are shorter than the paper's; empty if they are not."""
+    length, full = pick(runs, N=N)[0].config["iterations"], ITERATIONS[N]
+    return f"; {length:,} of the paper's {full:,} iterations" if length < full else ""
 
 
 def _draw_times(
@@ -525,8 +534,11 @@ def _draw_times(
         verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, log=True))
     for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_title(title)
         _size_axis(ax, sizes)
+    axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
         colour = COLOURS.get(sampler, "#444444")
@@ -571,7 +583,7 @@ def _climbs(runs: Sequence[Run]) -> list[_Climb]:
 
 
 def _leads(first: Sequence[_Climb], second: Sequence[_Climb], level: float) -> NDArray[np.float64]:
-    """Seconds by which `first` reaches the level before `second`, ``[seeds]``.
+    """Seconds by which `first` reaches the level before `second`, ``[chains]``.
 
     A chain that has not arrived counts with all its time: the lead is then a lower bound of the true one. NaN where
     neither arrives.
@@ -619,7 +631,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                         "median": median[within],
                         "low": low[within],
                         "high": high[within],
-                        "seeds": len(chains),
+                        "chains": len(chains),
                         "level_log_joint": level,
                         "arrived": sum(np.isfinite(arrival)),
                         "median_seconds_to_level": middle,
@@ -627,10 +639,10 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                 )
             )
         leads[N] = _leads(climbs["sdds"], climbs["rgsm"], level)
-        lead, low, high = mean_interval(leads[N])
         ax.set_title(f"N = {N:,}")
-        note = f"SDDS leads RGSM by\n{_seconds(lead)} s [{_seconds(low)}, {_seconds(high)}]"
-        ax.text(0.98, 0.13, note, transform=ax.transAxes, ha="right", fontsize=7, linespacing=1.3)
+        note = f"SDDS leads RGSM by\n{_milliseconds_text(*median_interval(leads[N]))}"
+        clear = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
+        ax.text(0.98, 0.13, note, transform=ax.transAxes, ha="right", fontsize=7, linespacing=1.3, bbox=clear)
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=7))
         ax.yaxis.set_major_locator(plt.MaxNLocator(5))
@@ -642,20 +654,25 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             [c.reaches(level) for c in climbs["sdds"]]
         )
         reason = f"seconds of another machine and program; median time of RGSM / SDDS: {slower:.3g}; {arrived}"
-        verdicts.append(untestable(claims[data, "lead_over_rgsm"], leads[N], reason))
+        verdicts.append(untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval))
         rule = f"SDDS reaches the level first ({arrived})"
-        verdicts.append(by_majority(claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule))
+        verdicts.append(
+            by_majority(claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval)
+        )
     axes[0][0].set_ylabel("log likelihood")
     small, large = leads[sizes[0]], leads[sizes[-1]]
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
-    verdicts.append(by_majority(claims["bernoulli", "lead_grows_with_N"], large - small, large > small, rule))
+    growth = claims["bernoulli", "lead_grows_with_N"]
+    verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval))
     mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median time to the level")
     sampler_legend(figure, samplers, [mark])
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
 
 
-def _seconds(value: float) -> str:
-    return f"{value:.2g}".replace("-", "−")
+def _milliseconds_text(*seconds: float) -> str:
+    """A value and its interval, in milliseconds."""
+    lead, low, high = (f"{1000 * s:.2g}" if abs(s) < 0.1 else f"{1000 * s:,.0f}" for s in seconds)
+    return f"{lead} ms [{low}, {high}]".replace("-", "−")
 
 
 def _arrived(chains: Sequence[_Climb], level: float) -> str:
@@ -688,10 +705,10 @@ def traces(runs: Sequence[Run]) -> Drawing:
                 ax.fill_between(iteration[at], below, top, color=COLOURS[sampler], alpha=0.62 - 0.11 * k, linewidth=0)
                 ax.plot(iteration[at], top, color=COLOURS[sampler], linewidth=0.7)
                 below = top
-            components = np.array([_components(run) for run in here])
+            components = _components(here)
             found = components == claim.value
             ax.set_title(f"{NAMES[sampler]}, N = {N:,}")
-            ax.set_title(f"five in {found.sum()} of {len(found)} seeds", loc="right", fontsize=7, color="#555555")
+            ax.set_title(f"five in {found.sum()} of {len(found)} chains", loc="right", fontsize=7, color="#555555")
             ax.grid(False)
             frame = pd.DataFrame(fractions[at], columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])
             frame.insert(0, "iteration", iteration[at])
@@ -709,14 +726,17 @@ def traces(runs: Sequence[Run]) -> Drawing:
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
 
 
-def _components(run: Run) -> float:
-    """Median number of components in the second half of a run's chains (five at most are looked at, and the rest)."""
-    trace = run.trace(["iteration", "largest"])
-    half = trace[trace["iteration"] > trace["iteration"].max() / 2]
-    fractions = np.stack(half["largest"].tolist())
-    # a sixth component would leave the five largest without it
-    rest = 1 - fractions.sum(axis=1)
-    return float(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
+def _components(runs: Sequence[Run]) -> NDArray[np.float64]:
+    """Median number of components in the second half of each chain (five at most are looked at, and the rest)."""
+    found = []
+    for run in runs:
+        for _, trace in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
+            half = trace[trace["iteration"] > trace["iteration"].max() / 2]
+            fractions = np.stack(half["largest"].tolist())
+            # a sixth component would leave the five largest without it
+            rest = 1 - fractions.sum(axis=1)
+            found.append(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
+    return np.array(found)
 
 
 FIGURES = [
@@ -744,35 +764,35 @@ FIGURES = [
     Entry(
         "sdds-fig3",
         "10 entities with one token each, start at K0 = 5, one full Gibbs scan after each move. Thick: median "
-        "over seeds of the running mean; thin: each seed; band: their range. Upper row: the acceptance ratios as "
+        "over chains of the running mean; thin: each chain; band: their range. Upper row: the acceptance ratios as "
         "printed, whose stationary law is the posterior times 2^K/K!; lower row: the model as defined. Dashed: "
         "exact posterior mean.",
         fig3,
     ),
     Entry(
         "sdds-fig4",
-        "As Figure 3. Bottom: share of seeds whose mean K over the second half of the chain is within 1 of 10, "
+        "As Figure 3. Bottom: share of chains whose mean K over the second half of the chain is within 1 of 10, "
         "with 95 % Jeffreys intervals, for a full Gibbs scan after each move (filled) and for one random Gibbs "
         "site (hollow).",
         fig4,
     ),
     Entry(
         "sdds-fig5",
-        "Means over seeds with 95 % intervals, from K0 = 5. SS and SDDS: their smart moves. Times are those of the "
+        "Means over chains with 95 % intervals, from K0 = 5. SS and SDDS: their smart moves. Times are those of the "
         "compiled loops, with the ratios as printed.",
         fig5,
     ),
     Entry(
         "sdds-fig6",
         "Bernoulli mixture of 5 components with 15 attributes; all samplers start with all items in one component"
-        " (the paper does not say) and are followed by a full Gibbs scan. Median and range over seeds. The level "
+        " (the paper does not say) and are followed by a full Gibbs scan. Median and range over chains. The level "
         "is the 1 % quantile of the log joint in the second half of the best chain; a chain that has not arrived "
         "counts with all its time.",
         fig6,
     ),
     Entry(
         "sdds-traces",
-        "Fractions of the items in the largest component, in the two largest, and so on; one seed. Start: all "
+        "Fractions of the items in the largest component, in the two largest, and so on; one chain. Start: all "
         "items in one component.",
         traces,
     ),

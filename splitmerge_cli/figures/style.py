@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -16,6 +17,7 @@ COLOURS = {
     "rm": "#CC79A7",
     "gibbs": "#5F5F5F",
 }
+LINES = {"sdds": "-", "rgsm": "-", "ss": "-", "rm": "--", "gibbs": "-"}
 NAMES = {"sdds": "SDDS", "rgsm": "RGSM", "ss": "SS", "rm": "RM", "gibbs": "Gibbs"}
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
@@ -33,7 +35,9 @@ def styled() -> Iterator[None]:
 
 def sampler_legend(figure: Figure, samplers: list[str], extra: list[Line2D] | None = None) -> None:
     """One legend for all panels, above them."""
-    handles = [Line2D([], [], color=COLOURS[name], label=NAMES[name], linewidth=2.2) for name in samplers]
+    handles = [
+        Line2D([], [], color=COLOURS[name], linestyle=LINES[name], label=NAMES[name], linewidth=2) for name in samplers
+    ]
     handles += extra or []
     figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), columnspacing=1.4)
 
@@ -47,4 +51,5 @@ def save(figure: Figure, stem: Path) -> list[Path]:
         part = path.with_name(f".{path.name}.part")
         figure.savefig(part, format=path.suffix[1:], metadata=metadata)
         part.replace(path)
+    plt.close(figure)
     return paths
