@@ -785,6 +785,35 @@ cdef class Sampler:
             self.seconds[t] = row["seconds"]
 
 
+cdef class PythonSampler(Sampler):
+    """A sampler written in Python, to try out a move before it is compiled: slow, but verified and run like any other.
+
+    A subclass names MOVES and TERMS and defines ``python_step``, which calls ``begin`` with the move's name and then
+    either ``void`` or ``accepts`` with the log ratio; all random choices go through ``self.rng``.
+    """
+
+    cdef int make_step(self) except -1 nogil:
+        with gil:
+            self.python_step()
+        return 0
+
+    def python_step(self):
+        """Make one step: the subclass's own."""
+        raise TypeError(f"{type(self).__name__} defines no python_step")
+
+    def begin(self, str move):
+        """Start a move of this name."""
+        self.propose(self.MOVES.index(move))
+
+    def accepts(self, double log_ratio):
+        """Whether the proposal is accepted; a refused one must be undone by the caller."""
+        return bool(self.decide(log_ratio))
+
+    def void(self):
+        """The move is void: the state stays."""
+        self.null()
+
+
 cdef class SplitMerge(Sampler):
     """What all split-merge moves share: the target's ratio, allocation to two sides, and the commit.
 
