@@ -30,6 +30,8 @@ Groups (smcmc list shows their choices): sampler, model, data, schedule (alone, 
 
 Your own data: data=csv data.path=FILE with model=bernoulli (0/1 columns) or model=emm (one column of tokens).
 
+experiment=ID takes the settings of a figure (smcmc list figures).
+
 Keys: N, seed, chains, iterations, budget (seconds of sampling per chain), thin, K0 or init (one, singletons, random,
 prior, truth, or a file), trace.partitions (record every n-th partition), timing, resume, workers, out, progress (auto,
 bars, lines, none). smcmc run --cfg job shows them all with their values.
@@ -169,7 +171,8 @@ def sweep(
     if dry_run:
         outcomes = sweeps.check_jobs(jobs, config_dir)
     else:
-        outcomes = sweeps.run_jobs(jobs, launcher=own, config_dir=config_dir)
+        progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
+        outcomes = sweeps.run_jobs(jobs, progress=progress, launcher=own, config_dir=config_dir)
     if all(o.status == "refused" for o in outcomes):
         raise ConfigError("\nsmcmc: ".join(dict.fromkeys(o.error for o in outcomes if o.error)))
     _print_outcomes(outcomes)
@@ -258,7 +261,7 @@ def diagnose(
     from splitmerge_cli.diagnostics.summary import table
     from splitmerge_cli.results.read import find_runs
 
-    console = Console() if sys.stdout.isatty() else Console(width=160)
+    console = Console() if sys.stdout.isatty() else Console(width=200)
     for path in runs:
         found = find_runs(path)
         if not found:

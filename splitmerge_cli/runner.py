@@ -444,7 +444,7 @@ def _summary(plan: Plan, outcomes: list[dict[str, Any]], diagnostics: pd.DataFra
         "iterations": [o["iterations"] for o in outcomes],
         "seconds": [o["seconds"] for o in outcomes],
         "diagnostics": {
-            quantity: None if math.isnan(value) else value
+            quantity: value if math.isfinite(value) else None
             for quantity, value in zip(overall["quantity"], overall["value"], strict=True)
         },
         "point_estimate": {
