@@ -26,10 +26,13 @@ def why_no_rhat(draws: ArrayLike) -> str | None:
         return "one chain: R-hat compares chains"
     if x.shape[1] < MIN_DRAWS:
         return TOO_FEW
+    if np.all(x == x[0, 0]):
+        return "constant: the same value in every draw of every chain"
     if np.all(x == x[:, :1]):
-        if np.all(x == x[0, 0]):
-            return "constant: the same value in every draw of every chain"
         return "constant within every chain, and the chains differ: they have not mixed at all"
+    half = x.shape[1] // 2
+    if np.all(x[:, :half] == x[:, :1]) and np.all(x[:, -half:] == x[:, -1:]):
+        return "infinite: constant within every half chain, and the halves differ"
     return None
 
 
@@ -46,14 +49,17 @@ def rhat(draws: ArrayLike) -> float:
 
     Source: Vehtari et al. 2021. `draws` is ``[chains, draws]``; NaN where undefined (see `why_no_rhat`).
     """
-    x = _chains(draws)
-    return np.nan if why_no_rhat(x) else float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method="rank"))
+    return _rhat(draws, "rank")
 
 
 def rhat_classic(draws: ArrayLike) -> float:
     """Gelman-Rubin R-hat, sqrt(((n - 1)/n W + B/n) / W), of ``[chains, draws]``; NaN where undefined."""
+    return _rhat(draws, "identity")
+
+
+def _rhat(draws: ArrayLike, method: str) -> float:
     x = _chains(draws)
-    return np.nan if why_no_rhat(x) else float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method="identity"))
+    return np.nan if why_no_rhat(x) else float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method=method))
 
 
 def ess(draws: ArrayLike) -> float:

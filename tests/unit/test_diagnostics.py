@@ -46,6 +46,10 @@ def test_constant_series_and_single_chains_are_undefined():
     assert np.isnan(mixing.rhat(flat)) and "same value" in mixing.why_no_rhat(flat)
     stuck = flat * np.arange(3)[:, None]
     assert np.isnan(mixing.rhat(stuck)) and "not mixed" in mixing.why_no_rhat(stuck)
+    stepped = np.repeat([[0.0, 1.0], [0.0, 0.0]], 20, axis=1)
+    assert np.isnan(mixing.rhat(stepped)) and "half chain" in mixing.why_no_rhat(stepped)
+    # the odd draw in the middle belongs to neither half
+    assert np.isnan(mixing.rhat(np.insert(stepped, 20, 7.0, axis=1)))
     single = ar1(0.1, 50, 4)
     assert np.isnan(mixing.rhat(single)) and "one chain" in mixing.why_no_rhat(single)
     assert "fewer than 4" in mixing.why_no_rhat(ar1(0.1, 3, 4, chains=2))

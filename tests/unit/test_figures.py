@@ -1,0 +1,274 @@
+"""Figures from small runs: what is drawn, stored, judged and said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli import runner
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.diagnostics.summary import second_half
+from splitmerge_cli.figures import base, claims, engine, exact, page, sdds
+from splitmerge_cli.figures.style import save, styled
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.sweep import compose_job
+
+EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def make(out):
+    """Make a small run (or find it) and return it."""
+
+    def _make(*overrides):
+        return Run(runner.run(compose([*overrides, f"out={out}", "progress=none"])))
+
+    return _make
+
+
+@pytest.fixture(scope="module")
+def drawn(out):
+    """The exact figures, reproduced."""
+    assert engine.reproduce(EXACT, "quick", out) == 0
+    return out / engine.FOLDER
+
+
+def test_every_figure_is_listed_and_can_be_drawn():
+    names = [name for name, _ in engine.list_figures()]
+    assert set(names) == set(engine.entries())
+    assert all(title for _, title in engine.list_figures())
+
+
+def test_selection():
+    names = [name for name, _ in engine.list_figures()]
+    assert engine.select(["all"]) == names
+    assert engine.select(["sdds"]) == [n for n in names if n.startswith("sdds-")]
+    assert engine.select(["sdds-fig4", "sdds-fig3", "sdds-fig4"]) == ["sdds-fig4", "sdds-fig3"]
+    with pytest.raises(ConfigError, match=r"sdds-fig33: no such figure.*Did you mean sdds-fig3\?"):
+        engine.select(["sdds-fig33"])
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("name", [n for n, e in engine.entries().items() if e.compute is None])
+def test_experiments_compose(name, scale, tmp_path):
+    jobs = engine.jobs(name, scale, tmp_path)
+    assert len({tuple(job) for job in jobs}) == len(jobs)
+    for job in (jobs[0], jobs[-1]):
+        assert compose_job(job).experiment == name
+
+
+def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
+    for name in ("sdds-fig3", "sdds-fig4"):
+        jobs = [dict(o.split("=", 1) for o in job) for job in engine.jobs(name, "paper", tmp_path)]
+        assert {int(j["seed"]) for j in jobs} == set(range(10))
+        for job in jobs:
+            assert int(job["iterations"]) == sdds.ITERATIONS[int(job.get("N", 500))]
+
+
+# exact figures
+
+
+def test_table1_is_equation_5(drawn):
+    table = pd.read_csv(drawn / "sdds-table1.csv")
+    assert table["probability"].tolist() == pytest.approx([1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8])
+    verdicts = pd.read_csv(drawn / "sdds-table1-claims.csv")["verdict"].tolist()
+    assert verdicts == [claims.REPRODUCED] * 5 + [claims.NOT_REPRODUCED]
+
+
+def test_proposals_are_those_of_the_boxes(drawn):
+    """A few probabilities worked out by hand from Algorithms 2 and 3."""
+    smart = pd.read_csv(drawn / "sdds-fig1.csv").set_index(["state", "move", "target"])["probability"]
+    both = pd.read_csv(drawn / "sdds-fig2.csv").set_index(["state", "move", "target"])["probability"]
+    for table in (smart, both):
+        assert table.groupby(level=[0, 1]).sum().to_numpy() == pytest.approx(1)
+    # one pair of six
+    assert both["AA|BB|CC|CC", "dumb_merge", "AABB|CC|CC"] == pytest.approx(1 / 6)
+    # the entity (1/2), then six of the sixteen ways to put four C on two sides
+    assert both["AABB|CCCC", "dumb_split", "AABB|CC|CC"] == pytest.approx(1 / 2 * 6 / 16)
+    # from AABB both CC are equally good, from CC the other CC is nearly certain
+    g = {"CCCC": 1 / 3, "AABBCC": 0.0}  # in the limit alpha -> 0
+    expected = 2 / 3 * g["CCCC"] / (g["CCCC"] + g["AABBCC"])
+    assert smart["AABB|CC|CC", "smart_merge", "AABB|CCCC"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_fig1_and_fig2_judge_by_the_numbers(drawn):
+    fig1 = pd.read_csv(drawn / "sdds-fig1-claims.csv").set_index("metric")
+    fig2 = pd.read_csv(drawn / "sdds-fig2-claims.csv").set_index("metric")
+    assert fig1.loc["reverse_split_unlikely", "verdict"] == claims.REPRODUCED
+    # from {AA} {BB} {CC} {CC} a smart merge that starts at A has no preference: 1/6, as much as the dumb merge
+    assert fig1.loc["reverse_merge_unlikely", "ours"] == pytest.approx(1 / 6)
+    assert fig2.loc["dumb_merge_keeps_its_share", "verdict"] == claims.NOT_REPRODUCED
+    assert fig2.loc["dumb_split_keeps_its_share", "verdict"] == claims.REPRODUCED
+
+
+def test_words_leave_out_empty_entities():
+    assert exact.words([0, 0, 2, 2, 3, 3, 3, 3]) == "AA|BB|CCCC"
+
+
+# figures from runs
+
+
+def test_fig3_draws_running_means(make, out):
+    runs = [
+        make(
+            "experiment=sdds-fig3",
+            "N=100",
+            "thin=1",
+            "iterations=30",
+            "chains=6",
+            f"sampler={sampler}",
+            f"model.labels={labels}",
+        )
+        for sampler in ("rm", "rgsm", "ss", "sdds")
+        for labels in ("literal", "labelled")
+    ]
+    with styled():
+        drawing = sdds.fig3(runs)
+    at = drawing.plotted[(drawing.plotted["sampler"] == "sdds") & (drawing.plotted["target"] == "labelled")]
+    trace = base.pick(runs, sampler="sdds", model__labels="labelled")[0].trace()
+    means = trace[trace["iteration"] > 0].groupby("chain")["K"].mean()
+    last = at[at["iteration"] == 30].iloc[0]
+    assert (last["low"], last["median"], last["high"]) == pytest.approx((means.min(), means.median(), means.max()))
+    verdicts = {(v.claim.sampler, v.claim.metric, v.reading): v for v in drawing.verdicts}
+    assert len(verdicts) == 6
+    assert verdicts["model", "exact_posterior_mean_K", "model as defined"].verdict == claims.NOT_REPRODUCED
+    assert "30 of the paper's 10,000" in verdicts["rm", "does_not_reach_K", "ratios as printed"].reason
+
+
+def test_fig4_counts_arrivals(make):
+    runs = [
+        make(
+            "experiment=sdds-fig4",
+            "thin=1",
+            "iterations=20",
+            "chains=2",
+            f"sampler={sampler}",
+            f"K0={K0}",
+            f"schedule={schedule}",
+            f"model.labels={labels}",
+        )
+        for sampler in ("rm", "sdds")
+        for K0 in (1, 10)
+        for schedule, labels in [("sweep", "literal"), ("site", "literal"), ("sweep", "labelled")]
+    ]
+    with styled():
+        drawing = sdds.fig4(runs)
+    arrived = drawing.plotted[drawing.plotted["panel"] == "arrived"].set_index(["sampler", "K0", "schedule"])
+    for run in base.pick(runs, model__labels="literal"):
+        key = (base.option(run, "sampler"), run.config["K0"], base.option(run, "schedule"))
+        K = second_half(run.trace())["K"].mean(axis=1)
+        assert arrived.loc[key, "share"] == np.mean(np.abs(K - 10) <= 1)
+    readings = {v.reading for v in drawing.verdicts}
+    assert readings == {"full Gibbs scan", "one Gibbs site"}
+
+
+def test_fig5_takes_rates_and_times_from_the_runs(make):
+    runs = [
+        make(
+            "experiment=sdds-fig5",
+            f"N={N}",
+            "iterations=60",
+            "chains=2",
+            f"sampler={sampler}",
+            f"schedule={schedule}",
+            f"model.labels={labels}",
+        )
+        for N in (100, 200, 500)
+        for sampler in ("rgsm", "ss", "sdds")
+        for schedule, labels in [("sweep", "literal"), ("sweep", "labelled"), ("site", "literal")]
+    ]
+    with styled():
+        drawing = sdds.fig5(runs)
+    plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
+    run = base.pick(runs, N=100, sampler="sdds", schedule="sweep", model__labels="literal")[0]
+    moves = run.moves()
+    splits = moves[moves["move"] == "smart_split"]
+    rate = plotted.loc["split acceptance", 100, "sdds", "smart_split, ratios as printed"]["mean"]
+    assert rate == pytest.approx((splits["accepted"] / splits["proposed"]).mean())
+    scan, alone = (
+        plotted.loc["ms per iteration", 500, "rgsm", what]["mean"]
+        for what in ("move and full Gibbs scan", "move alone")
+    )
+    assert 0 < alone < scan
+    assert {v.verdict for v in drawing.verdicts if v.claim.metric == "time_per_iteration"} == {claims.NOT_TESTABLE}
+
+
+def test_fig6_and_traces(make):
+    settings = ["iterations=80", "chains=2"]
+    runs = [
+        make("experiment=sdds-fig6", f"N={N}", f"sampler={sampler}", *settings)
+        for N in (100, 1000)
+        for sampler in ("sdds", "rgsm", "gibbs")
+    ]
+    with styled():
+        drawing = sdds.fig6(
+            [
+                *runs,
+                *[
+                    make("experiment=sdds-fig6", "N=10000", f"sampler={s}", "iterations=3", "chains=2")
+                    for s in ("sdds", "rgsm", "gibbs")
+                ],
+            ]
+        )
+        traced = sdds.traces(runs)
+    assert len(drawing.verdicts) == len(claims.published("sdds-fig6"))
+    assert set(traced.plotted["sampler"]) == {"sdds", "rgsm", "gibbs"}
+    fractions = traced.plotted[[f"largest_{k}" for k in range(1, 6)]].to_numpy()
+    assert np.all(np.diff(fractions, axis=1) >= -1e-12) and fractions.max() <= 1 + 1e-9
+
+
+def test_leads_count_what_has_not_arrived_with_all_its_time():
+    def climb(times, heights):
+        return sdds._Climb(np.array(times, float), np.array(heights, float), np.array(heights, float))
+
+    first = [climb([0, 1, 2], [0, 5, 9]), climb([0, 1, 2], [0, 0, 0]), climb([0, 1, 2], [0, 0, 0])]
+    second = [climb([0, 4, 8], [0, 0, 9]), climb([0, 4, 8], [0, 9, 9]), climb([0, 4, 8], [0, 0, 0])]
+    leads = sdds._leads(first, second, level=9)
+    assert leads[:2].tolist() == [8 - 2, 4 - 2] and np.isnan(leads[2])
+
+
+# files
+
+
+def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
+    assert engine.plot(["sdds-fig1"], "quick", out) == 0
+    before = {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")}
+    assert len(before) == 4
+    assert engine.plot(["sdds-fig1"], "quick", out) == 0
+    assert {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")} == before
+    table = pd.read_csv(out / "sdds-fig1" / engine.TABLE)
+    with styled():
+        paths = save(sdds.fig1(table).figure, tmp_path / "again")
+    assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
+
+
+def test_plot_names_the_command_that_is_missing(tmp_path, capsys):
+    assert engine.plot(["sdds-fig1", "sdds-traces"], "quick", tmp_path) == 2
+    assert f"smcmc reproduce sdds-fig1 sdds-traces --scale quick --out {tmp_path}" in capsys.readouterr().err
+    assert not (tmp_path / engine.FOLDER).exists()
+
+
+def test_a_run_is_plotted_into_its_folder(make, out):
+    for run in (
+        make("sampler=sdds", "N=50", "iterations=20"),
+        make("data=jain_neal", "N=50", "iterations=20", "chains=1"),
+    ):
+        assert engine.plot([str(run.path)], "quick", out) == 0
+        assert {p.suffix for p in run.path.glob("traces.*")} == {".png", ".pdf"}
+
+
+def test_report_shows_figures_verdicts_errata_and_commands(drawn, out):
+    text = engine.report(out).read_text(encoding="utf-8")
+    assert text.count("data:image/png;base64,") == len(EXACT)
+    assert "erratum" in text and "Table 1" in text and claims.NOT_REPRODUCED in text
+    assert f"smcmc reproduce sdds-fig3 --out {out}" in text
+    assert "<script" not in text
+
+
+def test_report_of_nothing_says_what_to_do(tmp_path):
+    text = page.page(engine.list_figures(), dict.fromkeys(engine.entries(), ""), tmp_path / "figures", tmp_path)
+    assert "No figure has been drawn yet" in text
