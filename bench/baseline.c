@@ -34,7 +34,7 @@ typedef struct {
     int32_t *size, *items;
     double *count, *table, *ll, *w, *lw, *fresh;  /* count [cap, R] with beta inside; table = alloc * power;
                                                    fresh [N] weight of a new cluster */
-    int8_t *known, *side, *present;
+    int32_t *known, *side, *present;
     unsigned __int128 pcg, inc;
     int changed;
     /* the trace's last row */
@@ -300,7 +300,7 @@ static inline double allocate(S *s, I n, I a, I b, int forced, const I D)
     return total + log(prod);
 }
 
-static inline double restricted_scan(S *s, I n, I a, I b, const int8_t *target, int scored, const I D)
+static inline double restricted_scan(S *s, I n, I a, I b, const int32_t *target, int scored, const I D)
 {
     double prod = 1, total = 0;
     for (I t = 0; t < n; t++) {
@@ -312,7 +312,7 @@ static inline double restricted_scan(S *s, I n, I a, I b, const int8_t *target, 
         if (to_a != in_a) {
             add(s, i, in_a ? a : b, -1, D);
             add(s, i, in_a ? b : a, 1, D);
-            s->side[t] = (int8_t)to_a;
+            s->side[t] = (int32_t)to_a;
         }
     }
     return total + log(prod);
@@ -543,9 +543,9 @@ void prepare(S *s)
     s->w = calloc(s->cap, 8);
     s->lw = calloc(s->cap, 8);
     s->fresh = calloc(s->N, 8);
-    s->known = calloc(s->cap, 1);
-    s->side = calloc(s->N, 1);
-    s->present = calloc(s->N, 1);
+    s->known = calloc(s->cap, 4);
+    s->side = calloc(s->N, 4);
+    s->present = calloc(s->N, 4);
     s->pcg = (unsigned __int128)s->rng[0] << 64 | s->rng[1];
     s->inc = (unsigned __int128)s->rng[2] << 64 | s->rng[3];
     s->best = -INFINITY;

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sysconfig
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,11 @@ COLUMNS = 12  # of a row of the trace that emm_run writes
 class Given(ctypes.Structure):
     """The part of C's state that the caller fills in; the order is that of ``baseline.c``."""
 
-    _fields_ = (
-        [(name, I64) for name in ("N", "D", "R", "K", "cap")]
-        + [(name, ctypes.c_void_p) for name in POINTERS]
-        + [("T", I64), ("z", ctypes.c_void_p), ("rng", ctypes.c_uint64 * 4)]
-    )
+    _fields_: ClassVar[Any] = [
+        *((name, I64) for name in ("N", "D", "R", "K", "cap")),
+        *((name, ctypes.c_void_p) for name in POINTERS),
+        *(("T", I64), ("z", ctypes.c_void_p), ("rng", ctypes.c_uint64 * 4)),
+    ]
 
 
 def compiler() -> list[str]:
@@ -103,7 +103,7 @@ class Baseline:
             "rise_all": D * (gammaln(n + total) - gammaln(total)),
             "prior_size": prior_size,
             "prior_K": prior_K,
-            "truth": np.unique(data.truth, return_inverse=True)[1].astype(np.int32),
+            "truth": np.unique(np.asarray(data.truth), return_inverse=True)[1].astype(np.int32),
             "nlogn": n * np.log(np.maximum(n, 1)),
             "z": model.labels,
         }

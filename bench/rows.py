@@ -126,7 +126,10 @@ def rows() -> list[Row]:
 
 
 def start(row: Row) -> tuple[Dataset, Any, Rng]:
-    """Data, model in its true state, generator. Bernoulli: N=10,000, D=15, K=5 (2,000 items a cluster); EMM: N=500, K=10."""
+    """Data, model in its true state, generator.
+
+    Bernoulli: N=10,000, D=15, K=5, so 2,000 items a cluster. EMM: N=500, K=10.
+    """
     if row.model == "emm":
         data = emm.generate(500)
         model: Any = EMM.from_data(data, labels="literal")
@@ -200,13 +203,15 @@ def measure(library: Any, row: Row, rounds: int) -> Result:
 
 def table(results: list[Result]) -> str:
     """The results as text."""
-    head = f"{'row':4}{'work':40}{'per':11}{'ours':>8}{'plain C':>11}{'ratio':>8}  {'min-max':11}{'bar':>8}  met  same chain"
+    head = f"{'row':4}{'work':40}{'per':9}{'ours':>10}{'plain C':>11}{'ratio':>7}  {'min-max':11}{'bar':>8}"
+    head += "  met  same chain"
     lines = [head, "-" * len(head)]
     for r in results:
         scale, unit = (1, "ns") if r.unit == "item" else (1e3, "us")
+        digits = 1 if r.ours_ns / scale >= 10 else 2
         lines.append(
-            f"{r.row:4}{r.what:40}{r.unit:9}{r.ours_ns / scale:7.1f} {unit} {r.c_ns / scale:7.1f} {unit}{r.ratio:8.2f}  "
-            f"{f'{r.ratio_min:.2f}-{r.ratio_max:.2f}':11}{r.bar:>8}  {'yes' if r.met else 'NO':4} "
+            f"{r.row:4}{r.what:40}{r.unit:9}{r.ours_ns / scale:7.{digits}f} {unit} {r.c_ns / scale:7.{digits}f} {unit}"
+            f"{r.ratio:7.2f}  {f'{r.ratio_min:.2f}-{r.ratio_max:.2f}':11}{r.bar:>8}  {'yes' if r.met else 'NO':4} "
             f"{'yes' if r.same_labels else 'no'}"
         )
     return "\n".join(lines)
