@@ -40,7 +40,7 @@ def main() -> int:
         results = [rows.measure(library, row, 5 if args.quick else 15) for row in rows.rows()]
         print(rows.table(results))
         print(
-            "\nCPU time of one thread, ours and C by turns; median ratio over the rounds and its range. a+: bar 'beyond'."
+            "\nCPU time of one thread, by turns; median ratio over the rounds, its range. a+: bar 'beyond'."
             "\nSame chain: from one seed both made the same draws and ended with the same labels."
         )
         found = rows.as_json(results)
