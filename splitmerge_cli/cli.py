@@ -343,12 +343,10 @@ def data_info(name: str) -> None:
     """Show what a data set is, and its options with their defaults."""
     import inspect
 
-    from hydra.utils import get_object
-
-    from splitmerge_cli.config import choice, show
+    from splitmerge_cli.config import choice, locate, show
 
     options = choice("data", name)
-    typer.echo(inspect.getdoc(get_object(options.pop("_target_"))))
+    typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     for key, value in options.items():
         if key != "name":

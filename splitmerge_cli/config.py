@@ -1,8 +1,10 @@
 """The configuration: composed by Hydra, checked against a schema, explained when it is wrong."""
 
 import difflib
+import importlib
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -180,6 +182,9 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     """
     chosen = dict(hydra_config.runtime.choices)
     search_path = tuple(hydra_config.searchpath)
+    for folder in (place.removeprefix("file://") for place in search_path if place.startswith("file://")):
+        if folder not in sys.path:  # modules of the user's own lie beside the configurations that name them
+            sys.path.append(folder)
     try:
         values = plain(body, throw_on_missing=True)
     except MissingMandatoryValue as error:
@@ -201,6 +206,21 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     resolved = OmegaConf.create(values)
     OmegaConf.set_readonly(resolved, True)
     return resolved
+
+
+def locate(path: str) -> Any:
+    """The class or function that ``_target_`` names.
+
+    Raises
+    ------
+    ConfigError
+        There is no such thing to import.
+    """
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"_target_={path}: cannot be imported: {error}") from error
 
 
 def plain(node: DictConfig, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:

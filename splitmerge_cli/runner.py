@@ -26,12 +26,11 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Model, Rng, Sampler
-from splitmerge_cli.config import ConfigError, choice, choices, identity, plain
+from splitmerge_cli.config import ConfigError, choice, choices, identity, locate, plain
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.initial import KEYWORDS, initial_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
@@ -142,7 +141,7 @@ def prepare(cfg: DictConfig) -> Plan:
 
 def _kind(model: Mapping[str, Any] | DictConfig) -> str:
     """The kind of data that a configured model reads."""
-    return str(get_object(model["_target_"]).kind)
+    return str(locate(model["_target_"]).kind)
 
 
 @lru_cache(maxsize=2)
@@ -154,8 +153,9 @@ def _dataset(options: str, digest: str | None) -> Dataset:
 def _construct(group: str, options: Mapping[str, Any] | DictConfig, build: Any) -> Any:
     """Call `build` with the class or function and the options that a configuration names; complaints name the key."""
     given = {str(key): value for key, value in options.items() if key not in ("name", "_target_", "weight")}
+    target = locate(options["_target_"])
     try:
-        return build(get_object(options["_target_"]), given)
+        return build(target, given)
     except DataError:
         raise
     except (ValueError, TypeError, OverflowError) as error:
@@ -167,7 +167,7 @@ def _schedule(cfg: DictConfig, model: Model, rng: Rng) -> tuple[list[Sampler], l
     """The samplers of one iteration, and their weights if one of them is drawn."""
 
     def sampler(options: DictConfig) -> Sampler:
-        supported, reason = get_object(options["_target_"]).supports(model)
+        supported, reason = locate(options["_target_"]).supports(model)
         if not supported:
             raise ConfigError(f"sampler={options.name}: cannot serve model={cfg.model.name}: {reason}")
         return _construct("sampler", options, lambda cls, given: cls(model, rng, **given))

@@ -16,12 +16,14 @@ import yaml
 
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runner
+from splitmerge_cli.config import compose
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import Run, find_runs
 
 SMALL = ["N=30", "chains=2", "iterations=200", "progress=none"]
-# long enough to be caught in the act
-LONG = ["sampler=sdds", "N=300", "chains=2", "iterations=150000", "thin=10", "timing=false", "trace.partitions=5000"]
+# long enough to be caught in the act, in the short batches that go with bars
+LONG = ["sampler=sdds", "N=300", "chains=2", "iterations=200000", "thin=20", "timing=false", "trace.partitions=10000"]
+CAUGHT = [*LONG, "progress=bars"]
 
 
 def run_path(result) -> Path:
@@ -206,9 +208,14 @@ def test_weighted_list(smcmc) -> None:
     assert run_path(smcmc("run", *SMALL, "schedule.mix=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")) == run.path
 
 
-def test_killed_and_resumed(smcmc, spawn) -> None:
-    whole = run_path(smcmc("run", *LONG, "progress=none", "out=whole"))
-    args = ["run", *LONG, "out=broken"]
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The long run, not interrupted."""
+    return runner.run(compose([*LONG, "progress=none", f"out={tmp_path_factory.mktemp('whole')}"]))
+
+
+def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
+    args = ["run", *CAUGHT, "out=broken"]
 
     def checkpoint() -> list[Path]:
         return list(Path("broken").glob("*/*/work/chain-*.npz"))
@@ -223,7 +230,7 @@ def test_killed_and_resumed(smcmc, spawn) -> None:
     run = find_runs("broken")[0]
     assert run.status["state"] == "interrupted"
     reached = run.trace()["iteration"].max()
-    assert 0 < reached < 150_000
+    assert 0 < reached < 200_000
     assert len(run.moves())
     # then kill -9
     process = spawn(*args)
@@ -233,6 +240,11 @@ def test_killed_and_resumed(smcmc, spawn) -> None:
     process.wait()
     assert run.status["state"] == "interrupted"
     assert run.trace()["iteration"].max() > reached
+    # rows that reached the disk after the last checkpoint, whole or torn, are cut off
+    for stream in run.path.glob("work/*.trace.arrows"):
+        with stream.open("ab") as file:
+            file.write(stream.read_bytes()[-333:])
+    assert len(run.trace())
     # then to the end
     broken = run_path(smcmc("run", *LONG, "progress=none", "out=broken"))
     assert parquet_bytes(broken) == parquet_bytes(whole)
@@ -240,23 +252,7 @@ def test_killed_and_resumed(smcmc, spawn) -> None:
     assert not (broken / "work").exists()
 
 
-def test_torn_stream(smcmc, spawn) -> None:
-    """Rows that reached the disk after the last checkpoint are cut off, whole or torn."""
-    whole = run_path(smcmc("run", *LONG, "progress=none", "out=whole"))
-    process = spawn("run", *LONG, "out=broken")
-    stream = wait_for(lambda: list(Path("broken").glob("*/*/work/chain-0.npz")), process)[0].with_name(
-        "chain-0.trace.arrows"
-    )
-    process.kill()
-    process.wait()
-    with stream.open("ab") as file:
-        file.write(stream.read_bytes()[-333:])
-    assert len(Run(stream.parents[1]).trace())
-    assert parquet_bytes(run_path(smcmc("run", *LONG, "progress=none", "out=broken"))) == parquet_bytes(whole)
-
-
-def test_full_disk(smcmc, spawn) -> None:
-    whole = run_path(smcmc("run", *LONG, "progress=none", "out=whole"))
+def test_full_disk(smcmc, spawn, whole: Path) -> None:
     # a limit on the size of files fails writes as a full disk does
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # noqa: E731
     process = spawn("run", *LONG, "out=full", preexec_fn=limit)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hydra.utils import get_object
 
 from splitmerge_cli import runner
-from splitmerge_cli.config import choice, choices, compose, describe
+from splitmerge_cli.config import choice, choices, compose, describe, locate
 from splitmerge_cli.sweep import check_jobs, expand
 
 MODELS = choices("model")
@@ -26,10 +25,10 @@ def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def data_for(model: str) -> str:
     """A generated data set of the kind that a model reads, found by asking for it."""
-    kind = get_object(choice("model", model)["_target_"]).kind
+    kind = locate(choice("model", model)["_target_"]).kind
     for name in GENERATED:
         options = choice("data", name)
-        generate = get_object(options.pop("_target_"))
+        generate = locate(options.pop("_target_"))
         options.pop("name")
         if generate(**options | {"N": 20}).kind == kind:
             return name
@@ -92,7 +91,7 @@ def test_every_choice_is_described(group: str) -> None:
 @pytest.mark.parametrize("name", choices("data"))
 def test_data_options_are_those_of_the_function(name: str) -> None:
     options = choice("data", name)
-    parameters = inspect.signature(get_object(options.pop("_target_"))).parameters
+    parameters = inspect.signature(locate(options.pop("_target_"))).parameters
     assert set(options) - {"name"} == set(parameters)
 
 
