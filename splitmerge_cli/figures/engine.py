@@ -6,6 +6,7 @@ which is expanded together with that grid. An exact figure has no ``reproduce``:
 """
 
 import difflib
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -65,7 +66,7 @@ def jobs(name: str, scale: str, out: Path) -> list[list[str]]:
     settings = OmegaConf.create(file.read_text(encoding="utf-8"))
     shared = _overrides(OmegaConf.select(settings, "hydra.sweeper.params") or {})
     return [
-        [f"experiment={name}", *job, f"out={out}"]
+        [f"experiment={name}", *job, _out(out)]
         for grid in OmegaConf.select(settings, f"reproduce.{scale}") or []
         for job in expand([*_overrides(grid), *shared])
     ]
@@ -75,9 +76,14 @@ def _overrides(grid: Mapping[str, object]) -> list[str]:
     return [f"{key}={value}" for key, value in grid.items()]
 
 
+def _out(out: Path) -> str:
+    # quoted: a path may hold what Hydra's grammar reads otherwise
+    return "out='{}'".format(str(out).replace("'", "\\'"))
+
+
 def command(names: Sequence[str], scale: str, out: Path) -> str:
     """The command that makes these figures from nothing."""
-    where = "" if str(out) == "results" else f" --out {out}"
+    where = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
     return f"smcmc reproduce {' '.join(names)} --scale {scale}{where}"
 
 
@@ -134,7 +140,7 @@ def _compute(entry: Entry, out: Path) -> None:
     from splitmerge_cli.figures import exact
 
     assert entry.compute is not None
-    table = getattr(exact, entry.compute)(compose([f"experiment={entry.id}", f"out={out}"]))
+    table = getattr(exact, entry.compute)(compose([f"experiment={entry.id}", _out(out)]))
     (out / entry.id).mkdir(parents=True, exist_ok=True)
     _write_csv(table, out / entry.id / TABLE)
 

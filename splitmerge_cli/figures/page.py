@@ -1,6 +1,7 @@
 """The report: one page of HTML that holds its pictures."""
 
 import base64
+import shlex
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -88,7 +89,7 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
 
 
 def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, out: Path) -> str:
-    where = "" if str(out) == "results" else f" --out {out}"
+    where = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
     parts = [f'<h3 id="{name}">{escape(title)}</h3>']
     picture = folder / f"{name}.png"
     if frame is None or not picture.is_file():

@@ -398,7 +398,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""
-TIMED = {
+TIMED: dict[str, tuple[str, bool, Any]] = {
     "move alone": ("sweep", False, ":"),
     "move and one Gibbs site": ("site", True, "--"),
     "move and full Gibbs scan": ("sweep", True, "-"),
@@ -472,7 +472,7 @@ def _rows(
     ]
 
 
-DASHES = {"literal": "-", "labelled": "--"}
+DASHES: dict[str, Any] = {"literal": "-", "labelled": "--"}
 
 
 def _draw_acceptance(

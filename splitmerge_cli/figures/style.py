@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -17,7 +18,7 @@ COLOURS = {
     "rm": "#CC79A7",
     "gibbs": "#5F5F5F",
 }
-LINES = {"sdds": "-", "rgsm": "-", "ss": "-", "rm": "--", "gibbs": "-"}
+LINES: dict[str, Any] = {"sdds": "-", "rgsm": "-", "ss": "-", "rm": "--", "gibbs": "-"}
 NAMES = {"sdds": "SDDS", "rgsm": "RGSM", "ss": "SS", "rm": "RM", "gibbs": "Gibbs"}
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""

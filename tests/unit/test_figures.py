@@ -1,5 +1,8 @@
 """Figures from small runs: what is drawn, stored, judged and said."""
 
+import shlex
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +20,7 @@ EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
-    return tmp_path_factory.mktemp("results")
+    return tmp_path_factory.mktemp("results") / "it's, here"
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,7 @@ def make(out):
     """Make a small run (or find it) and return it."""
 
     def _make(*overrides):
-        return Run(runner.run(compose([*overrides, f"out={out}", "progress=none"])))
+        return Run(runner.run(compose([*overrides, engine._out(out), "progress=none"])))
 
     return _make
 
@@ -265,7 +268,7 @@ def test_report_shows_figures_verdicts_errata_and_commands(drawn, out):
     text = engine.report(out).read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == len(EXACT)
     assert "erratum" in text and "Table 1" in text and claims.NOT_REPRODUCED in text
-    assert f"smcmc reproduce sdds-fig3 --out {out}" in text
+    assert f"smcmc reproduce sdds-fig3 --out {shlex.quote(str(out))}" in unescape(text)
     assert "<script" not in text
 
 
