@@ -87,8 +87,8 @@ def hydra_session() -> Iterator[None]:
             yield
 
 
-def search_path_overrides(config_dir: str | Path | None) -> list[str]:
-    """Hydra overrides that add a user's own configuration folder to the search path.
+def places(config_dir: str | Path | None) -> list[str]:
+    """A user's own configuration folder as Hydra's search path, which `choices` and `choice` take; empty for None.
 
     Raises
     ------
@@ -100,11 +100,23 @@ def search_path_overrides(config_dir: str | Path | None) -> list[str]:
     folder = Path(config_dir).resolve()
     if not folder.is_dir():
         raise ConfigError(f"--config-dir {config_dir}: no such folder")
-    return _search_path([f"file://{folder}"])
+    return [f"file://{folder}"]
 
 
-def _search_path(places: Sequence[str]) -> list[str]:
-    return [f"hydra.searchpath={list(places)}"] if places else []
+def search_path_overrides(config_dir: str | Path | None) -> list[str]:
+    """Hydra overrides that add a user's own configuration folder to the search path; raises as `places`."""
+    return _search_path(places(config_dir))
+
+
+def _search_path(search_path: Sequence[str]) -> list[str]:
+    return [f"hydra.searchpath={list(search_path)}"] if search_path else []
+
+
+def import_beside(search_path: Iterable[str]) -> None:
+    """Let modules of the user's own be imported that lie beside the configurations that name them."""
+    for folder in (place.removeprefix("file://") for place in search_path if place.startswith("file://")):
+        if folder not in sys.path:
+            sys.path.append(folder)
 
 
 def rewrite(overrides: Iterable[str]) -> list[str]:
@@ -182,9 +194,7 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     """
     chosen = dict(hydra_config.runtime.choices)
     search_path = tuple(hydra_config.searchpath)
-    for folder in (place.removeprefix("file://") for place in search_path if place.startswith("file://")):
-        if folder not in sys.path:  # modules of the user's own lie beside the configurations that name them
-            sys.path.append(folder)
+    import_beside(search_path)
     try:
         values = plain(body, throw_on_missing=True)
     except MissingMandatoryValue as error:

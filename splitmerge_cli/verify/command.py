@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from splitmerge_cli._kernels import Model, Rng, Sampler
-from splitmerge_cli.config import ConfigError, check_options, choice, choices
+from splitmerge_cli.config import ConfigError, check_options, choice, choices, import_beside, places
 from splitmerge_cli.verify.cases import Case, sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     TooManyPaths,
@@ -42,7 +43,7 @@ EXACT = 1e-10
 """Largest max |pi P - pi| of an exact kernel."""
 
 
-def verify(args: Mapping[str, str]) -> int:
+def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int:
     """Check samplers on small data and print a table.
 
     Parameters
@@ -50,6 +51,8 @@ def verify(args: Mapping[str, str]) -> int:
     args : mapping of str to str
         See `KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or all; ``mode`` exact,
         literal or both; ``size`` the number of items; ``iterations`` the length of the sampled check (0: none).
+    config_dir : str or Path, optional
+        A folder with the user's own groups.
 
     Returns
     -------
@@ -61,19 +64,21 @@ def verify(args: Mapping[str, str]) -> int:
     ConfigError
         For an unknown key or choice, or a value out of range.
     """
-    options = _options(args)
+    own = places(config_dir)
+    import_beside(own)
+    options = _options(args, own)
     console = Console()
     wide = console.width if console.is_terminal else 140
     console = Console(width=max(wide, 110))
     failures = 0
     for model_name in options["models"]:
-        model_class = get_class(choice("model", model_name)["_target_"])
+        model_class = get_class(choice("model", model_name, own)["_target_"])
         case = _case(model_class, model_name, options)
         gibbs = transition_or_none(case, Rng(0), choice("sampler", "gibbs"), {})
         table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
         for sampler_name in options["samplers"]:
-            given = choice("sampler", sampler_name)
-            sampler_class = get_class(given["_target_"])
+            given = choice("sampler", sampler_name, own)
+            sampler_class: type[Sampler] = get_class(given["_target_"])
             able, reason = sampler_class.supports(case.model)
             if not able:
                 table.add_row(sampler_name, "", f"skipped: {reason}")
@@ -102,9 +107,18 @@ def transition_or_none(
 
 
 def build_sampler(model: Model, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Sampler:
-    """The sampler of a configuration, with further options."""
+    """The sampler of a configuration, with further options.
+
+    Raises
+    ------
+    ConfigError
+        An option is out of range.
+    """
     given = {k: v for k, v in sampler.items() if k not in ("name", "_target_")} | dict(extra)
-    built = get_class(sampler["_target_"])(model, rng, **given)
+    try:
+        built = get_class(sampler["_target_"])(model, rng, **given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"sampler={sampler['name']}: {error}") from error
     assert isinstance(built, Sampler)
     return built
 
@@ -121,6 +135,7 @@ def _row(
     known = {k for k in given if not k.startswith("_") and k != "name"}
     own = {k: v for k, v in options["sampler_options"].items() if k in known}
     extra = SMALL.get(name, {}) | own | {"mode": mode}
+    check_options("sampler", name, {**given, **extra}, options["own"])
     P = transition_or_none(case, Rng(0), given, extra)
     exact = True
     alone = ["too many paths", ""]
@@ -166,16 +181,16 @@ def _table(title: str) -> Table:
 
 
 def _case(model: type[Model], name: str, options: Mapping[str, Any]) -> Case:
-    known = choice("model", name)
+    known = choice("model", name, options["own"])
     own = {k: v for k, v in options["model_options"].items() if k in known}
-    check_options("model", name, known | own)
+    check_options("model", name, known | own, options["own"])
     try:
         return small_case(model, options["size"], options["seed"], own)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"model={name}: {error}") from error
 
 
-def _options(args: Mapping[str, str]) -> dict[str, Any]:
+def _options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:
     """The command's options, checked."""
     values: dict[str, Any] = dict(KEYS)
     nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
@@ -201,16 +216,19 @@ def _options(args: Mapping[str, str]) -> dict[str, Any]:
         raise ConfigError(f"mode={values['mode']}: expected exact, literal or both")
     chosen = {}
     for group in ("sampler", "model"):
-        names = choices(group)
+        names = choices(group, own)
         chosen[group] = names if values[group] == "all" else str(values[group]).split(",")
         for name in chosen[group]:
-            choice(group, name)
-        options = {k for name in chosen[group] for k in choice(group, name) if not k.startswith("_") and k != "name"}
+            choice(group, name, own)
+        options = {
+            k for name in chosen[group] for k in choice(group, name, own) if not k.startswith("_") and k != "name"
+        }
         for option in nested[group]:
             if option not in options:
                 known = ", ".join(sorted(options))
                 raise ConfigError(f"{group}.{option}: no such option of {values[group]}; expected one of {known}")
     return values | {
+        "own": own,
         "samplers": chosen["sampler"],
         "models": chosen["model"],
         "modes": ["exact", "literal"] if values["mode"] == "both" else [values["mode"]],

@@ -1,0 +1,69 @@
+"""``smcmc verify``: what it prints, when it fails, and bad input."""
+
+from pathlib import Path
+
+import pytest
+
+MOVES = '''
+from splitmerge_cli._kernels import PythonSampler
+
+
+class Drift(PythonSampler):
+    """Not reversible: moves one item anywhere and always accepts."""
+
+    MOVES = ("drift",)
+
+    def python_step(self):
+        self.begin("drift")
+        labels = self.model.labels
+        labels[self.rng.index(self.model.N)] = self.rng.index(self.model.K)
+        self.accepts(0.0)
+        self.model.set_labels(labels, self.model.K)
+'''
+
+
+def test_exact_and_literal(smcmc) -> None:
+    result = smcmc("verify", "sampler=sdds,rm", "model=emm", "size=3", "iterations=2000")
+    assert result.exit_code == 0
+    rows = [line for line in result.stdout.splitlines() if line.startswith("│ ")]
+    assert [row.split("│")[1:3] for row in rows] == [
+        [" sdds    ", " exact   "],
+        [" sdds    ", " literal "],
+        [" rm      ", " exact   "],
+        [" rm      ", " literal "],
+    ]
+    assert [row.split("│")[-2].strip() for row in rows] == ["exact", "biased, as printed"] * 2
+
+
+def test_a_wrong_sampler_of_the_users_own_is_found(smcmc) -> None:
+    Path("mine/sampler").mkdir(parents=True)
+    Path("mine/drifting_moves.py").write_text(MOVES)
+    Path("mine/sampler/drift.yaml").write_text("name: drift\n_target_: drifting_moves.Drift\nmode: exact\n")
+    result = smcmc("verify", "sampler=drift", "model=emm", "iterations=0", "--config-dir", "mine")
+    assert result.exit_code == 1
+    assert "NOT EXACT" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("sampler=sddss", "sampler=sddss"),
+        ("model=emmm", "model=emmm"),
+        ("sise=3", "Did you mean size?"),
+        ("size=0", "size=0: expected a whole number from 1 to 7"),
+        ("size=many", "size=many"),
+        ("iterations=5", "iterations=5"),
+        ("mode=printed", "mode=printed"),
+        ("sampler.t=-1", "sampler.t"),
+        ("sampler.tt=1", "sampler.tt"),
+        ("sampler.kernel=3", "sampler.kernel=3"),
+        ("model.alpha=-1", "model.alpha"),
+        ("model.alpha=x", "model.alpha=x"),
+        ("model.alpha", "KEY=VALUE"),
+    ],
+)
+def test_bad_input(smcmc, argument: str, message: str) -> None:
+    result = smcmc("verify", argument)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
