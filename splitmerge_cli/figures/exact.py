@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from hydra.utils import get_object
 
-from splitmerge_cli._kernels import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.proposals import allocation_steps, proposal_table
 
@@ -78,12 +77,10 @@ def proposals(cfg: Any) -> pd.DataFrame:
         which mentions of a token they place, or in empty entities, only are summed.
     """
     model = _model(cfg, MENTIONS)
-    options = {key: value for key, value in cfg.sampler.items() if key not in ("name", "_target_")}
-    sampler = get_object(cfg.sampler["_target_"])(model, Rng(0, 0), **options)
     tables = []
     for state in STATES:
         labels = tuple(int(label) for label in state)
-        table = proposal_table(model, sampler, (labels, max(labels) + 1))
+        table = proposal_table(model, cfg.sampler, (labels, max(labels) + 1))
         table["target"] = [words(target) for target, _ in table["target_state"]]
         sums = table.groupby(["move", "target"], as_index=False)["probability"].sum()
         sums["probability"] /= sums.groupby("move")["probability"].transform("sum")

@@ -1,5 +1,6 @@
 """What all figures share: the style sheet, one colour per sampler, byte-stable files."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -28,6 +29,8 @@ REFERENCE = "#111111"
 def styled() -> Iterator[None]:
     """Draw in the project's style, without a display."""
     sheet = resources.files("splitmerge_cli.figures") / "style.mplstyle"
+    # embedding a font in a PDF is no news
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
     with resources.as_file(sheet) as path, matplotlib.rc_context():
         matplotlib.use("agg")
         matplotlib.style.use(["default", path])

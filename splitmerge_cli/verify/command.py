@@ -19,6 +19,7 @@ from splitmerge_cli.config import ConfigError, check_options, choice, choices, i
 from splitmerge_cli.verify.cases import Case, sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     TooManyPaths,
+    build_sampler,
     irreducible,
     stationarity_defect,
     stationary,
@@ -104,23 +105,6 @@ def transition_or_none(
         return transition_matrix(case.model, rng, build_sampler(case.model, rng, sampler, extra), case.states)
     except TooManyPaths:
         return None
-
-
-def build_sampler(model: Model, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Sampler:
-    """The sampler of a configuration, with further options.
-
-    Raises
-    ------
-    ConfigError
-        An option is out of range.
-    """
-    given = {k: v for k, v in sampler.items() if k not in ("name", "_target_")} | dict(extra)
-    try:
-        built = get_class(sampler["_target_"])(model, rng, **given)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"sampler={sampler['name']}: {error}") from error
-    assert isinstance(built, Sampler)
-    return built
 
 
 def _row(

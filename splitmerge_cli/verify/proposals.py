@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli._kernels import Model, Sampler
+from splitmerge_cli._kernels import Model, Rng
 from splitmerge_cli.verify.enumerate import State
-from splitmerge_cli.verify.transitions import walk
+from splitmerge_cli.verify.transitions import build_sampler, walk
 
 
-def proposal_table(model: Model, sampler: Sampler, state: State) -> pd.DataFrame:
+def proposal_table(model: Model, sampler: Mapping[str, Any], state: State) -> pd.DataFrame:
     """Every proposal from a state, with its probability.
 
     Parameters
     ----------
     model : Model
-    sampler : Sampler
-        On this model.
+    sampler : mapping
+        The sampler's configuration.
     state : State
         (labels numbered by first appearance, K).
 
@@ -30,7 +31,8 @@ def proposal_table(model: Model, sampler: Sampler, state: State) -> pd.DataFrame
         log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move to one state with one ratio are
         summed.
     """
-    paths = walk(model, sampler.rng, sampler, state, always_accept=True)
+    rng = Rng()
+    paths = walk(model, rng, build_sampler(model, rng, sampler), state, always_accept=True)
     table = pd.DataFrame(paths, columns=["target_state", "probability", "log_ratio", "move"])
     table["log_ratio"] = table["log_ratio"].round(9)
     grouped = table.groupby(["move", "target_state", "log_ratio"], dropna=False, sort=True)["probability"].sum()

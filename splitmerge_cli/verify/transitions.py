@@ -7,13 +7,35 @@ probability. So the matrix is that of the code that runs, not of a formula about
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from hydra.utils import get_class
 from numpy.typing import NDArray
 
 from splitmerge_cli._kernels import Model, Rng, Sampler
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.verify.enumerate import State, state_of
+
+
+def build_sampler(
+    model: Model, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any] | None = None
+) -> Sampler:
+    """The sampler of a configuration, with further options.
+
+    Raises
+    ------
+    ConfigError
+        An option is out of range.
+    """
+    given = {k: v for k, v in sampler.items() if k not in ("name", "_target_")} | dict(extra or {})
+    try:
+        built = get_class(sampler["_target_"])(model, rng, **given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"sampler={sampler['name']}: {error}") from error
+    assert isinstance(built, Sampler)
+    return built
 
 
 class TooManyPaths(Exception):

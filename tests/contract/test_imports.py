@@ -26,14 +26,11 @@ MAY = {
     "initial": {"_kernels", "config", "data"},
     "runner": {"_chain", "_kernels", "config", "data", "diagnostics", "initial", "progress", "results"},
     "sweep": {"config", "data", "progress", "results", "runner"},
-    # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify` (see EXACT)
+    # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify`
     "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},
     "verify": {*KERNELS, "config", "data", "initial", "models", "runner", "samplers"},
     "cli": {"config", "data", "diagnostics", "figures", "results", "runner", "sweep", "verify"},
 }
-
-# exact figures walk the tree of a compiled proposal's choices, for which they need a scripted generator
-EXACT = {"figures/exact.py": {"_kernels"}}
 
 
 def part_of(module: str) -> str:
@@ -74,7 +71,7 @@ FILES = sorted(p for suffix in ("*.py", "*.pyx", "*.pxd") for p in ROOT.rglob(su
 def test_imports(file: Path) -> None:
     name = file.relative_to(ROOT).as_posix()
     own = name.partition("/")[0].partition(".")[0]
-    allowed = MAY[own] | EXACT.get(name, set())
+    allowed = MAY[own]
     for module in imports(file):
         part = part_of(module)
         # the version of the package is no part
