@@ -8,6 +8,9 @@ JOBS ?= auto
 # what an editable installation has to be built again for
 SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx' -o -name '*.pxd' -o -name '__init__.py')
 
+# compiled modules, whose hand-written types are held against them
+COMPILED := $(shell find splitmerge_cli -name '*.pyx' | sed 's/\.pyx$$//; s,/,.,g' | sort)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow lint bench figures figures-paper wheel clean
 
@@ -29,6 +32,7 @@ lint: $(VENV)/installed-lint ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint splitmerge_cli
 	$(BIN)/mypy
+	$(BIN)/stubtest --ignore-disjoint-bases --allowlist scripts/stubtest-allowlist.txt $(COMPILED)
 
 bench: $(VENV)/installed ## speed beside a plain C baseline
 	$(BIN)/smcmc bench

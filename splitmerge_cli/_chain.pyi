@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from splitmerge_cli._kernels import Model, Rng, Sampler
 
+class Agreement:
+    def __init__(self, model: Model, truth: Any) -> None: ...
+
 class Chain:
     """One Markov chain: a model, its generator, and a schedule of samplers, all owned by this chain."""
 

@@ -632,6 +632,10 @@ cdef class Model:
         self.begin_scan()
         self.version += 1
 
+    def prior_labels(self, generator):
+        """A draw from the prior, where the model offers one: (labels, K), ndarray of int32 of shape (N,) and int."""
+        raise ValueError(f"model {type(self).__name__} offers no draw from its prior")
+
     def log_lik_total(self):
         """float: log likelihood of all items given the partition."""
         return self.log_lik(self.numbers, self.K)

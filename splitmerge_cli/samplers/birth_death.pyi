@@ -1,0 +1,3 @@
+from splitmerge_cli._kernels import SplitMerge
+
+class BirthDeath(SplitMerge): ...

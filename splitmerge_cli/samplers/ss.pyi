@@ -1,0 +1,3 @@
+from splitmerge_cli._smart import SmartMoves
+
+class SS(SmartMoves): ...
