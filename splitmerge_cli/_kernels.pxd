@@ -5,6 +5,10 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from numpy.random cimport bitgen_t
 
 
+cdef enum:
+    FEW = 16                            # options of a draw that is made without a branch
+
+
 @cython.final
 cdef class Rng:
     cdef readonly object bit_generator  # the NumPy PCG64DXSM whose stream this is
@@ -56,17 +60,25 @@ cdef class Rng:
     @cython.final
     cdef inline Py_ssize_t draw_categorical(self, const double *w, Py_ssize_t m) noexcept nogil:
         """Option k with probability w[k] / sum(w); never one of weight 0."""
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, passed = 0
         cdef double total = 0.0, c = 0.0, u
         for k in range(m):
             total += w[k]
         if self.scripted:
             return self.scripted_choice(w, m, total)
         u = self.next() * total
-        for k in range(m):
-            c += w[k]
-            if u < c:
-                return k
+        if m <= FEW:
+            # No early end: a branch that nobody can foresee costs more than the rest of a short row.
+            for k in range(m):
+                c += w[k]
+                passed += not u < c
+            if passed < m:
+                return passed
+        else:
+            for k in range(m):
+                c += w[k]
+                if u < c:
+                    return k
         # u rounded up to the total: the last option that has any weight
         k = m - 1
         while k > 0 and not w[k] > 0.0:

@@ -433,7 +433,8 @@ cdef class Model:
         W[k] is 0 for every k > K at any time, so a scan may run over whole blocks of eight columns.
         """
         cdef Py_ssize_t k
-        self.scratch(self.K)
+        if not self.allows_empty:
+            self.scratch(self.K)
         for k in range(self.K):
             self.W[k] = self.scan_table[self.size[k]]
         self.W[self.K] = 0.0 if self.allows_empty else self.scan_table[0]
@@ -821,6 +822,8 @@ cdef class PythonSampler(Sampler):
 cdef class SplitMerge(Sampler):
     """What all split-merge moves share: the target's ratio, allocation to two sides, and the commit.
 
+    Memory: 5 bytes an item.
+
     The term `labels` is the one in which the paper's count of labels differs from the model's (docs/decisions/0002): it
     multiplies a split from K clusters by 2/(K+1) where empty clusters are kept, by 2 where not.
     """
@@ -894,12 +897,15 @@ cdef class SplitMerge(Sampler):
         """
         cdef Py_ssize_t t, i
         cdef double o, p, product = 1.0, total = 0.0
+        cdef double side[2]
         for t in range(n):
             i = self.items[t]
             o = self.model.odds(i, a, b, -1, sized)
+            side[1] = 1.0 / (1.0 + o)
+            side[0] = o * side[1] if o < 1e300 else 1.0
             if not forced:
-                self.in_a[t] = self.rng.draw_coin(1.0 / (1.0 + o))
-            p = 1.0 / (1.0 + o) if self.in_a[t] else 1.0 / (1.0 + 1.0 / o)
+                self.in_a[t] = self.rng.draw_coin(side[1])
+            p = side[self.in_a[t]]
             if p < 1e-280:
                 # Off the range of a double: p is the odds themselves.
                 total -= fabs(self.model.log_odds(i, a, b, -1, sized))
@@ -921,13 +927,16 @@ cdef class SplitMerge(Sampler):
         cdef Py_ssize_t t, i, own
         cdef bint to_a
         cdef double o, p, product = 1.0, total = 0.0
+        cdef double side[2]
         for t in range(n):
             i = self.items[t]
             own = a if self.in_a[t] else b
             o = self.model.odds(i, a, b, own, True)
-            to_a = self.rng.draw_coin(1.0 / (1.0 + o)) if target == NULL else target[t]
+            side[1] = 1.0 / (1.0 + o)
+            to_a = self.rng.draw_coin(side[1]) if target == NULL else target[t]
             if scored:
-                p = 1.0 / (1.0 + o) if to_a else 1.0 / (1.0 + 1.0 / o)
+                side[0] = o * side[1] if o < 1e300 else 1.0
+                p = side[to_a]
                 if p < 1e-280:
                     total -= fabs(self.model.log_odds(i, a, b, own, True))
                 else:

@@ -3,58 +3,67 @@
 p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
 over partitions. Sources: papers 000, section 5.2, and 003, section 3.1.
 """
-from libc.math cimport fabs, lgamma, log, log10
+from libc.math cimport fabs, frexp, ldexp, lgamma, log, log10
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, doubles, exp_weights, release
+from splitmerge_cli._kernels cimport Model, doubles, release
 
 cdef extern from *:
     """
     #include <stdint.h>
     #include <stddef.h>
-    /* Eight clusters at a time: out[l] = prod_d (count[2 d + x_d][l] + beta[x_d]), with four partial products to hide
-       the latency of a multiplication. Each lane rounds alike on every instruction set. */
-    #if defined(__GNUC__)
+    /* prod_d (count[2 d + x_d][l] + beta[x_d][l]), in several partial products to hide the latency of a multiplication.
+       A column that counts the item itself has one less in `beta`. Each lane rounds alike on every instruction set. A
+       value selects its row by a multiplication: a branch on data cannot be foreseen. */
     typedef double lanes_t __attribute__((vector_size(64), aligned(64)));
+    typedef double pair_t __attribute__((vector_size(16), aligned(16)));
+
+    /* Eight columns from `count`; beta is [2, 8]. */
     static inline void product_of_lanes(const double *count, const uint8_t *x, ptrdiff_t D, ptrdiff_t cap,
                                         const double *beta, double *out)
     {
+        const lanes_t *b = (const lanes_t *)beta;
+        const ptrdiff_t step = 2 * cap;
         lanes_t p0 = {1, 1, 1, 1, 1, 1, 1, 1}, p1 = p0, p2 = p0, p3 = p0;
         ptrdiff_t d = 0;
-        const ptrdiff_t step = 2 * cap;
-        for (; d + 4 <= D; d += 4) {
-            p0 *= *(const lanes_t *)(count + (x[d] ? cap : 0)) + beta[x[d]];
-            p1 *= *(const lanes_t *)(count + step + (x[d + 1] ? cap : 0)) + beta[x[d + 1]];
-            p2 *= *(const lanes_t *)(count + 2 * step + (x[d + 2] ? cap : 0)) + beta[x[d + 2]];
-            p3 *= *(const lanes_t *)(count + 3 * step + (x[d + 3] ? cap : 0)) + beta[x[d + 3]];
-            count += 4 * step;
+        #define LANES(d, row) (*(const lanes_t *)(count + (row) * step + x[d] * cap) + b[x[d]])
+        for (; d + 4 <= D; d += 4, count += 4 * step) {
+            p0 *= LANES(d, 0);
+            p1 *= LANES(d + 1, 1);
+            p2 *= LANES(d + 2, 2);
+            p3 *= LANES(d + 3, 3);
         }
-        for (; d < D; d++) {
-            p0 *= *(const lanes_t *)(count + (x[d] ? cap : 0)) + beta[x[d]];
-            count += step;
-        }
+        for (; d < D; d++, count += step)
+            p0 *= LANES(d, 0);
         *(lanes_t *)out = (p0 * p1) * (p2 * p3);
     }
-    #else
-    static void product_of_lanes(const double *count, const uint8_t *x, ptrdiff_t D, ptrdiff_t cap,
-                                 const double *beta, double *out)
+
+    /* The columns at `ca` and `cb`; beta is [2, 2]. */
+    static inline void product_of_pair(const double *ca, const double *cb, const uint8_t *x, ptrdiff_t D,
+                                       ptrdiff_t cap, const double *beta, double *out)
     {
-        for (int l = 0; l < 8; l++) {
-            double p[4] = {1, 1, 1, 1};
-            ptrdiff_t d, full = D - D % 4;
-            for (d = 0; d < D; d++)
-                p[d < full ? d % 4 : 0] *= count[(2 * d + x[d]) * cap + l] + beta[x[d]];
-            out[l] = (p[0] * p[1]) * (p[2] * p[3]);
+        const pair_t *b = (const pair_t *)beta;
+        const ptrdiff_t step = 2 * cap;
+        pair_t p0 = {1, 1}, p1 = p0;
+        ptrdiff_t d = 0, at = 0;
+        #define PAIR(d, at) ((pair_t){ca[(at) + x[d] * cap], cb[(at) + x[d] * cap]} + b[x[d]])
+        for (; d + 2 <= D; d += 2, at += 2 * step) {
+            p0 *= PAIR(d, at);
+            p1 *= PAIR(d + 1, at + step);
         }
+        if (d < D)
+            p0 *= PAIR(d, at);
+        *(pair_t *)out = p0 * p1;
     }
-    #endif
     """
     void product_of_lanes(const double *count, const uint8_t *x, Py_ssize_t D, Py_ssize_t cap,
                           const double *beta, double *out) noexcept nogil
+    void product_of_pair(const double *ca, const double *cb, const uint8_t *x, Py_ssize_t D, Py_ssize_t cap,
+                         const double *beta, double *out) noexcept nogil
 
 PRIORS = ("crp", "uniform")
 
@@ -79,10 +88,9 @@ cdef class Bernoulli(Model):
 
     Notes
     -----
-    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: N D
-    bytes, 16 D (K + 3) for the counts, 60 bytes an item.
-    A product over attributes stays a plain product while it cannot leave the range of a double (35 attributes at N =
-    10,000); beyond that, it is taken in pieces whose logarithms are added.
+    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: D + 84
+    bytes an item, 16 D (K + 3) for the counts. A product over attributes is a plain product while it cannot leave the
+    range of a double (35 attributes at N = 10,000); beyond that it is taken in pieces, with an exponent kept apart.
     Source: paper 000, section 5.2; paper 003, section 3.1.
     """
 
@@ -95,13 +103,17 @@ cdef class Bernoulli(Model):
     cdef double *count                  # [D, 2, cap] items of a cluster with value v of attribute d; whole numbers
     cdef double beta[2]
     cdef double *power                  # [N + 2] (n + beta1 + beta0)^-D, where plain products serve; else to the -piece
+    cdef double *power_rest             # [N + 2] the same for the attributes that no whole piece holds
     cdef double *log_den                # [N + 2] log(n + beta1 + beta0)
     cdef double *log_rise1              # [N + 2] log of beta1 (beta1 + 1) ... (beta1 + n - 1)
     cdef double *log_rise0
     cdef double *log_rise_all           # [N + 2] the same of beta1 + beta0
     cdef double *log_gamma              # [N + 2] log Gamma(n), n >= 1
     cdef double log_rising              # log of concentration (concentration + 1) ... : the prior's normaliser
-    cdef double *lanes                  # [8] one block of a scan in pieces
+    cdef double *lanes                  # [8] one block of a scan in pieces; odds: the two products
+    cdef int32_t *exponent              # [cap] binary exponents of the weights of a scan in pieces
+    cdef double *lane_beta              # [9, 2, 8] beta by value and lane: entry l one less in lane l, entry 8 as it is
+    cdef double *pair_beta              # [3, 2, 2] the same of a pair: as it is, one less in the first, in the second
     cdef bint is_uniform                # prior == 'uniform'
     cdef Py_ssize_t piece               # attributes whose product cannot leave the range of a double
 
@@ -129,15 +141,23 @@ cdef class Bernoulli(Model):
         self.x = <uint8_t *> doubles(N * self.D // 8 + 1)
         memcpy(self.x, &v[0, 0], N * self.D)
         self.power = doubles(N + 2)
+        self.power_rest = doubles(N + 2)
         self.log_den = doubles(N + 2)
         self.log_rise1 = doubles(N + 2)
         self.log_rise0 = doubles(N + 2)
         self.log_rise_all = doubles(N + 2)
         self.log_gamma = doubles(N + 2)
         self.lanes = doubles(8)
+        self.lane_beta = doubles(144)
+        for n in range(144):
+            self.lane_beta[n] = self.beta[n // 8 % 2] - (n // 16 == n % 8)
+        self.pair_beta = doubles(12)
+        for n in range(12):
+            self.pair_beta[n] = self.beta[n // 2 % 2] - (n // 4 == 1 + n % 2)
         for n in range(N + 2):
             self.log_den[n] = log(n + both)
             self.power[n] = (n + both) ** -<double> min(self.D, self.piece)
+            self.power_rest[n] = (n + both) ** -<double> (self.D % self.piece)
             self.log_rise1[n] = lgamma(n + beta1) - lgamma(beta1)
             self.log_rise0[n] = lgamma(n + beta0) - lgamma(beta0)
             self.log_rise_all[n] = lgamma(n + both) - lgamma(both)
@@ -153,23 +173,30 @@ cdef class Bernoulli(Model):
     def __dealloc__(self):
         free(self.x)
         free(self.count)
+        free(self.exponent)
         free(self.power)
+        free(self.power_rest)
         free(self.log_den)
         free(self.log_rise1)
         free(self.log_rise0)
         free(self.log_rise_all)
         free(self.log_gamma)
         free(self.lanes)
+        free(self.lane_beta)
+        free(self.pair_beta)
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef double *count = doubles(2 * self.D * cap)
+        cdef int32_t *exponent = <int32_t *> doubles(cap // 2)
         cdef Py_ssize_t r
         if self.count != NULL:
             for r in range(2 * self.D):
                 memcpy(count + r * cap, self.count + r * self.cap, self.cap * sizeof(double))
             release(self.count)
+        release(self.exponent)
         self.count = count
+        self.exponent = exponent
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
@@ -178,20 +205,20 @@ cdef class Bernoulli(Model):
             self.count[r * self.cap + k] = 0.0
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d
+        cdef Py_ssize_t d, cap = self.cap
         cdef uint8_t *x = self.x + i * self.D
         cdef double *row = self.count + k
         for d in range(self.D):
-            row[self.cap if x[d] else 0] += 1.0
-            row += 2 * self.cap
+            row[x[d] * cap] += 1.0
+            row += 2 * cap
 
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d
+        cdef Py_ssize_t d, cap = self.cap
         cdef uint8_t *x = self.x + i * self.D
         cdef double *row = self.count + k
         for d in range(self.D):
-            row[self.cap if x[d] else 0] -= 1.0
-            row += 2 * self.cap
+            row[x[d] * cap] -= 1.0
+            row += 2 * cap
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         cdef Py_ssize_t r
@@ -220,86 +247,77 @@ cdef class Bernoulli(Model):
         return total
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef Py_ssize_t d, step = 2 * self.cap, D = self.D
         cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b)
-        cdef uint8_t *x = self.x + i * D
-        cdef double *row = self.count
-        cdef double *here
-        cdef double beta[2]
-        cdef double beta_a[2]
-        cdef double pa = 1.0, pb = 1.0, qa = 1.0, qb = 1.0, r
-        if D > self.piece:
-            return Model.odds(self, i, a, b, own, sized)
-        # The own contribution is one in every attribute's count.
-        beta_a[0] = self.beta[0] - (own == a)
-        beta_a[1] = self.beta[1] - (own == a)
-        beta[0] = self.beta[0] - (own == b)
-        beta[1] = self.beta[1] - (own == b)
-        for d in range(0, D - 1, 2):
-            here = row + (self.cap if x[d] else 0)
-            pa *= here[a] + beta_a[x[d]]
-            pb *= here[b] + beta[x[d]]
-            here = row + step + (self.cap if x[d + 1] else 0)
-            qa *= here[a] + beta_a[x[d + 1]]
-            qb *= here[b] + beta[x[d + 1]]
-            row += 2 * step
-        if D & 1:
-            here = row + (self.cap if x[D - 1] else 0)
-            pa *= here[a] + beta_a[x[D - 1]]
-            pb *= here[b] + beta[x[D - 1]]
-        r = (pb * qb) * self.power[nb] / ((pa * qa) * self.power[na])
-        if sized:
-            r *= self.alloc[nb] / self.alloc[na]
+        cdef double *beta = self.pair_beta + 4 * ((own == a) + 2 * (own == b))
+        cdef double *table = self.scan_table if sized else self.power
+        cdef double *p = self.lanes
+        cdef double *power
+        cdef double r
+        cdef Py_ssize_t start = 0, length
+        if self.D <= self.piece:
+            product_of_pair(self.count + a, self.count + b, self.x + i * self.D, self.D, self.cap, beta, p)
+            return p[1] * table[nb] / (p[0] * table[na])
+        r = self.alloc[nb] / self.alloc[na] if sized else 1.0
+        while start < self.D:
+            length = min(self.piece, self.D - start)
+            power = self.power if length == self.piece else self.power_rest
+            product_of_pair(self.count + 2 * start * self.cap + a, self.count + 2 * start * self.cap + b,
+                            self.x + i * self.D + start, length, self.cap, beta, p)
+            r *= p[1] * power[nb] / (p[0] * power[na])
+            if not 1e-150 < r < 1e150:
+                return Model.odds(self, i, a, b, own, sized)
+            start += length
         return r
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, d, own = self.z[i], n = self.size[own] - 1, D = self.D, cap = self.cap
-        cdef uint8_t *x = self.x + i * D
-        cdef double *row = self.count + own
+        cdef Py_ssize_t k, own = self.z[i], n = self.size[own] - 1, block = own & ~7
+        cdef uint8_t *x = self.x + i * self.D
         cdef double *w = self.w
         cdef double *W = self.W
-        cdef double p = 1.0, q = 1.0
-        cdef double beta[2]
-        if D > self.piece:
+        cdef double p
+        if self.D > self.piece:
             self.scan_in_pieces(i)
             return
+        # The item's own cluster is scored without it, which saves taking it out and putting it back.
         for k in range(0, self.K + 1, 8):
-            product_of_lanes(self.count + k, x, D, cap, self.beta, w + k)
+            product_of_lanes(self.count + k, x, self.D, self.cap,
+                             self.lane_beta + 16 * (own - block if k == block else 8), w + k)
+        p = w[own]
         for k in range((self.K + 8) & ~7):
             w[k] *= W[k]
-        # The item's own cluster without it, which saves taking it out and putting it back.
-        beta[0] = self.beta[0] - 1.0
-        beta[1] = self.beta[1] - 1.0
-        for d in range(0, D - 1, 2):
-            p *= row[cap if x[d] else 0] + beta[x[d]]
-            q *= row[2 * cap + (cap if x[d + 1] else 0)] + beta[x[d + 1]]
-            row += 4 * cap
-        if D & 1:
-            p *= row[cap if x[D - 1] else 0] + beta[x[D - 1]]
-        w[own] = p * q * self.scan_table[n]
+        w[own] = p * self.scan_table[n]
         if n == 0:
             w[self.K] = 0.0
 
     cdef void scan_in_pieces(self, Py_ssize_t i) noexcept nogil:
-        """``scan`` for many attributes: logarithms of products of `piece` attributes."""
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, start, length
+        """``scan`` for many attributes: products of `piece` attributes, each weight with an exponent of its own."""
+        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, start = 0, length, block, lane
+        cdef uint8_t *x = self.x + i * self.D
         cdef double *w = self.w
+        cdef double *power
         cdef bint alone = self.size[own] == 1
-        cdef Py_ssize_t block, lane
+        cdef int e, top
         self.leave(i, own)
         for k in range(m):
-            w[k] = log(self.alloc[self.size[k]]) - self.D * self.log_den[self.size[k]]
-        start = 0
+            w[k] = self.alloc[self.size[k]]
+            self.exponent[k] = 0
         while start < self.D:
             length = min(self.piece, self.D - start)
+            power = self.power if length == self.piece else self.power_rest
             for block in range(0, m, 8):
-                product_of_lanes(self.count + 2 * start * self.cap + block, self.x + i * self.D + start, length,
-                                 self.cap, self.beta, self.lanes)
+                product_of_lanes(self.count + 2 * start * self.cap + block, x + start, length, self.cap,
+                                 self.lane_beta + 128, self.lanes)
                 for lane in range(min(8, m - block)):
-                    w[block + lane] += log(self.lanes[lane])
+                    k = block + lane
+                    w[k] = frexp(w[k] * (self.lanes[lane] * power[self.size[k]]), &e)
+                    self.exponent[k] += e
             start += length
         self.join(i, own)
-        exp_weights(w, m, w)
+        top = self.exponent[0]
+        for k in range(1, m):
+            top = max(top, self.exponent[k])
+        for k in range(m):
+            w[k] = ldexp(w[k], self.exponent[k] - top)
         if alone:
             w[m - 1] = 0.0
 

@@ -42,7 +42,7 @@ cdef class EMM(Model):
     Notes
     -----
     Cost: an item against K entities O(K), one row of counts; an entity's likelihood O(L). Memory: 8 L (K + 3) bytes and
-    40 bytes an item.
+    56 bytes an item.
     Source: paper 000, section 3.1; equation 5 for the predictive.
     """
 
