@@ -251,6 +251,6 @@ cdef class SplitMerge(Sampler):
 
 
 cdef double log_sum_exp(const double *lw, Py_ssize_t m) noexcept nogil
-cdef void exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil
+cdef double exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil
 cdef double *doubles(Py_ssize_t n) except NULL
 cdef void release(void *p) noexcept nogil

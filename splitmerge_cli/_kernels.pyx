@@ -78,15 +78,17 @@ cdef double log_sum_exp(const double *lw, Py_ssize_t m) noexcept nogil:
     return top + log(total)
 
 
-cdef void exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil:
-    """w[k] = exp(lw[k] - max(lw)): linear weights with no overflow."""
+cdef double exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil:
+    """w[k] = exp(lw[k] - max(lw)), linear weights with no overflow; returns log sum_k exp(lw[k])."""
     cdef Py_ssize_t k
-    cdef double top = -INFINITY
+    cdef double top = -INFINITY, total = 0.0
     for k in range(m):
         if lw[k] > top:
             top = lw[k]
     for k in range(m):
         w[k] = exp(lw[k] - top)
+        total += w[k]
+    return top + log(total)
 
 
 # ------------------------------------------------------------------------------------------------------- generator

@@ -14,16 +14,30 @@ cdef class SmartMoves(SplitMerge):
     TERMS = ("target", "labels", "forward", "reverse")
 
     cdef Py_ssize_t choose_split(self, double *log_f) except -1 nogil:
-        """Algorithm 2, line 5: a cluster with probability proportional to 1/g. Sets log_f to the log probability of the
-        choice."""
-        cdef Py_ssize_t k, c
-        self.need(self.model.K)
-        for k in range(self.model.K):
+        """Algorithm 2, line 5: a cluster c with probability proportional to 1/g(c); `log_f` becomes its logarithm."""
+        cdef Py_ssize_t k, c, K = self.model.K
+        cdef double log_W
+        self.need(K)
+        for k in range(K):
             self.lw[k] = -self.model.lik(k)
-        exp_weights(self.lw, self.model.K, self.lw + self.model.K)
-        c = self.rng.draw_categorical(self.lw + self.model.K, self.model.K)
-        log_f[0] = self.lw[c] - log_sum_exp(self.lw, self.model.K)
+        log_W = exp_weights(self.lw, K, self.lw + K)
+        c = self.rng.draw_categorical(self.lw + K, K)
+        log_f[0] = self.lw[c] - log_W
         return c
+
+    cdef Py_ssize_t draw_smart_split(self, Py_ssize_t *n, double *log_q) except -2 nogil:
+        """Algorithm 2, lines 4-7: a cluster, and its n items on two sides, in scratch columns K and K + 1.
+
+        `log_q` becomes log f_split + log p_seq. Returns -1 when a side must not be empty but is.
+        """
+        cdef Py_ssize_t a = self.model.K, b = self.model.K + 1
+        cdef double log_f
+        cdef Py_ssize_t c = self.choose_split(&log_f)
+        self.model.scratch(a)
+        self.model.scratch(b)
+        n[0] = self.model.members(c, c, self.items)
+        log_q[0] = log_f + self.allocate(n[0], a, b, False, False)
+        return -1 if self.side_empty(a, b) else c
 
     cdef double log_f_split_of_union(self, Py_ssize_t i, Py_ssize_t j) except? -1 nogil:
         """log f_split of the union of clusters i and j in the state where they are merged."""

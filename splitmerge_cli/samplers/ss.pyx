@@ -35,24 +35,19 @@ cdef class SS(SmartMoves):
 
     cdef int smart_split(self) except -1 nogil:
         """Algorithm 2, lines 3-7."""
-        cdef Py_ssize_t c, n, a, b, K = self.model.K
-        cdef double log_f, log_p, r
+        cdef Py_ssize_t c, n, K = self.model.K
+        cdef double log_q, r
         self.propose(SMART_SPLIT)
         if K == self.model.kmax:
             return self.null()
-        c = self.choose_split(&log_f)
-        a, b = K, K + 1
-        self.model.scratch(a)
-        self.model.scratch(b)
-        n = self.model.members(c, c, self.items)
-        log_p = self.allocate(n, a, b, False, False)
-        if self.side_empty(a, b):
+        c = self.draw_smart_split(&n, &log_q)
+        if c < 0:
             return self.null()
-        r = (self.term(TARGET, self.log_split_ratio(c, a, b))
+        r = (self.term(TARGET, self.log_split_ratio(c, K, K + 1))
              + self.term(LABELS, self.log_label_term(K))
-             - self.term(FORWARD, LOG2 + log_f + log_p)
+             - self.term(FORWARD, LOG2 + log_q)
              + self.term(REVERSE, self.log_orders(K + 1) - log(<double> (K + 1))
-                         + self.log_f_merge_both(a, b, self.model.lik(c), c)))
+                         + self.log_f_merge_both(K, K + 1, self.model.lik(c), c)))
         if self.decide(r):
             self.accept_split(c, n, -1)
         return 0

@@ -193,7 +193,7 @@ def test_budget(smcmc) -> None:
     path = run_path(smcmc("run", "N=30", "chains=2", "budget=0.05", "progress=none"))
     seconds = Run(path).summary["seconds"]
     assert len(seconds) == 2
-    assert all(0.05 <= s < 0.5 for s in seconds)
+    assert all(s >= 0.05 for s in seconds)
 
 
 def test_weighted_list(smcmc) -> None:
