@@ -27,6 +27,9 @@ cdef enum:
     MAX_PARTITION_CELLS = 8_000_000
     MAX_ROWS = 2_000_000
 
+# a chain ends here at the latest
+cdef int64_t MAX_ITERATIONS = 1 << 62
+
 
 cdef int step_of(Sampler s) except -1 nogil:
     return s.make_step()
@@ -261,6 +264,7 @@ cdef class Chain:
             truth nmi, ari; partition_iteration, partition_K, partition_labels (rows, N). Fewer iterations may have been
             made than asked for; see ``iteration``.
         """
+        iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
         cdef Py_ssize_t room = min(MAX_ROWS, iterations // self.thin + 2), proom = 0, rows = 0, prows = 0
         cdef int64_t last = self.iteration + iterations
         cdef double began = now()

@@ -250,6 +250,7 @@ cdef class SplitMerge(Sampler):
     cdef int accept_split(self, Py_ssize_t c, Py_ssize_t n, Py_ssize_t extra) except -1 nogil
 
 
+cdef double log_rising(double a, Py_ssize_t n, double *out) noexcept nogil
 cdef double log_sum_exp(const double *lw, Py_ssize_t m) noexcept nogil
 cdef double exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil
 cdef double *doubles(Py_ssize_t n) except NULL

@@ -20,6 +20,9 @@ from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport abort, free, qsort, realloc
 from libc.string cimport memcpy, memset
 
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
+
 cdef extern from "stdlib.h" nogil:
     int posix_memalign(void **out, size_t alignment, size_t size)
 
@@ -28,25 +31,29 @@ import numpy as np
 
 # --------------------------------------------------------------------------------------------------------- memory
 
-cdef void *aligned(size_t nbytes) except NULL:
-    """`nbytes` of zeroed memory on a cache-line boundary. Raises MemoryError."""
+cdef void *aligned(Py_ssize_t n, size_t size) except NULL:
+    """Zeroed memory for n things of this size, on a cache-line boundary. Raises MemoryError."""
     cdef void *p = NULL
-    if posix_memalign(&p, 64, nbytes if nbytes else 64) != 0 or p == NULL:
+    cdef size_t nbytes
+    if n < 0 or <size_t> n > (PY_SSIZE_T_MAX >> 1) // size:
+        raise MemoryError(f"{n} numbers are more than any memory holds")
+    nbytes = n * size if n else 64
+    if posix_memalign(&p, 64, nbytes) != 0 or p == NULL:
         raise MemoryError(f"{nbytes} bytes could not be allocated")
-    memset(p, 0, nbytes if nbytes else 64)
+    memset(p, 0, nbytes)
     return p
 
 
 cdef double *doubles(Py_ssize_t n) except NULL:
-    return <double *> aligned(n * sizeof(double))
+    return <double *> aligned(n, sizeof(double))
 
 
 cdef int32_t *ints(Py_ssize_t n) except NULL:
-    return <int32_t *> aligned(n * sizeof(int32_t))
+    return <int32_t *> aligned(n, sizeof(int32_t))
 
 
 cdef int8_t *flags(Py_ssize_t n) except NULL:
-    return <int8_t *> aligned(n)
+    return <int8_t *> aligned(n, 1)
 
 
 cdef void release(void *p) noexcept nogil:
@@ -55,14 +62,40 @@ cdef void release(void *p) noexcept nogil:
 
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
     """A zeroed aligned block that begins with the old one's content; the old one is freed."""
-    cdef void *p = aligned(new_bytes)
+    cdef void *p = aligned(new_bytes, 1)
     if old != NULL:
         memcpy(p, old, old_bytes)
         free(old)
     return p
 
 
+def check_positive(str key, value):
+    """Refuse what is no number from 1e-100 to 1e100, beyond which products of probabilities leave a double."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1e-100 <= value <= 1e100:
+        raise ValueError(f"{key}: expected a positive number from 1e-100 to 1e100, got {value}")
+
+
+def check_count(str key, value, least, most):
+    """Refuse what is no whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise ValueError(f"{key}: expected a whole number from {least} to {most}, got {value}")
+
+
 # ------------------------------------------------------------------------------------------------ log-scale helpers
+
+cdef double log_rising(double a, Py_ssize_t n, double *out) noexcept nogil:
+    """log of the rising factorial a (a + 1) ... (a + n - 1); out[0..n], unless NULL, becomes that of its beginnings.
+
+    A running sum, which unlike a difference of two log gammas keeps its digits for a large a.
+    """
+    cdef Py_ssize_t i
+    cdef long double total = 0.0
+    for i in range(n + 1):
+        if out != NULL:
+            out[i] = <double> total
+        if i < n:
+            total += log(a + i)
+    return <double> total
 
 cdef double log_sum_exp(const double *lw, Py_ssize_t m) noexcept nogil:
     """log sum_k exp(lw[k]); -inf for no terms."""

@@ -10,7 +10,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, doubles, release
+from splitmerge_cli._kernels cimport Model, doubles, log_rising, release
+
+from splitmerge_cli._kernels import check_positive
 
 cdef extern from *:
     """
@@ -109,7 +111,7 @@ cdef class Bernoulli(Model):
     cdef double *log_rise0
     cdef double *log_rise_all           # [N + 2] the same of beta1 + beta0
     cdef double *log_gamma              # [N + 2] log Gamma(n), n >= 1
-    cdef double log_rising              # log of concentration (concentration + 1) ... : the prior's normaliser
+    cdef double log_normaliser          # log of concentration (concentration + 1) ... : the prior's normaliser
     cdef double *lanes                  # [8] one block of a scan in pieces; odds: the two products
     cdef int32_t *exponent              # [cap] binary exponents of the weights of a scan in pieces
     cdef double *lane_beta              # [9, 2, 8] beta by value and lane: entry l one less in lane l, entry 8 as it is
@@ -117,15 +119,14 @@ cdef class Bernoulli(Model):
     cdef bint is_uniform                # prior == 'uniform'
     cdef Py_ssize_t piece               # attributes whose product cannot leave the range of a double
 
-    def __init__(self, x, double concentration=1.0, double beta1=0.1, double beta0=0.1, str prior="crp"):
+    def __init__(self, x, concentration=1.0, beta1=0.1, beta0=0.1, prior="crp"):
         values = np.asarray(x)
         if values.ndim != 2 or values.size == 0:
             raise ValueError("x: expected a table of 0 and 1 with at least one row and one column")
         if not ((values == 0) | (values == 1)).all():
             raise ValueError("x: a value is neither 0 nor 1")
         for name, value in (("concentration", concentration), ("beta1", beta1), ("beta0", beta0)):
-            if not 0 < value < float("inf"):
-                raise ValueError(f"model.{name}: expected a positive number, got {value}")
+            check_positive(f"model.{name}", value)
         if prior not in PRIORS:
             raise ValueError(f"model.prior: expected one of {', '.join(PRIORS)}, got {prior!r}")
         cdef Py_ssize_t n, N = values.shape[0]
@@ -158,16 +159,16 @@ cdef class Bernoulli(Model):
             self.log_den[n] = log(n + both)
             self.power[n] = (n + both) ** -<double> min(self.D, self.piece)
             self.power_rest[n] = (n + both) ** -<double> (self.D % self.piece)
-            self.log_rise1[n] = lgamma(n + beta1) - lgamma(beta1)
-            self.log_rise0[n] = lgamma(n + beta0) - lgamma(beta0)
-            self.log_rise_all[n] = lgamma(n + both) - lgamma(both)
             self.log_gamma[n] = lgamma(n) if n else 0.0
             if prior == "crp":
                 self.alloc[n] = n if n else concentration
             else:
                 self.alloc[n] = 1.0
             self.scan_table[n] = self.alloc[n] * self.power[n] if self.D <= self.piece else self.alloc[n]
-        self.log_rising = lgamma(concentration + N) - lgamma(concentration)
+        self.log_normaliser = log_rising(self.concentration, N, NULL)
+        log_rising(self.beta1, N + 1, self.log_rise1)
+        log_rising(self.beta0, N + 1, self.log_rise0)
+        log_rising(both, N + 1, self.log_rise_all)
         self.set_labels(np.zeros(N, dtype=np.int32))
 
     def __dealloc__(self):
@@ -345,7 +346,7 @@ cdef class Bernoulli(Model):
         cdef double total
         if self.is_uniform:
             return 0.0
-        total = K * log(self.concentration) - self.log_rising
+        total = K * log(self.concentration) - self.log_normaliser
         for t in range(m):
             total += self.log_gamma[sizes[t]]
         return total

@@ -10,9 +10,14 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, doubles, release
+from splitmerge_cli._kernels cimport Model, doubles, log_rising, release
+
+from splitmerge_cli._kernels import check_count, check_positive
 
 LABELS = ("labelled", "partition", "literal")
+
+MOST = 10_000_000
+"""Largest kmax and vocabulary."""
 
 
 cdef class EMM(Model):
@@ -59,23 +64,23 @@ cdef class EMM(Model):
     cdef double *log_rise_all           # [N + 1] the same of L alpha
     cdef double *log_prior_K            # [kmax + 1] log P(K) - N log K + the label law
 
-    def __init__(self, tokens, n_tokens=None, double alpha=0.001, double mu=2.302585092994046, double sigma=1.0,
-                 Py_ssize_t kmax=100, str labels="labelled"):
+    def __init__(self, tokens, n_tokens=None, alpha=0.001, mu=2.302585092994046, sigma=1.0, kmax=100,
+                 labels="labelled"):
         values = np.ascontiguousarray(tokens)
         if values.ndim != 1 or values.size == 0 or not np.issubdtype(values.dtype, np.integer):
             raise ValueError("tokens: expected a non-empty row of integers")
         if values.min() < 0:
             raise ValueError("tokens: a token is negative")
+        if n_tokens is not None:
+            check_count("model.n_tokens", n_tokens, 1, MOST)
         self.L = int(values.max()) + 1 if n_tokens is None else n_tokens
         if values.max() >= self.L:
             raise ValueError(f"model.n_tokens: {self.L} tokens, but the data hold token {values.max()}")
-        for name, value in (("alpha", alpha), ("sigma", sigma)):
-            if not 0 < value < float("inf"):
-                raise ValueError(f"model.{name}: expected a positive number, got {value}")
-        if not -float("inf") < mu < float("inf"):
-            raise ValueError(f"model.mu: expected a finite number, got {mu}")
-        if kmax < 1:
-            raise ValueError(f"model.kmax: expected at least 1, got {kmax}")
+        check_positive("model.alpha", alpha)
+        check_positive("model.sigma", sigma)
+        if isinstance(mu, bool) or not isinstance(mu, (int, float)) or not abs(mu) <= 1e100:
+            raise ValueError(f"model.mu: expected a number from -1e100 to 1e100, got {mu}")
+        check_count("model.kmax", kmax, 1, MOST)
         if labels not in LABELS:
             raise ValueError(f"model.labels: expected one of {', '.join(LABELS)}, got {labels!r}")
         cdef Py_ssize_t n, k, N = values.size
@@ -94,9 +99,9 @@ cdef class EMM(Model):
         for n in range(N + 2):
             self.alloc[n] = 1.0
             self.scan_table[n] = 1.0
-            self.inverse[n] = 1.0 / (n + self.L * alpha)
-            self.log_rise[n] = lgamma(alpha + n) - lgamma(alpha)
-            self.log_rise_all[n] = lgamma(self.L * alpha + n) - lgamma(self.L * alpha)
+            self.inverse[n] = 1.0 / (n + self.L * self.alpha)
+        log_rising(self.alpha, N + 1, self.log_rise)
+        log_rising(self.L * self.alpha, N + 1, self.log_rise_all)
         p = np.arange(1, kmax + 1)
         total = np.logaddexp.reduce(-np.log(p) - (np.log(p) - mu) ** 2 / (2 * sigma ** 2))
         for k in range(1, kmax + 1):

@@ -15,6 +15,8 @@ from libc.stdlib cimport free
 
 from splitmerge_cli._kernels cimport Model, Rng, SplitMerge, doubles
 
+from splitmerge_cli._kernels import check_count
+
 cdef enum:
     SPLIT, MERGE                        # MOVES
 
@@ -44,11 +46,10 @@ cdef class RGSM(SplitMerge):
     cdef readonly int t, r, g
     cdef int8_t *present                # [N] merge: the present sides
 
-    def __init__(self, Model model not None, Rng rng not None, int t=5, int r=1, int g=1, str mode="exact"):
+    def __init__(self, Model model not None, Rng rng not None, t=5, r=1, g=1, str mode="exact"):
         super().__init__(model, rng, mode)
         for name, value, least in (("t", t, 0), ("r", r, 1), ("g", g, 0)):
-            if value < least:
-                raise ValueError(f"sampler.{name}: expected at least {least}, got {value}")
+            check_count(f"sampler.{name}", value, least, 10_000)
         self.t, self.r, self.g = t, r, g
         self.scans = g
         self.present = <int8_t *> doubles(model.N // 8 + 1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Model, Rng, Sampler
+from splitmerge_cli._kernels import Model, Rng, Sampler, check_count
 from splitmerge_cli.verify.enumerate import (
     State,
     bernoulli_log_weight,
@@ -43,10 +43,15 @@ class Case:
     title: str
 
 
+MOST_ENTITIES = 20
+"""Largest kmax whose states are enumerated."""
+
+
 def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` mentions of up to three tokens; kmax is `size` unless given."""
     options: dict[str, Any] = {"alpha": 0.5, "mu": 1.0, "sigma": 1.0, "kmax": size, "labels": "labelled", "n_tokens": 3}
     options |= params
+    check_count("model.kmax", options["kmax"], 1, MOST_ENTITIES)
     tokens = np.random.default_rng(seed).integers(3, size=size).astype(np.int32)
     model = build(tokens, **options)
     states = emm_states(size, options["kmax"])

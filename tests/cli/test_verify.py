@@ -35,6 +35,13 @@ def test_exact_and_literal(smcmc) -> None:
     assert [row.split("│")[-2].strip() for row in rows] == ["exact", "biased, as printed"] * 2
 
 
+def test_one_item(smcmc) -> None:
+    assert (
+        smcmc("verify", "sampler=gibbs,sdds", "size=1", "iterations=2000", "model.alpha=1e-3", "model=emm").exit_code
+        == 0
+    )
+
+
 def test_a_wrong_sampler_of_the_users_own_is_found(smcmc) -> None:
     Path("mine/sampler").mkdir(parents=True)
     Path("mine/drifting_moves.py").write_text(MOVES)
@@ -60,6 +67,12 @@ def test_a_wrong_sampler_of_the_users_own_is_found(smcmc) -> None:
         ("model.alpha=-1", "model.alpha"),
         ("model.alpha=x", "model.alpha=x"),
         ("model.alpha", "KEY=VALUE"),
+        ("model.kmax=1000000", "model.kmax"),
+        ("model.alpha=1e-300", "model.alpha"),
+        ("size=[1", "cannot be read"),
+        ("seed=!!x", "seed=!!x"),
+        ("sampler.mode=exact", "the key is mode"),
+        ("sampler=1", "sampler=1"),
     ],
 )
 def test_bad_input(smcmc, argument: str, message: str) -> None:

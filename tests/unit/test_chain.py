@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from conftest import SAMPLERS
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
-
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
 
 DATA = np.random.default_rng(5)
 X = DATA.integers(2, size=(80, 6)).astype(np.uint8)
@@ -150,6 +150,12 @@ def test_budget_and_wall_stop_early():
     assert before < chain.iteration < 10**9
 
 
+def test_a_chain_may_be_asked_for_any_number_of_iterations():
+    chain = build()
+    out = chain.advance(2**63 - 1, wall=0.01)
+    assert len(out["iteration"]) == chain.iteration + 1
+
+
 def test_weights_choose_one_sampler():
     model = EMM(np.arange(40).astype(np.int32) % 4, kmax=20)
     rng = Rng(2)
@@ -197,6 +203,8 @@ def test_literal_counts_as_the_literal_law():
         (lambda m, r: SDDS(m, r, kernel="third"), "sampler.kernel"),
         (lambda m, r: SDDS(m, r, mode="printed"), "sampler.mode"),
         (lambda m, r: SAMPLERS["rgsm-1"][0](m, r, r=0), "sampler.r"),
+        (lambda m, r: SAMPLERS["rgsm-1"][0](m, r, t=2**70), "sampler.t"),
+        (lambda m, r: SAMPLERS["rgsm-1"][0](m, r, g=True), "sampler.g"),
         (lambda m, r: SAMPLERS["rm-cut"][0](m, r, redistribution="dice"), "sampler.redistribution"),
     ],
 )

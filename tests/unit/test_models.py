@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from conftest import SAMPLERS
+
+from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
-
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, mixture_states, normalise
 
 
@@ -158,6 +160,45 @@ def test_members_come_in_item_order(n):
         np.testing.assert_array_equal(model._members(1, 2), np.flatnonzero(final > 0))
 
 
+@pytest.mark.parametrize("alpha", [1e-100, 1e-10, 1.0, 1e10, 1e100])
+def test_log_joint_keeps_its_digits(alpha):
+    """Rising factorials by exact integers and logarithms of fractions, for parameters of any size."""
+    from fractions import Fraction
+    from math import log
+
+    tokens = np.array([0, 0, 1, 0, 2, 1], dtype=np.int32)
+    model = EMM(tokens, n_tokens=3, alpha=alpha, kmax=2)
+    model.set_labels([0, 0, 0, 1, 1, 1])
+    expected = 0.0
+    for members in (tokens[:3], tokens[3:]):
+        a, value = Fraction(alpha), Fraction(1)
+        for n, token in enumerate(members):
+            value *= (a + int((members[:n] == token).sum())) / (3 * a + n)
+        expected += log(value.numerator) - log(value.denominator)
+    assert model.log_lik_total() == pytest.approx(expected, rel=1e-12)
+    for sampler, given in SAMPLERS.values():
+        move = sampler(model, Rng(1), **given)
+        for _ in range(200):
+            move.step()
+            assert np.isfinite(model.log_joint())
+
+
+@pytest.mark.parametrize("beta1", [1e-100, 1e100])
+@pytest.mark.parametrize("beta0", [1e-100, 1.0, 1e100])
+@pytest.mark.parametrize("concentration", [1e-100, 1e100])
+def test_extreme_parameters_leave_no_weight_undefined(beta1, beta0, concentration):
+    rng = np.random.default_rng(0)
+    model = Bernoulli(rng.integers(2, size=(20, 5)), beta1=beta1, beta0=beta0, concentration=concentration)
+    for sampler, given in SAMPLERS.values():
+        model.set_labels(np.arange(20) % 4)
+        move = sampler(model, Rng(1), **given)
+        for _ in range(50):
+            move.step()
+        assert np.isfinite(model.log_joint())
+        fast, slow = model._scan(3), model._scan_by_definition(3)
+        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-200)
+
+
 def test_emm_of_two_tokens_is_a_bernoulli_cluster():
     tokens = np.array([0, 1, 1, 0, 1, 1, 1], dtype=np.int32)
     emm = EMM(tokens, n_tokens=2, alpha=0.35)
@@ -206,6 +247,11 @@ def test_emm_prior_labels():
         (lambda: EMM(np.array([0]), alpha=0.0), "model.alpha"),
         (lambda: EMM(np.array([0]), sigma=-1.0), "model.sigma"),
         (lambda: EMM(np.array([0]), kmax=0), "model.kmax"),
+        (lambda: EMM(np.array([0]), kmax=2**63 - 1), "model.kmax"),
+        (lambda: EMM(np.array([0]), n_tokens=2**58), "model.n_tokens"),
+        (lambda: EMM(np.array([0]), alpha=1e300), "model.alpha"),
+        (lambda: EMM(np.array([0]), alpha=True), "model.alpha"),
+        (lambda: EMM(np.array([0]), mu=float("nan")), "model.mu"),
         (lambda: EMM(np.array([0]), labels="none"), "model.labels"),
         (lambda: Bernoulli(np.array([[0, 2]])), "neither 0 nor 1"),
         (lambda: Bernoulli(np.array([[0.0, np.nan]])), "neither 0 nor 1"),
