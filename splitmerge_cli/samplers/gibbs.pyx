@@ -35,6 +35,7 @@ cdef class Gibbs(Sampler):
         self.scans = 0
 
     cdef int make_step(self) except -1 nogil:
+        """Algorithm 1, lines 6-8, or line 7 for one item."""
         cdef Py_ssize_t i, k, changed = 0, n = self.model.N if self.full else 1
         cdef Py_ssize_t start = 0 if self.full else self.rng.draw_index(self.model.N)
         self.model.begin_scan()

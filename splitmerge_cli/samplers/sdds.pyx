@@ -7,10 +7,13 @@ merge is its inverse, evaluated from the merged state:
     smart split / dumb merge    f_split(c) p_seq(A, B)    1/K                 1/(K (K+1))
     dumb split / smart merge    2^-(n-1) / K              f(B|A) + f(A|B)     [f(B|A) + f(A|B)] / (K+1)
 
-Delta is pi'/pi; f_split(c) is proportional to 1/g(c); p_seq is the probability of the sequential allocation from two
-empty sides; f(B|A) is proportional to g(A u B)/g(A) over all other clusters of the split state. Where empty clusters
-are kept, a state with K+1 clusters has K+1 labellings for every one of a state with K: that factor is in `reverse`.
-In mode `literal` the term `labels` counts as the paper does (docs/decisions/0002).
+g(C) is the marginal likelihood of the items of C, P(m_E | E) in the paper; Delta is pi'/pi; f_split(c) is proportional
+to 1/g(c); p_seq is the probability of the sequential allocation from two empty sides; f(B|A) is proportional to
+g(A u B)/g(A) over all other clusters of the split state. A split gives {A, B} in two orders and a pair is drawn in two:
+the first kernel's two factors 2 cancel, the second's is in 2^-(n-1). The paper's 2/(K(K-1)) of a dumb merge is, seen from
+the split, 2/((K+1)K). Where empty clusters are kept, a state with K+1 clusters has K+1 labellings for every one of a
+state with K: that factor is in `reverse`. In mode `literal` the term `labels` counts as the paper does
+(docs/decisions/0002).
 
 Derivation: docs/derivations.md. Cost of a move: O(n) predictives and O(K) likelihoods; a smart merge, and the reverse
 of a dumb split, O(K) unions.
@@ -51,6 +54,8 @@ cdef class SDDS(SmartMoves):
         self.which = ("both", "ssdm", "smds").index(kernel)
 
     cdef int make_step(self) except -1 nogil:
+        """Section 5.1: one of the two kernels; then line 2 of either algorithm: split or merge. The lines "calculate the
+        acceptance ratio, apply the proposal" (12-13, 11-12) are the sum of terms and ``decide`` of each move."""
         cdef bint smart_merges = self.rng.draw_index(2) == 1 if self.which == 0 else self.which == 2
         cdef bint merge = self.rng.draw_index(2) == 1
         if smart_merges:
@@ -76,7 +81,7 @@ cdef class SDDS(SmartMoves):
         return 0
 
     cdef int dumb_merge(self) except -1 nogil:
-        """Algorithm 2, lines 9-10."""
+        """Algorithm 2, lines 8-10."""
         cdef Py_ssize_t i, j, K = self.model.K
         cdef double r
         self.propose(DUMB_MERGE)
@@ -94,7 +99,7 @@ cdef class SDDS(SmartMoves):
         return 0
 
     cdef int smart_merge(self) except -1 nogil:
-        """Algorithm 3, lines 4-5."""
+        """Algorithm 3, lines 3-5."""
         cdef Py_ssize_t i, j, n, K = self.model.K
         cdef double r
         self.propose(SMART_MERGE)
@@ -113,7 +118,7 @@ cdef class SDDS(SmartMoves):
         return 0
 
     cdef int dumb_split(self) except -1 nogil:
-        """Algorithm 3, lines 7-9."""
+        """Algorithm 3, lines 6-9."""
         cdef Py_ssize_t c, t, n, a, b, K = self.model.K
         cdef double r
         self.propose(DUMB_SPLIT)

@@ -31,6 +31,7 @@ cdef class SS(SmartMoves):
     MOVES = ("smart_split", "smart_merge")
 
     cdef int make_step(self) except -1 nogil:
+        """Line 2 of Algorithms 2 and 3: split or merge."""
         return self.smart_merge() if self.rng.draw_index(2) == 1 else self.smart_split()
 
     cdef int smart_split(self) except -1 nogil:
