@@ -64,7 +64,7 @@ cdef class RGSM(SplitMerge):
         return 0
 
     cdef int split_merge(self) except -1 nogil:
-        """One try. Step 1 of Jain and Neal: two anchors."""
+        """One try: anchors, launch state, scored scan, decision."""
         cdef Py_ssize_t i, j, t, _scan, n, k, a, b, K = self.model.K, ci, cj
         cdef bint split
         cdef double log_q, r
@@ -90,7 +90,7 @@ cdef class RGSM(SplitMerge):
                 self.items[n] = <int32_t> k
                 self.present[n] = self.model.z[k] == ci
                 n += 1
-        # Jain and Neal 2004, section 4.2, step 2: the launch state: anchors, fair coins, t restricted scans
+        # the launch state: anchors, fair coins, t restricted scans
         self.model.scratch(a)
         self.model.scratch(b)
         self.model.join(i, a)
@@ -100,7 +100,7 @@ cdef class RGSM(SplitMerge):
             self.model.join(self.items[t], a if self.in_a[t] else b)
         for _scan in range(self.t):
             self.restricted_scan(n, a, b, NULL, False)
-        # steps 3 and 4: the scored scan, free for a split, forced to the present sides for a merge
+        # the scored scan: free for a split, forced to the present sides for a merge
         log_q = self.restricted_scan(n, a, b, NULL if split else self.present, True)
         if split:
             r = (self.term(TARGET, self.log_split_ratio(ci, a, b))

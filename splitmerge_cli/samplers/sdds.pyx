@@ -9,9 +9,9 @@ merge is its inverse, evaluated from the merged state:
 
 g(C) is the marginal likelihood of the items of C, P(m_E | E) in the paper; Delta is pi'/pi; f_split(c) is proportional
 to 1/g(c); p_seq is the probability of the sequential allocation from two empty sides; f(B|A) is proportional to
-g(A u B)/g(A) over all other clusters of the split state. A split gives {A, B} in two orders and a pair is drawn in two:
-the first kernel's two factors 2 cancel, the second's is in 2^-(n-1). The paper's 2/(K(K-1)) of a dumb merge is, seen from
-the split, 2/((K+1)K). Where empty clusters are kept, a state with K+1 clusters has K+1 labellings for every one of a
+g(A u B)/g(A) over all other clusters of the split state. A split gives {A, B} in two orders and a pair is drawn in
+two: the first kernel's two factors 2 cancel, the second's is in 2^-(n-1). The paper's 2/(K(K-1)) of a dumb merge is,
+seen from the split, 2/((K+1)K). Where empty clusters are kept, a state with K+1 clusters has K+1 labellings for every one of a
 state with K: that factor is in `reverse`. In mode `literal` the term `labels` counts as the paper does
 (docs/decisions/0002).
 
@@ -54,8 +54,10 @@ cdef class SDDS(SmartMoves):
         self.which = ("both", "ssdm", "smds").index(kernel)
 
     cdef int make_step(self) except -1 nogil:
-        """Section 5.1: one of the two kernels; then line 2 of either algorithm: split or merge. The lines "calculate the
-        acceptance ratio, apply the proposal" (12-13, 11-12) are the sum of terms and ``decide`` of each move."""
+        """Section 5.1: one of the two kernels; line 2 of its algorithm: split or merge.
+
+        The lines on the acceptance ratio (12-13 and 11-12) are the sum of terms and ``decide`` of each move.
+        """
         cdef bint smart_merges = self.rng.draw_index(2) == 1 if self.which == 0 else self.which == 2
         cdef bint merge = self.rng.draw_index(2) == 1
         if smart_merges:
