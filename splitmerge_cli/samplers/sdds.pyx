@@ -7,13 +7,13 @@ merge is its inverse, evaluated from the merged state:
     smart split / dumb merge    f_split(c) p_seq(A, B)    1/K                 1/(K (K+1))
     dumb split / smart merge    2^-(n-1) / K              f(B|A) + f(A|B)     [f(B|A) + f(A|B)] / (K+1)
 
-g(C) is the marginal likelihood of the items of C, P(m_E | E) in the paper; Delta is pi'/pi; f_split(c) is proportional
-to 1/g(c); p_seq is the probability of the sequential allocation from two empty sides; f(B|A) is proportional to
-g(A u B)/g(A) over all other clusters of the split state. A split gives {A, B} in two orders and a pair is drawn in
-two: the first kernel's two factors 2 cancel, the second's is in 2^-(n-1). The paper's 2/(K(K-1)) of a dumb merge is,
-seen from the split, 2/((K+1)K). Where empty clusters are kept, a state with K+1 clusters has K+1 labellings for every one of a
-state with K: that factor is in `reverse`. In mode `literal` the term `labels` counts as the paper does
-(docs/decisions/0002).
+g(C) is the marginal likelihood of the items of C, P(m_E | E) in the paper; Delta is pi'/pi; f_split(c) is
+proportional to 1/g(c); p_seq is the probability of the sequential allocation from two empty sides; f(B|A) is
+proportional to g(A u B)/g(A) over all other clusters of the split state. A split gives {A, B} in two orders and a pair
+is drawn in two: the first kernel's two factors 2 cancel, the second's is in 2^-(n-1). The paper's 2/(K(K-1)) of a dumb
+merge is, seen from the split, 2/((K+1)K). Where empty clusters are kept, a state with K+1 clusters has K+1 labellings
+for every one of a state with K: that factor is in `reverse`. In mode `literal` the term `labels` counts as the paper
+does (docs/decisions/0002).
 
 Derivation: docs/derivations.md. Cost of a move: O(n) predictives and O(K) likelihoods; a smart merge, and the reverse
 of a dumb split, O(K) unions.
