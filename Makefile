@@ -61,43 +61,6 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
-$(VENV)/installed-lint ## style and types
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint splitmerge_cli
-	$(BIN)/mypy
-	$(BIN)/stubtest --ignore-disjoint-bases --allowlist scripts/stubtest-allowlist.txt $(COMPILED)
-
-bench: $(VENV)/installed ## speed beside a plain C baseline
-	$(BIN)/smcmc bench
-
-figures: $(VENV)/installed ## every figure at quick scale
-	$(BIN)/smcmc reproduce all --scale quick
-	$(BIN)/smcmc report
-
-figures-paper: $(VENV)/installed ## every figure at the papers' scale (hours)
-	$(BIN)/smcmc reproduce all --scale paper
-	$(BIN)/smcmc report
-
-wheel: $(VENV)/bin/python ## a wheel for any x86-64 of the last decade
-	$(BIN)/python -m pip install --quiet build
-	SMCMC_MARCH=$${SMCMC_MARCH-x86-64-v2} $(BIN)/python -m build --wheel
-
-clean: ## remove what was built (results stay)
-	rm -rf $(VENV) build dist bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find splitmerge_cli -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
-
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
-
-$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
-
-$(VENV)/installed-test: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	touch $@ $(VENV)/installed
-
 $(VENV)/installed-lint: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
 	touch $@ $(VENV)/installed
