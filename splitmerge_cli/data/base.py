@@ -7,10 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 KINDS = ("tokens", "binary")
+LARGEST = 2**31 - 1
+"""Largest size or count: labels and codes are int32."""
 
 
 class DataError(ValueError):
-    """Data that cannot be used; the message names the file, row and column and what was expected."""
+    """Data that cannot be used; the message (one line) names the file, row and column and what was expected."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.splitlines()))
 
 
 @dataclass(frozen=True)
@@ -66,3 +71,13 @@ def require(condition: bool, key: str, value: object, expected: str) -> None:
     """Raise a `DataError` that names the configuration key unless `condition` holds."""
     if not condition:
         raise DataError(f"{key}={value}: expected {expected}")
+
+
+def require_size(key: str, value: int, largest: int = LARGEST) -> None:
+    """Raise a `DataError` that names the configuration key unless `value` is a whole number from 1 to `largest`."""
+    require(isinstance(value, int) and 1 <= value <= largest, key, value, f"a whole number from 1 to {largest}")
+
+
+def require_seed(seed: int) -> None:
+    """Raise a `DataError` unless NumPy takes the seed of the data."""
+    require(isinstance(seed, int) and seed >= 0, "data.seed", seed, "a whole number, at least 0")

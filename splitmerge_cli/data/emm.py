@@ -8,9 +8,10 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from splitmerge_cli.data.base import Dataset, require
+from splitmerge_cli.data.base import LARGEST, Dataset, require, require_seed, require_size
 
 DICTIONARIES = ("distinct", "dirichlet")
+MAX_TOKENS = 1_000_000
 
 
 def token_names(n: int) -> list[str]:
@@ -56,9 +57,10 @@ def generate(
     DataError
         A parameter out of range.
     """
-    require(N >= 1, "N", N, "at least 1 mention")
-    require(entities >= 1, "data.entities", entities, "at least 1")
-    require(n_tokens >= 1, "data.n_tokens", n_tokens, "at least 1")
+    require_size("N", N)
+    require_size("data.entities", entities)
+    require_size("data.n_tokens", n_tokens, MAX_TOKENS)
+    require_seed(seed)
     require(dictionaries in DICTIONARIES, "data.dictionaries", dictionaries, f"one of {', '.join(DICTIONARIES)}")
     rng = np.random.default_rng(seed)
     if dictionaries == "distinct":
@@ -66,10 +68,16 @@ def generate(
         truth = rng.permutation(np.arange(N, dtype=np.int32) % np.int32(entities))
         tokens = truth.copy()
     else:
-        require(concentration > 0, "data.concentration", concentration, "a number above 0")
+        require(1e-100 <= concentration <= 1e100, "data.concentration", concentration, "a number from 1e-100 to 1e100")
+        require_size("data.entities", entities, LARGEST // n_tokens)
         truth = rng.integers(entities, size=N, dtype=np.int32)
         theta = np.cumsum(rng.dirichlet(np.full(n_tokens, concentration), size=entities), axis=1)
+        u = rng.random(N)
+        tokens = np.empty(N, dtype=np.int32)
+        order = np.argsort(truth, kind="stable")
+        for mentions in np.split(order, np.flatnonzero(np.diff(truth[order])) + 1):
+            tokens[mentions] = np.searchsorted(theta[truth[mentions[0]]], u[mentions])
         # the rounded cumulative sum may end below 1: the last token takes what is left
-        tokens = np.minimum((rng.random(N)[:, None] > theta[truth]).sum(axis=1), n_tokens - 1).astype(np.int32)
+        np.minimum(tokens, n_tokens - 1, out=tokens)
     meta = {"entities": entities, "dictionaries": dictionaries, "concentration": concentration, "seed": seed}
     return Dataset("emm", "tokens", tokens, truth, vocabulary=token_names(n_tokens), meta=meta)

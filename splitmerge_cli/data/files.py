@@ -6,10 +6,15 @@ file read again line by line, to name the first offending row (line of the file,
 
 import csv as csv_module
 import gzip
+import os
+import re
+import sys
 import zlib
 from collections.abc import Iterator
 from io import StringIO
+from itertools import islice
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +29,10 @@ DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 FORMATS = ".csv, .tsv, .txt (also .gz), .parquet, .npy"
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 MISSING = {"", "nan"}  # compared in lower case, spaces stripped
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+"""What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
+
+csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
 
 
 def csv(
@@ -59,14 +68,15 @@ def csv(
     ------
     DataError
         The file is missing, empty or not readable as such; a row is ragged; a cell is empty, NaN or (``binary``) not
-        0 or 1; the truth column is unknown; N is larger than the number of rows.
+        0 or 1; a quote is not closed; the truth column is unknown, or two columns have its name; N is larger than the
+        number of rows.
     """
     require(kind in KINDS, "data.kind", kind, f"one of {', '.join(KINDS)}")
     header = {"true": True, "false": False}.get(str(header).lower(), header)
     require(header in ("auto", True, False), "data.header", header, "auto, true or false")
     require(N is None or N >= 1, "N", N, "at least 1")
     path = Path(path)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise DataError(f"{path}: no such file; expected a table ({FORMATS})")
     suffixes = [s.lower() for s in path.suffixes[-2:]]
     suffix = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) == 2 else "".join(suffixes[-1:])
@@ -110,7 +120,7 @@ class _Table:
 
 
 class _Text(_Table):
-    """A delimited text file."""
+    """A delimited text file; a cell in quotes may hold line breaks, so that a row is not always a line."""
 
     def __init__(self, path: Path, kind: str, truth: str | int | None, header: str | bool, delimiter: str) -> None:
         self.path, self.delimiter = path, delimiter
@@ -126,24 +136,33 @@ class _Text(_Table):
             line = data.count(b"\n", 0, error.start) + 1
             raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected UTF-8 text") from error
         self.data = data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
+        # quotes in the first line alone cannot hide a line break: such a file need not be read row by row
+        self.quoted = self.data.rfind(b'"') > self.data.find(b"\n")
         if not self.data.strip():
             raise DataError(f"{path}: the file is empty; expected at least one row")
-        top = [cells for _, cells in zip(range(2), (c for _, c in self._lines()), strict=False)]
+        top = [cells for _, cells in islice(self._lines(), 2)]
         named = self._has_header(top, kind, truth) if header == "auto" else bool(header)
         self.names = [cell.strip() for cell in top[0]] if named else None
         self.first = 1 + named
+        rows = sum(1 for _ in self._lines()) - named if self.quoted else None
         if named and len(top) == 1:
             raise DataError(f"{path}: the file holds a header and no row of data; expected at least one row")
         width = len(top[0])
         labels = None if truth is None else _truth_index(self, truth, width)
+        # the parser's block must hold whole rows
+        block = min(max(1 << 20, 4 * sum(map(len, top[0])) + 4 * width), 2**31 - 1)
         # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats
         for number in [pa.uint8(), pa.float64()] if kind == "binary" else [pa.string()]:
             types = {str(j): pa.string() if j == labels else number for j in range(width)}
             try:
                 table = pyarrow.csv.read_csv(
                     pa.py_buffer(self.data),
-                    read_options=pyarrow.csv.ReadOptions(column_names=list(types), skip_rows=int(named)),
-                    parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
+                    read_options=pyarrow.csv.ReadOptions(
+                        column_names=list(types), skip_rows_after_names=int(named), block_size=block
+                    ),
+                    parse_options=pyarrow.csv.ParseOptions(
+                        delimiter=delimiter, ignore_empty_lines=False, newlines_in_values=self.quoted
+                    ),
                     convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
                 )
                 break
@@ -151,13 +170,30 @@ class _Text(_Table):
                 failure = error
         else:
             raise self._diagnose(width, labels, kind, failure)
+        if rows not in (None, table.num_rows):
+            raise DataError(f"{path}: {table.num_rows} rows or {rows}, as its quotes are read; expected one reading")
         self.columns = table.columns
 
+    def row(self, i: int) -> int:
+        if not self.quoted:
+            return super().row(i)
+        return next(islice(self._lines(), i + self.first - 1, None))[0]
+
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Number of the line and cells of each row."""
-        reader = csv_module.reader(StringIO(self.data.decode("utf-8"), newline=""), delimiter=self.delimiter)
-        for cells in reader:
-            yield reader.line_num, cells or [""]
+        """Number of the first line and cells of each row."""
+        text = StringIO(self.data.decode("utf-8"), newline="")
+        reader = csv_module.reader(text, delimiter=self.delimiter, strict=True)
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader, None)
+            except csv_module.Error as error:
+                raise DataError(
+                    f"{self.path}: row {line}: a quote that does not end its cell; expected quotes around whole cells"
+                ) from error
+            if cells is None:
+                return
+            yield line, cells or [""]
 
     def _has_header(self, top: list[list[str]], kind: str, truth: str | int | None) -> bool:
         head = [cell.strip() for cell in top[0]]
@@ -173,18 +209,19 @@ class _Text(_Table):
             return True
         if len(told) != 1 or len(top) == 1 or _is_number(head[told[0]]):
             return False
-        return all(_is_number(cells[told[0]]) for line, cells in self._lines() if line > 1 and len(cells) == len(head))
+        rows = islice(self._lines(), 1, None)
+        return all(_is_number(cells[told[0]]) for _, cells in rows if len(cells) == len(head))
 
     def _diagnose(self, width: int, labels: int | None, kind: str, failure: pa.ArrowInvalid) -> DataError:
         """What is wrong with the first row that does not fit."""
-        for line, cells in self._lines():
+        for i, (line, cells) in enumerate(self._lines(), start=1 - self.first):
             if len(cells) != width:
                 return DataError(f"{self.path}: row {line}: cells: {len(cells)}; expected {width}, as in row 1")
-            if kind != "binary" or line < self.first:
+            if kind != "binary" or i < 0:
                 continue
             for j, cell in enumerate(cells):
-                if j != labels and not (_is_number(cell) and float(cell) in (0, 1)):
-                    return self.error(line - self.first, j, _quoted(cell), "0 or 1")
+                if j != labels and not (NUMBER.fullmatch(cell.strip()) and float(cell) in (0, 1)):
+                    return self.error(i, j, _quoted(cell), "0 or 1")
         return DataError(f"{self.path}: cannot be parsed: {failure}")
 
 
@@ -196,7 +233,8 @@ def _is_number(cell: str) -> bool:
 
 
 def _quoted(cell: str) -> str:
-    return f"'{cell}'" if cell.strip() else "an empty cell"
+    short = cell if len(cell) <= 40 else f"{cell[:37]}..."
+    return f"'{short}'" if cell.strip() else "an empty cell"
 
 
 def _parquet(path: Path) -> _Table:
@@ -204,14 +242,24 @@ def _parquet(path: Path) -> _Table:
         table = pyarrow.parquet.read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: not a readable parquet file: {error}") from error
-    return _Table(path, table.columns, table.column_names)
+    return _Table(path, [_unpacked(column) for column in table.columns], table.column_names)
+
+
+def _unpacked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in the plain type of its values: pandas' categories and views of strings are encodings."""
+    if pa.types.is_dictionary(column.type):
+        return _unpacked(pc.cast(column, column.type.value_type))
+    return pc.cast(column, pa.large_string()) if pa.types.is_string_view(column.type) else column
 
 
 def _npy(path: Path) -> _Table:
     try:
         array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        if not isinstance(array, np.ndarray):
+            raise ValueError("it is an archive of arrays (.npz)")
+    except (ValueError, EOFError, OSError, BadZipFile) as error:
         raise DataError(f"{path}: not a readable .npy file of plain numbers or strings: {error}") from error
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.ndim not in (1, 2):
         raise DataError(f"{path}: array of {array.ndim} dimensions; expected [N] or [N, columns]")
     matrix = array.reshape(len(array), -1) if len(array) else array.reshape(0, 1)
@@ -224,12 +272,15 @@ def _npy(path: Path) -> _Table:
 
 def _truth_index(table: _Table, truth: str | int, width: int) -> int:
     """Position of the truth column, from its name or its number (1 the first, -1 the last)."""
-    if table.names and str(truth) in table.names:
+    numbers = f"a number from 1 to {width} (-1: the last)"
+    named = table.names.count(str(truth)) if table.names else 0
+    if named > 1:
+        raise DataError(f"data.truth={truth}: {table.path} has {named} columns of that name; expected {numbers}")
+    if table.names and named:
         return table.names.index(str(truth))
     position = _position(truth, width)
     if position is None:
         known = f"one of {', '.join(table.names)}, or " if table.names else ""
-        numbers = f"a number from 1 to {width} (-1: the last)"
         raise DataError(f"data.truth={truth}: {table.path} has no such column; expected {known}{numbers}")
     return position
 
@@ -276,12 +327,12 @@ def _dataset(table: _Table, kind: str, truth: str | int | None, N: int | None) -
 def _codes(table: _Table, j: int, column: pa.ChunkedArray, expected: str) -> tuple[NDArray[np.int32], list[str]]:
     """Codes of the cells of column `j`, by first appearance, and what they stand for."""
     if pa.types.is_floating(column.type):
-        values = column.to_numpy()
-        bad = ~np.isfinite(values) | (values != np.round(values))
+        values = column.to_numpy().astype(np.float64)
+        bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
         if bad.any():
             i = int(np.argmax(bad))
-            raise table.error(i, j, f"{values[i]}", f"{expected}: a string or an integer")
-        column = pc.cast(column, pa.int64())
+            raise table.error(i, j, f"{values[i]}", f"{expected}: a string or a 64-bit integer")
+        column = pa.chunked_array([values.astype(np.int64)])
     elif not (
         pa.types.is_integer(column.type)
         or pa.types.is_string(column.type)

@@ -9,7 +9,7 @@ Source: Herlau et al., section 3.1 and Table 1 (Examples 1 to 3); Wang & Russell
 
 import numpy as np
 
-from splitmerge_cli.data.base import Dataset, require
+from splitmerge_cli.data.base import LARGEST, Dataset, require, require_seed, require_size
 
 TABLE = np.array(
     [
@@ -51,7 +51,8 @@ def generate(N: int, components: int = 5, attributes: int = 15, example: int | N
     DataError
         A parameter out of range, or N not a multiple of 5 in an example.
     """
-    require(N >= 1, "N", N, "at least 1 observation")
+    require_size("N", N)
+    require_seed(seed)
     rng = np.random.default_rng(seed)
     if example is not None:
         require(example in EXAMPLES, "data.example", example, "1, 2, 3 or null")
@@ -59,8 +60,8 @@ def generate(N: int, components: int = 5, attributes: int = 15, example: int | N
         components, attributes = 5, EXAMPLES[example]
         truth = rng.permutation(np.arange(N, dtype=np.int32) % np.int32(5))
     else:
-        require(components >= 1, "data.components", components, "at least 1")
-        require(attributes >= 1, "data.attributes", attributes, "at least 1")
+        require_size("data.attributes", attributes, LARGEST // N)
+        require_size("data.components", components, LARGEST // attributes)
         truth = rng.integers(components, size=N, dtype=np.int32)
     if components == len(TABLE):
         p = TABLE[:, np.minimum(np.arange(attributes), TABLE.shape[1] - 1)]

@@ -4,6 +4,8 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from splitmerge_cli.data import emm, files, jain_neal
@@ -83,6 +85,15 @@ def test_jain_neal_default_and_other_numbers_of_components():
         (lambda: jain_neal.generate(11, example=1), "N=11"),
         (lambda: jain_neal.generate(10, attributes=0), "data.attributes=0"),
         (lambda: jain_neal.generate(10, components=0), "data.components=0"),
+        (lambda: emm.generate(10, n_tokens=99999999999), "data.n_tokens=99999999999"),
+        (lambda: emm.generate(10, seed=-1), "data.seed=-1"),
+        (lambda: emm.generate(10, dictionaries="dirichlet", concentration=1e308), r"data.concentration=1e\+308"),
+        (lambda: emm.generate(10, dictionaries="dirichlet", n_tokens=10**6, entities=10**6), "data.entities=1000000"),
+        (lambda: emm.generate(99999999999), "N=99999999999"),
+        (lambda: jain_neal.generate(99999999999), "N=99999999999"),
+        (lambda: jain_neal.generate(10, seed=-1), "data.seed=-1"),
+        (lambda: jain_neal.generate(10, components=99999999999), "data.components=99999999999"),
+        (lambda: jain_neal.generate(10, attributes=2**63), "data.attributes=9223372036854775808"),
     ],
 )
 def test_generator_parameters_out_of_range(call, key):
@@ -128,6 +139,9 @@ def test_parquet_and_npy(tmp_path):
         ("1,A\n2,B\n", {"truth": 1}, ["A", "B"]),
         ("A,x\nB,y\n", {"truth": -1}, ["A", "B"]),
         ('"a, b"\nc\n', {}, ["a, b", "c"]),
+        ('"a\nb"\nc\n', {}, ["a\nb", "c"]),
+        ('"to\nken"\n"a\nb"\nc\n', {"header": True}, ["a\nb", "c"]),
+        ('5" disc\nc\n', {}, ['5" disc', "c"]),
         ("\ufeffA\r\nB\r\n\r\n", {}, ["A", "B"]),
         ("NA\nnull\n", {}, ["NA", "null"]),
         ("A\nB\nC\n", {"N": 2}, ["A", "B"]),
@@ -144,8 +158,10 @@ def test_tokens(tmp_path, text, kwargs, tokens):
         ("0,1\n1,0\n", {}, [[0, 1], [1, 0]]),
         ("0.0,1\n1, 0\n", {}, [[0, 1], [1, 0]]),
         ("x,y\n1,0\n", {}, [[1, 0]]),
+        ("+1,0\n0,1\n", {}, [[1, 0], [0, 1]]),
         ("0,1\n1,0\n", {"header": "true"}, [[1, 0]]),
         ("1,0,cat\n0,0,dog\n", {"truth": 3}, [[1, 0], [0, 0]]),
+        ('"x","y\nz"\n1,0\n', {}, [[1, 0]]),
     ],
 )
 def test_binary(tmp_path, text, kwargs, rows):
@@ -195,6 +211,15 @@ def test_a_column_may_change_its_notation_late(tmp_path):
         ("x.csv.gz", b"A\nB\n", "tokens", {}, "cannot be read"),
         ("x.parquet", b"PAR", "tokens", {}, "not a readable parquet file"),
         ("x.npy", b"abc", "tokens", {}, "not a readable .npy file"),
+        ("x.csv", '"a\nb\nc\n', "tokens", {}, "row 1: a quote that does not end its cell"),
+        ("x.csv", 'a\n"b"c\n', "tokens", {}, "row 2: a quote that does not end its cell"),
+        ("x.csv", '"a\nb"\nc\n\nd\n', "tokens", {}, "row 4, column 1: an empty cell"),
+        ("x.csv", 'a,"b\nc"\n0,1\n1,5\n', "binary", {}, r"row 4, column 2 \('b c'\): '5'; expected 0 or 1"),
+        ("x.csv", '"0\n",1\n0,x\n', "binary", {"header": False}, "row 3, column 2: 'x'"),
+        ("x.csv", "0,1\n0,0_1\n", "binary", {}, "row 2, column 2: '0_1'; expected 0 or 1"),
+        ("x.csv", "0,1\n0,\u0661\n", "binary", {}, "row 2, column 2: '\u0661'; expected 0 or 1"),
+        ("x.csv", "t,t,a\nx,y,1\n", "binary", {"truth": "t"}, "data.truth=t: .* 2 columns of that name"),
+        ("x.csv", "0,1\n" + "x" * 200_000 + ",0\n", "binary", {}, r"row 2, column 1: 'x+\.\.\.'; expected 0 or 1"),
     ],
 )
 def test_bad_files(tmp_path, name, content, kind, kwargs, message):
@@ -217,12 +242,44 @@ def test_bad_files(tmp_path, name, content, kind, kwargs, message):
         (np.array([0.5, 1.0]), "tokens", "row 1, column 1: 0.5; expected a token"),
         (np.array([1.0, np.nan]), "tokens", "row 2, column 1: nan; expected a token"),
         (np.array([1j]), "tokens", "expected numbers or strings"),
+        (np.array([2.0, 9.3e18]), "tokens", r"row 2, column 1: 9.3e\+18; expected a token"),
     ],
 )
 def test_bad_arrays(tmp_path, array, kind, message):
     np.save(tmp_path / "x.npy", array)
     with pytest.raises(DataError, match=message):
         files.csv(tmp_path / "x.npy", kind)
+
+
+def test_an_archive_of_arrays_is_no_array(tmp_path):
+    np.savez(tmp_path / "x.npz", a=np.ones(3))
+    (tmp_path / "x.npz").rename(tmp_path / "x.npy")
+    with pytest.raises(DataError, match=r"not a readable .npy file .* archive"):
+        files.csv(tmp_path / "x.npy", "binary")
+
+
+def test_line_breaks_in_quotes_wherever_the_parser_cuts(tmp_path):
+    """More than the parser's block of a megabyte, cut in the middle of cells unless it is told of them."""
+    data = files.csv(write(tmp_path / "t.csv", "".join(f'"x{i % 7}\ny"\n' for i in range(200_000))), "tokens")
+    assert data.vocabulary == [f"x{i}\ny" for i in range(7)]
+    assert np.array_equal(data.values, np.arange(200_000) % 7)
+
+
+def test_cells_and_rows_longer_than_the_parser_expects(tmp_path):
+    word = "a" * 200_000
+    assert files.csv(write(tmp_path / "t.csv", f"{word}\nb\n"), "tokens").vocabulary == [word, "b"]
+    wide = files.csv(write(tmp_path / "b.csv", (",".join(["0." + "0" * 2000] * 700) + "\n") * 2), "binary")
+    assert wide.values.shape == (2, 700)
+
+
+def test_encoded_columns_are_read_as_what_they_hold(tmp_path):
+    pd.DataFrame({"t": pd.Categorical(["b", "a", "b"])}).to_parquet(tmp_path / "t.parquet")
+    assert files.csv(tmp_path / "t.parquet", "tokens").vocabulary == ["b", "a"]
+    view = pa.table({"t": pa.array(["b", "a", "b"], pa.string_view())})
+    pq.write_table(view, tmp_path / "v.parquet")
+    assert files.csv(tmp_path / "v.parquet", "tokens").vocabulary == ["b", "a"]
+    np.save(tmp_path / "x.npy", np.array([[0, 1], [1, 1]], dtype=">i4"))
+    assert files.csv(tmp_path / "x.npy", "binary").values.tolist() == [[0, 1], [1, 1]]
 
 
 def test_missing_file(tmp_path):
