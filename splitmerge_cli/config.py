@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import inspect
 import math
 import re
 import sys
@@ -11,12 +12,14 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
 import hydra
 import yaml
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -29,13 +32,22 @@ RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 
 DEFAULT_ITERATIONS = 10_000
 
+_REQUIRED = {"data": (), "model": ("kind", "from_data"), "sampler": ("MOVES", "supports")}
+"""What the ``_target_`` of a group has, beside that it can be called."""
+
+_WEIGHTS = (1e-100, 1e100)
+"""Smallest and largest weight in a schedule: any sum and any share of such weights is a number."""
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be run; the message names the key and what was expected."""
 
 
-Count = Annotated[int, Field(strict=True, ge=1)]
-Natural = Annotated[int, Field(strict=True, ge=0)]
+# sizes are int32, counts of iterations exact in float64
+Size = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
+Count = Annotated[int, Field(strict=True, ge=1, le=2**53)]
+Natural = Annotated[int, Field(strict=True, ge=0, le=2**53)]
+Few = Annotated[int, Field(strict=True, ge=1, le=10_000)]
 Flag = Annotated[bool, Field(strict=True)]
 Options = dict[str, Any]
 
@@ -52,18 +64,18 @@ class Trace:
 class Schema:
     """Keys of the configuration, their types and ranges; ``conf/config.yaml`` says what each means."""
 
-    N: Count | None
+    N: Size | None
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)]
-    chains: Count
+    chains: Few
     iterations: Count | None
-    budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+    budget: Annotated[float, Field(strict=True, gt=0, le=1e9)] | None
     thin: Count
-    K0: Count | None
+    K0: Size | None
     init: str | None
     trace: Trace
     timing: Flag
     resume: Flag
-    workers: Count | None
+    workers: Few | None
     out: str
     progress: Literal["auto", "bars", "lines", "none"]
     experiment: str | None
@@ -170,11 +182,28 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
         search_path = search_path_overrides(config_dir)
         overrides = rewrite(overrides)
         try:
+            _check_overrides(overrides, places(config_dir))
             return hydra.compose("config", overrides=[*overrides, *search_path], return_hydra_config=True)
-        except (HydraException, OmegaConfBaseException) as error:
+        except ConfigError:
+            raise
+        except Exception as error:  # Hydra raises all kinds on a file that is no configuration
             raise ConfigError(_explain(error, overrides, search_path)) from error
-        except yaml.YAMLError as error:
-            raise ConfigError(f"a configuration file is not YAML: {' '.join(str(error).split())}") from error
+
+
+def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> None:
+    """Check what Hydra's grammar allows and no configuration can be: groups without a name, keys left out."""
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        key, value = override.key_or_group, override.value()
+        if override.is_delete():
+            raise ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
+        if override.is_sweep_override():
+            continue  # Hydra says so
+        if key in (*GROUPS, "experiment") and override.package is None:
+            offered = choices(key, search_path)
+            if value not in offered:
+                raise ConfigError(_unknown(key, show(value), offered))
+        elif not key or key == "hydra":
+            raise ConfigError(f"{override.input_line}: expected KEY=VALUE")
 
 
 def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
@@ -207,6 +236,12 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     _validate(values)
     for group in ("data", "model", "sampler"):
         values[group] = check_options(group, chosen[group], values[group], search_path)
+    if values["schedule"].get("mix") is not None:
+        for override in hydra_config.overrides.task:
+            if re.match(r"[+]*sampler[.=]", override):
+                raise ConfigError(
+                    f"{override}: expected no sampler beside those of schedule=[...], which stand in its place"
+                )
     _resolve_schedule(values, search_path)
     _resolve_start(values)
     if values["iterations"] is None and values["budget"] is None:
@@ -218,7 +253,7 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     return resolved
 
 
-def locate(path: str) -> Any:
+def locate(path: Any) -> Any:
     """The class or function that ``_target_`` names.
 
     Raises
@@ -226,11 +261,17 @@ def locate(path: str) -> Any:
     ConfigError
         There is no such thing to import.
     """
+    if not isinstance(path, str) or not all(part.isidentifier() for part in path.split(".")) or "." not in path:
+        raise ConfigError(f"_target_={show(path)}: expected MODULE.NAME of a class or function")
     module, _, name = path.rpartition(".")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"_target_={path}: cannot be imported: {error}") from error
+    except Exception as error:  # a module of the user's own may raise anything
+        raise ConfigError(f"_target_={path}: cannot be imported: {_one_line(error)}") from error
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())
 
 
 def plain(node: DictConfig, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
@@ -266,11 +307,13 @@ def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, 
 @cache
 def _choice(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
     with hydra_session():
+        if name not in (offered := choices(group, search_path)):
+            raise ConfigError(_unknown(group, name, offered))
         try:
             composed = hydra.compose("config", overrides=[f"{group}={name}", *_search_path(search_path)])
-        except MissingConfigException as error:
-            raise ConfigError(_unknown(group, name, choices(group, search_path))) from error
-    return plain(composed[group], resolve=False)
+            return plain(composed[group], resolve=False)
+        except Exception as error:  # as in `compose_raw`
+            raise ConfigError(_explain(error, [f"{group}={name}"], _search_path(search_path))) from error
 
 
 def describe(group: str) -> list[tuple[str, str]]:
@@ -320,27 +363,68 @@ def check_options(
     Raises
     ------
     ConfigError
-        An unknown option, or one of another type than in the file.
+        An unknown option, or one of another type than in the file (where that is null or an interpolation: than the
+        function or class declares); another name or target than the file's.
     """
     prefix = prefix or group
-    known = choice(group, name, search_path)
-    checked = dict(options)
-    for key, value in options.items():
-        if key not in known:
+    known = {"name": name} | choice(group, name, search_path)
+    target = _target(group, name, known.get("_target_"))
+    declared = _declared(target)
+    checked = {"name": name} | dict(options)
+    for key, value in checked.items():
+        if key in ("name", "_target_"):
+            if value != known[key] or not re.fullmatch(r"\w[\w.+-]*", str(value)):
+                expected = "a name of letters, digits and ._+-" if value == known[key] else show(known[key])
+                raise ConfigError(f"{prefix}.{key}={show(value)}: expected {expected}, as {group}=CHOICE sets it")
+        elif key not in known:
             named = [k for k in known if k not in ("name", "_target_")] + ["weight"] * prefix.startswith("schedule.mix")
             raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
-        checked[key] = _like(f"{prefix}.{key}", value, known[key])
-    checked.setdefault("name", name)
+        else:
+            checked[key] = _like(f"{prefix}.{key}", value, known[key], declared.get(key))
     return checked
 
 
-def _like(key: str, value: Any, default: Any) -> Any:
-    """`value`, checked to be of the type of `default` (any type, if that is null or an interpolation)."""
+def _target(group: str, name: str, path: Any) -> Any:
+    """What the ``_target_`` of a choice names, checked to be of use to its group."""
+    try:
+        target = locate(path)
+    except ConfigError as error:
+        raise ConfigError(f"{group}={name}: {error}") from error
+    if not callable(target) or not all(hasattr(target, attribute) for attribute in _REQUIRED[group]):
+        expected = "a function that returns a Dataset" if group == "data" else f"a subclass of {group.title()}"
+        raise ConfigError(f"{group}={name}: _target_={path}: expected {expected}")
+    return target
+
+
+def _declared(target: Any) -> dict[str, Any]:
+    """Types that the parameters of a function or class are declared to have, where they are."""
+    try:
+        return get_type_hints(target if inspect.isfunction(target) else target.__init__)
+    except Exception:  # annotations may name what cannot be imported
+        return {}
+
+
+_WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "a name or text",
+    bool: "true or false",
+    NoneType: "null",
+}
+
+
+def _like(key: str, value: Any, default: Any, declared: Any = None) -> Any:
+    """`value`, checked to be of the type of `default`, or as `declared` if that is null or an interpolation."""
     if default is None or (isinstance(default, str) and ("${" in default or default == "???")):
+        types = [t for t in get_args(declared) or (declared,) if t is not Path]
+        types += [NoneType] * (default is None)
+        fits = type(value) in types or (type(value) is int and float in types)
+        if not fits and all(t in _WORDS for t in types) and types != [NoneType]:
+            raise ConfigError(f"{key}={show(value)}: expected {' or '.join(dict.fromkeys(_WORDS[t] for t in types))}")
         return value
     if isinstance(default, bool) or isinstance(value, bool):
         # header: auto may also be true or false
-        good = (isinstance(value, bool) and (isinstance(default, bool) or default == "auto")) or value == default
+        good = isinstance(value, bool) and (isinstance(default, bool) or default == "auto")
         expected = "true or false" if isinstance(default, bool) else f"a value such as {default}"
     elif isinstance(default, float):
         good, expected = isinstance(value, int | float) and math.isfinite(value), "a number"
@@ -356,7 +440,8 @@ def _like(key: str, value: Any, default: Any) -> Any:
 
 def show(value: Any) -> str:
     """A value as the user would type it."""
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return " ".join(text.splitlines())
 
 
 def _validate(values: dict[str, Any]) -> None:
@@ -424,8 +509,11 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> Non
         name, value = next(iter(entry.items()))
         given = dict(value) if isinstance(value, dict) else {"weight": value}
         weight = given.pop("weight", 1)
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
-            raise ConfigError(f"schedule.mix.{name}.weight={show(weight)}: expected a number greater than 0")
+        least, most = _WEIGHTS
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not least <= weight <= most:
+            raise ConfigError(
+                f"schedule.mix.{name}.weight={show(weight)}: expected a number greater than 0, {least:g} to {most:g}"
+            )
         options = choice("sampler", str(name), search_path) | given
         options = check_options("sampler", str(name), options, search_path, prefix=f"schedule.mix.{name}")
         mix.append({"weight": float(weight)} | options)
@@ -437,6 +525,8 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> Non
 def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[str]) -> str:
     """One message for what Hydra could not compose."""
     text = str(error)
+    if isinstance(error, yaml.YAMLError | UnicodeDecodeError):
+        return f"a configuration file is not YAML: {_one_line(error)}"
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")
         return _unknown(group, name, list(error.options))
