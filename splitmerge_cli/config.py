@@ -3,7 +3,6 @@
 import difflib
 import importlib
 import inspect
-import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -373,9 +372,10 @@ def check_options(
     checked = {"name": name} | dict(options)
     for key, value in checked.items():
         if key in ("name", "_target_"):
-            if value != known[key] or not re.fullmatch(r"\w[\w.+-]*", str(value)):
-                expected = "a name of letters, digits and ._+-" if value == known[key] else show(known[key])
-                raise ConfigError(f"{prefix}.{key}={show(value)}: expected {expected}, as {group}=CHOICE sets it")
+            if value != known[key]:
+                raise ConfigError(f"{prefix}.{key}={show(value)}: expected {known[key]}, which {group}={name} sets")
+            if not isinstance(value, str) or not re.fullmatch(r"\w[\w.+-]*", value):
+                raise ConfigError(f"{group}={name}: {key}={show(value)}: expected letters, digits and ._+- alone")
         elif key not in known:
             named = [k for k in known if k not in ("name", "_target_")] + ["weight"] * prefix.startswith("schedule.mix")
             raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
@@ -422,17 +422,17 @@ def _like(key: str, value: Any, default: Any, declared: Any = None) -> Any:
         if not fits and all(t in _WORDS for t in types) and types != [NoneType]:
             raise ConfigError(f"{key}={show(value)}: expected {' or '.join(dict.fromkeys(_WORDS[t] for t in types))}")
         return value
-    if isinstance(default, bool) or isinstance(value, bool):
-        # header: auto may also be true or false
-        good = isinstance(value, bool) and (isinstance(default, bool) or default == "auto")
-        expected = "true or false" if isinstance(default, bool) else f"a value such as {default}"
+    if isinstance(default, bool):
+        good, expected = isinstance(value, bool), "true or false"
     elif isinstance(default, float):
-        good, expected = isinstance(value, int | float) and math.isfinite(value), "a number"
+        good, expected = type(value) in (int, float) and abs(value) <= sys.float_info.max, "a number"
         value = float(value) if good else value
     elif isinstance(default, int):
-        good, expected = isinstance(value, int), "a whole number"
+        good, expected = type(value) is int, "a whole number"
     else:
-        good, expected = isinstance(value, type(default)), f"a value such as {default}"
+        # header: auto may also be true or false
+        good = isinstance(value, type(default)) or (default == "auto" and isinstance(value, bool))
+        expected = f"a value such as {default}"
     if not good:
         raise ConfigError(f"{key}={show(value)}: expected {expected}")
     return value
@@ -489,13 +489,13 @@ def _resolve_start(values: dict[str, Any]) -> None:
 def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> None:
     """Replace the names in a weighted list by the samplers' configurations."""
     schedule = values["schedule"]
-    names = choices("schedule", search_path)
+    names = choices("schedule")  # what the runner knows: a file of the user's own cannot add to it
     if schedule.get("mix") is None:
         unknown = [key for key in schedule if key not in ("name", "mix")]
         if unknown:
             raise ConfigError(_unknown_key(f"schedule.{unknown[0]}", ["schedule.mix"]))
         if schedule.get("name") not in names or schedule["name"] == "mix":
-            raise ConfigError(_unknown("schedule", str(schedule.get("name")), names))
+            raise ConfigError(_unknown("schedule", show(schedule.get("name")), names))
         return
     form = "expected a list such as [{sdds: 1}, {rgsm: {weight: 2, t: 3}}]"
     if not isinstance(schedule["mix"], list) or not schedule["mix"]:
@@ -512,7 +512,7 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> Non
         least, most = _WEIGHTS
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not least <= weight <= most:
             raise ConfigError(
-                f"schedule.mix.{name}.weight={show(weight)}: expected a number greater than 0, {least:g} to {most:g}"
+                f"schedule.mix.{name}.weight={show(weight)}: expected a number from {least:g} to {most:g}"
             )
         options = choice("sampler", str(name), search_path) | given
         options = check_options("sampler", str(name), options, search_path, prefix=f"schedule.mix.{name}")
@@ -524,14 +524,14 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> Non
 
 def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[str]) -> str:
     """One message for what Hydra could not compose."""
-    text = str(error)
+    text = str(error).split("Config search path")[0]
+    groups = [o for o in overrides if o.partition("=")[0] in (*GROUPS, "experiment")]
     if isinstance(error, yaml.YAMLError | UnicodeDecodeError):
-        return f"a configuration file is not YAML: {_one_line(error)}"
+        return f"{' '.join(groups) or 'config.yaml'}: its file is not YAML: {_one_line(error)}"
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")
         return _unknown(group, name, list(error.options))
     if found := re.search(r"Could not override '([^']+)'", text):
-        groups = [o for o in overrides if o.partition("=")[0] in (*GROUPS, "experiment")]
         known = plain(hydra.compose("config", overrides=[*groups, *search_path]), resolve=False)
         return _unknown_key(found[1], _known_keys(known))
     if "Ambiguous value for argument" in text:
@@ -540,7 +540,7 @@ def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[s
     if isinstance(error, OverrideParseException):
         override = str(error.override)
         return f"{override}: expected KEY=VALUE" if "=" not in override else f"{override}: cannot be read as a value"
-    return " ".join(line for line in text.splitlines() if line.strip() and "hydra.cc" not in line)
+    return _one_line(" ".join(line for line in text.splitlines() if "hydra.cc" not in line)) or repr(error)
 
 
 def _unknown(group: str, name: str, known: Sequence[str]) -> str:

@@ -1,0 +1,154 @@
+"""Configurations that cannot be run: one line that names the key and what was expected."""
+
+from pathlib import Path
+
+import pytest
+
+from splitmerge_cli.config import ConfigError, compose, locate
+
+CSV = ["data=csv", "model=bernoulli"]
+
+
+def refused(*overrides, config_dir=None):
+    with pytest.raises(ConfigError) as info:
+        compose(overrides, config_dir)
+    message = str(info.value)
+    assert message and "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("schedule=1", "schedule=1: expected one of alone"),
+        ("schedule={sdds: 1}", "schedule={'sdds': 1}: expected one of alone"),
+        ("schedule=[{1: 2}]", "sampler=1: expected one of"),
+        ("sampler=1.0", "sampler=1.0: expected one of"),
+        ("sampler=[sdds]", "sampler=['sdds']: expected one of"),
+        ("sampler=null", "sampler=null: expected one of"),
+        ("data=null", "data=null: expected one of csv"),
+        ("data=[1]", "data=[1]: expected one of csv"),
+        ("data={}", "data={}: expected one of csv"),
+        ("model=true", "model=true: expected one of bernoulli"),
+        ("model={a: 1}", "model={'a': 1}: expected one of bernoulli"),
+        ("model=emm/../emm", "model=emm/../emm: expected one of bernoulli"),
+        ("model=../config", "model=../config: expected one of bernoulli"),
+        ("experiment=1", "experiment=1: expected one of"),
+        ("=1", "=1: expected KEY=VALUE"),
+        ("hydra=1", "hydra=1: expected KEY=VALUE"),
+        ("~trace.partitions", "~trace.partitions: expected KEY=VALUE"),
+        ("~sampler", "~sampler: expected KEY=VALUE"),
+    ],
+)
+def test_groups_take_names_and_no_key_may_be_left_out(override, message):
+    assert refused(override).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("N=3000000000", "N=3000000000: expected a number less than 2147483648"),
+        ("K0=3000000000", "K0=3000000000: expected a number less than 2147483648"),
+        ("iterations=9223372036854775807", "iterations=9223372036854775807: expected a number less than"),
+        ("thin=9223372036854775808", "thin=9223372036854775808: expected a number less than"),
+        ("trace.partitions=9223372036854775808", "trace.partitions=9223372036854775808: expected a number less than"),
+        ("chains=99999999999", "chains=99999999999: expected a number less than or equal to 10000"),
+        ("workers=99999999999", "workers=99999999999: expected a number less than or equal to 10000"),
+        ("budget=1e308", "budget=1e+308: expected a number less than"),
+        ("budget=nan", "budget=nan: expected a number"),
+        ("budget=true", "budget=true: expected a valid number"),
+        ("budget='5'", "budget=5: expected a valid number"),
+        ("schedule=[{sdds: 1e308}, {gibbs: 1e308}]", "schedule.mix.sdds.weight=1e+308: expected a number from"),
+        ("schedule=[{sdds: true}]", "schedule.mix.sdds.weight=true: expected a number from"),
+        ("model.alpha=" + "9" * 400, "model.alpha=999"),
+    ],
+)
+def test_numbers_have_bounds(override, message):
+    assert refused(override).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["model.sigma=true"], "model.sigma=true: expected a number"),
+        (["sampler=rgsm", "sampler.r=true"], "sampler.r=true: expected a whole number"),
+        (["data.seed=false"], "data.seed=false: expected a whole number"),
+        (["sampler.kernel=true"], "sampler.kernel=true: expected a value such as both"),
+        (["data.N=1.5"], "data.N=1.5: expected a whole number"),
+        (["data.N=true"], "data.N=true: expected a whole number"),
+        (["data=jain_neal", "data.example=true"], "data.example=true: expected a whole number or null"),
+        ([*CSV, "data.path=x", "data.truth=1.5"], "data.truth=1.5: expected a name or text or a whole number or null"),
+        ([*CSV, "data.path=x", "data.truth=true"], "data.truth=true: expected a name"),
+        *[
+            ([*CSV, f"data.path={value}"], f"data.path={value}: expected a name")
+            for value in ("5", "[1]", "true", "1.5")
+        ],
+        ([*CSV, "data.path={}"], "data.path={}: expected a name"),
+    ],
+)
+def test_values_of_another_type_than_file_or_function_say(overrides, message):
+    assert refused(*overrides).startswith(message)
+
+
+def test_values_of_the_types_that_a_function_declares():
+    cfg = compose([*CSV, "data.path=x", "data.truth=-1", "data.N=null", "data.header=false"])
+    assert (cfg.data.truth, cfg.data.N, cfg.data.header) == (-1, None, False)
+    assert compose([*CSV, "data.path=x", "data.truth=who"]).data.truth == "who"
+    assert compose(["data=jain_neal", "data.example=2"]).data.example == 2
+    assert compose(["model.alpha=1"]).model.alpha == 1.0
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("sampler.name=../../zz", "sampler.name=../../zz: expected sdds"),
+        ("data.name=other", "data.name=other: expected emm"),
+        ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.models.emm.EMM"),
+        ("data._target_=builtins.dict", "data._target_=builtins.dict: expected splitmerge_cli.data.emm.generate"),
+        ("schedule=[{rgsm: {name: x}}]", "schedule.mix.rgsm.name=x: expected rgsm"),
+    ],
+)
+def test_names_and_targets_are_those_of_the_file(override, message):
+    assert refused(override).startswith(message)
+
+
+@pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=literal"])
+def test_a_weighted_list_stands_in_place_of_the_sampler(override):
+    assert refused("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler beside")
+
+
+@pytest.mark.parametrize(
+    ("group", "text", "message"),
+    [
+        ("sampler", "", "sampler=own: _target_=null: expected MODULE.NAME"),
+        ("sampler", "name: own\n", "sampler=own: _target_=null: expected MODULE.NAME"),
+        ("sampler", "just words\n", "sampler=own: _target_=null: expected MODULE.NAME"),
+        ("sampler", "_target_: 5\n", "sampler=own: _target_=5: expected MODULE.NAME"),
+        ("sampler", "_target_: .x\n", "sampler=own: _target_=.x: expected MODULE.NAME"),
+        ("sampler", "_target_: no_such_module.X\n", "sampler=own: _target_=no_such_module.X: cannot be imported"),
+        ("sampler", "_target_: raises_at_once.X\n", "sampler=own: _target_=raises_at_once.X: cannot be imported: boom"),
+        ("sampler", "_target_: no_python.X\n", "sampler=own: _target_=no_python.X: cannot be imported"),
+        ("sampler", "_target_: builtins.dict\n", "sampler=own: _target_=builtins.dict: expected a subclass of Sampler"),
+        ("model", "_target_: os.system\n", "model=own: _target_=os.system: expected a subclass of Model"),
+        ("data", "_target_: math.pi\n", "data=own: _target_=math.pi: expected a function"),
+        ("sampler", "name: ../own\n_target_: splitmerge_cli.samplers.ss.SS\n", "sampler=own: name=../own: expected"),
+        ("sampler", "defaults: 5\n", "Invalid defaults list in 'sampler/own'"),
+        ("sampler", "defaults: [nope]\n", "In 'sampler/own': Could not load 'sampler/nope'."),
+        ("sampler", '"a":\n\t- b', "sampler=own: its file is not YAML"),
+        ("sampler", b"\xff\xfe", "sampler=own: its file is not YAML"),
+        ("sampler", "- 1\n", "sampler=[1]: expected"),
+        ("schedule", "name: own\n", "schedule=own: expected one of alone"),
+    ],
+)
+def test_files_of_the_users_own(tmp_path: Path, group, text, message):
+    (tmp_path / group).mkdir()
+    (tmp_path / group / "own.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    (tmp_path / "raises_at_once.py").write_text("raise RuntimeError('boom')\n")
+    (tmp_path / "no_python.py").write_text("def (\n")
+    assert refused(f"{group}=own", config_dir=tmp_path).startswith(message)
+
+
+def test_locate_takes_names_alone():
+    for path in (None, 5, "", "x", "a..b", "os.no such"):
+        with pytest.raises(ConfigError, match=r"expected MODULE\.NAME"):
+            locate(path)
