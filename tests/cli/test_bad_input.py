@@ -14,6 +14,8 @@ FILES = {
     "empty.csv": "",
     "labels.txt": "x\ny\nx\n",
     "hole.txt": "x\n\nx\ny\ny\nx\n",
+    "unclosed.csv": '"a\nb\nc\n',
+    "twice.csv": "t,t,a\nx,y,1\nx,z,0\n",
 }
 
 CSV = ["data=csv", "model=bernoulli"]
@@ -57,6 +59,17 @@ CASES = [
     (["schedule=[{sdds: -1}]"], ["schedule.mix.sdds.weight=-1"]),
     (["schedule=[]"], ["schedule.mix", "{sdds: 1}"]),
     (["data.entities=0"], ["data.entities=0"]),
+    (["data.n_tokens=99999999999"], ["data.n_tokens=99999999999", "1000000"]),
+    (["data.seed=-1"], ["data.seed=-1"]),
+    (["data.N=99999999999"], ["N=99999999999"]),
+    (["data=jain_neal", "data.components=99999999999"], ["data.components=99999999999"]),
+    (["data=jain_neal", "data.attributes=9223372036854775808"], ["data.attributes=9223372036854775808"]),
+    # a group takes a name, and a name is the file's
+    (["schedule=1"], ["schedule=1", "sweep"]),
+    (["data=[1]"], ["data=[1]", "emm"]),
+    (["sampler.name=../../zz"], ["sampler.name=../../zz", "sdds"]),
+    (["schedule=[sdds]", "sampler=gibbs"], ["sampler=gibbs", "schedule"]),
+    (["~trace.partitions"], ["trace.partitions", "KEY=VALUE"]),
     # more clusters than items, or than the model can hold
     (["N=20", "K0=21"], ["K0=21", "20"]),
     (["N=200", "K0=101"], ["K0=101", "model.kmax=100"]),
@@ -80,6 +93,9 @@ CASES = [
     ([*CSV, "data.path=binary.csv", "N=7"], ["N=7", "6"]),
     ([*CSV, "data.path=binary.csv", "K0=7"], ["K0=7", "6"]),
     (["data=csv", "data.path=binary.csv"], ["binary.csv", "1 column of tokens"]),
+    ([*CSV, "data.path=5"], ["data.path=5"]),
+    ([*CSV, "data.path=twice.csv", "data.truth=t"], ["data.truth=t", "2 columns"]),
+    (["data=csv", "data.path=unclosed.csv"], ["unclosed.csv", "row 1", "quote"]),
     # where the results cannot go
     (["out=tokens.csv"], ["out=tokens.csv"]),
 ]
@@ -107,6 +123,9 @@ def test_run(smcmc, tmp_path: Path, args: list[str], named: list[str]) -> None:
         (["sweep", "--dry-run", "N=0,-1"], "N=-1"),
         (["diagnose", "nowhere"], "nowhere"),
         (["data", "info", "emn"], "Did you mean data=emm?"),
+        (["data", "info", "1"], "data=1"),
+        (["verify", "sampler=1"], "sampler=1"),
+        (["sweep", "--dry-run", "sampler=1,2"], "sampler=1"),
         (["list", "smaplers"], "samplers"),
         (["verify", "sampler"], "KEY=VALUE"),
         (["reproduce", "sdds-fig3", "--scale", "huge"], "huge"),
