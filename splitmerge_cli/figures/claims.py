@@ -1,22 +1,29 @@
 """Published claims, and how a verdict on each is reached from the values measured over independent chains.
 
 Three verdicts: ``reproduced``, ``not reproduced``, and ``not testable`` where the claim is about a machine that we do
-not have, or where too few chains or too short a run cannot tell. The rule that was applied is part of the reason.
+not have, or where too few chains or too short a run cannot tell. The rule that was applied is part of the reason,
+which begins with `UNDECIDED` where a longer run may decide.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 from scipy import stats
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_TESTABLE = "not testable"
+UNDECIDED = "undecided at this scale"
+ROOMY = 100
+"""Columns of a terminal from which on a table of verdicts shows intervals."""
 
 Summary = Callable[[ArrayLike], tuple[float, float, float]]
 FACTOR = 2.0
@@ -50,6 +57,8 @@ class Verdict:
     chains : int
         Number of independent chains; 0 for an exact value.
     verdict, reason : str
+    undecided : bool
+        Not testable with these runs: too few chains, or too short.
     """
 
     claim: Claim
@@ -60,6 +69,12 @@ class Verdict:
     chains: int
     verdict: str
     reason: str
+    undecided: bool = False
+
+    def why(self, scale: str) -> str:
+        """The reason, and whether more runs may decide."""
+        more = f"{UNDECIDED}: run --scale paper; " if self.undecided and scale != "paper" else ""
+        return more + self.reason
 
 
 def published(figure: str) -> list[Claim]:
@@ -80,18 +95,17 @@ def errata(paper: str | None = None) -> pd.DataFrame:
     return rows if paper is None else rows[rows["paper"] == paper]
 
 
-def mean_interval(samples: ArrayLike, log: bool = False) -> tuple[float, float, float]:
-    """Mean and 95 % t interval of independent samples; `log`: geometric mean and its interval.
+def mean_interval(samples: ArrayLike) -> tuple[float, float, float]:
+    """Mean and 95 % t interval of independent samples.
 
     One sample, or a sample with no finite value, has no interval (NaN).
     """
     x = np.asarray(samples, dtype=float)
-    x = np.log(x[x > 0]) if log else x[np.isfinite(x)]
+    x = x[np.isfinite(x)]
     if not len(x):
         return np.nan, np.nan, np.nan
     half = stats.t.ppf(0.975, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan
-    values = (x.mean(), x.mean() - half, x.mean() + half)
-    return tuple(float(v) for v in (np.exp(values) if log else values))  # type: ignore[return-value]
+    return float(x.mean()), float(x.mean() - half), float(x.mean() + half)
 
 
 def median_interval(samples: ArrayLike) -> tuple[float, float, float]:
@@ -142,26 +156,28 @@ def by_majority(
     yes = np.asarray(agrees, dtype=bool)
     n, k = len(yes), int(yes.sum())
     if n == 0:
-        return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, "no run")
+        return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, "no run", undecided=True)
     low, high = share_interval(k, n)
     verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else NOT_TESTABLE
     reason = f"{rule} in {k} of {n} chains (share in [{low:.2f}, {high:.2f}])"
     if verdict == NOT_TESTABLE:
-        reason += ": undecided"
+        reason += ": too few chains to tell"
     elif verdict == short[0]:
         verdict, reason = NOT_TESTABLE, f"{reason}; {short[1]}"
-    return Verdict(claim, reading, *summary(samples), n, verdict, reason)
+    return Verdict(claim, reading, *summary(samples), n, verdict, reason, undecided=verdict == NOT_TESTABLE)
 
 
-def by_factor(claim: Claim, samples: ArrayLike, reading: str = "", log: bool = False, note: str = "") -> Verdict:
-    """Judge a rate or ratio: reproduced when the mean is within `FACTOR` of the published value.
+def by_factor(
+    claim: Claim, samples: ArrayLike, reading: str = "", note: str = "", summary: Summary = mean_interval
+) -> Verdict:
+    """Judge a rate or ratio: reproduced when the centre (`summary`) is within `FACTOR` of the published value.
 
     If it is not, but the interval reaches into that range, there are too few chains to tell. `samples`: measured
-    values, ``[chains]``, none negative; `log`: geometric mean. `note` goes with the reason.
+    values, ``[chains]``, none negative. `note` goes with the reason.
     """
-    ours, low, high, n = _positive(samples, log)
+    ours, low, high, n = _positive(samples, summary)
     if not n:
-        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any chain")
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any chain", undecided=True)
     least, most = claim.value / FACTOR, claim.value * FACTOR
     if least <= ours <= most:
         verdict, why = REPRODUCED, "within"
@@ -170,22 +186,22 @@ def by_factor(claim: Claim, samples: ArrayLike, reading: str = "", log: bool = F
     else:
         verdict, why = NOT_REPRODUCED, "outside of"
     reason = f"ours / published = {ours / claim.value:.3g}, {why} a factor {FACTOR:g}{note}"
-    return Verdict(claim, reading, ours, low, high, n, verdict, reason)
+    return Verdict(claim, reading, ours, low, high, n, verdict, reason, undecided=verdict == NOT_TESTABLE)
 
 
 def by_bound(claim: Claim, samples: ArrayLike, bound: float, reading: str = "", note: str = "") -> Verdict:
     """Judge "almost never": reproduced when the mean is at most `bound`. Parameters as of `by_factor`."""
-    ours, low, high, n = _positive(samples, log=False)
+    ours, low, high, n = _positive(samples, mean_interval)
     if not n:
-        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any chain")
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any chain", undecided=True)
     verdict = REPRODUCED if ours <= bound else NOT_REPRODUCED
     return Verdict(claim, reading, ours, low, high, n, verdict, f"rule: at most {bound:g}{note}")
 
 
-def _positive(samples: ArrayLike, log: bool) -> tuple[float, float, float, int]:
-    """Mean, interval (cut at 0) and number of the finite samples."""
-    mean, low, high = mean_interval(samples, log)
-    return mean, float(np.fmax(low, 0)) if np.isfinite(low) else low, high, int(np.isfinite(samples).sum())
+def _positive(samples: ArrayLike, summary: Summary) -> tuple[float, float, float, int]:
+    """Centre, interval (cut at 0) and number of the finite samples."""
+    centre, low, high = summary(samples)
+    return centre, float(np.fmax(low, 0)) if np.isfinite(low) else low, high, int(np.isfinite(samples).sum())
 
 
 def exactly(claim: Claim, value: float, tolerance: float, reason: str = "", reading: str = "") -> Verdict:
@@ -229,7 +245,7 @@ def frame(verdicts: Sequence[Verdict], scale: str) -> pd.DataFrame:
                 "unit": v.claim.unit,
                 "chains": v.chains,
                 "verdict": v.verdict,
-                "reason": v.reason,
+                "reason": v.why(scale),
                 "statement": v.claim.statement,
             }
             for v in verdicts
@@ -247,28 +263,46 @@ def interval(low: float, high: float) -> str:
     return f"[{low:.3g}, {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
-def table(claims: pd.DataFrame) -> Table:
-    """The verdicts for a terminal."""
-    colours = {REPRODUCED: "green", NOT_REPRODUCED: "red", NOT_TESTABLE: "yellow"}
-    title = f"{claims['id'].iloc[0]}: published claims ({claims['scale'].iloc[0]} scale)"
-    out = Table(title=title, title_justify="left")
-    for name in ("data", "sampler", "metric", "reading"):
-        out.add_column(name)
-    for name in ("published", "ours", "95 %"):
-        out.add_column(name, justify="right")
-    out.add_column("verdict", no_wrap=True)
-    out.add_column("why")
-    for row in claims.itertuples(index=False):
-        unit = f" {row.unit}" if row.unit else ""
-        out.add_row(
-            row.data,
-            row.sampler,
-            row.metric,
-            row.reading,
-            number(row.published) + (unit if np.isfinite(row.published) else ""),
-            number(row.ours) + (unit if np.isfinite(row.ours) else ""),
-            interval(row.low, row.high),
-            f"[{colours[row.verdict]}]{row.verdict}[/]",
-            row.reason,
-        )
-    return out
+@dataclass(frozen=True)
+class VerdictTable:
+    """The verdicts for a terminal of any width.
+
+    Numbers and verdicts are never cut: what is long (the claim, and below it the reason) is wrapped, and a terminal of
+    less than `ROOMY` columns shows no intervals.
+    """
+
+    claims: pd.DataFrame
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table that fits."""
+        colours = {REPRODUCED: "green", NOT_REPRODUCED: "red", NOT_TESTABLE: "yellow"}
+        title = f"{self.claims['id'].iloc[0]}: published claims ({self.claims['scale'].iloc[0]} scale)"
+        out = Table(title=title, title_justify="left", show_lines=True)
+        out.add_column("claim, and why", overflow="fold")
+        names = ["published", "ours", *(["95 %"] if options.max_width >= ROOMY else [])]
+        for name in names:
+            out.add_column(name, justify="right", no_wrap=True)
+        out.add_column("verdict", no_wrap=True)
+        for row in self.claims.itertuples(index=False):
+            cells = [with_unit(row.published, row.unit), with_unit(row.ours, row.unit), interval(row.low, row.high)]
+            out.add_row(
+                Text.assemble(f"{headline(row)}\n", (row.reason, "dim")),
+                *cells[: len(names)],
+                Text(row.verdict, colours[row.verdict]),
+            )
+        yield out
+
+
+def table(claims: pd.DataFrame) -> VerdictTable:
+    """The verdicts of `frame` for a terminal."""
+    return VerdictTable(claims)
+
+
+def with_unit(value: float, unit: str) -> str:
+    """A value for a table, with its unit."""
+    return number(value) + (f" {unit}" if unit and np.isfinite(value) else "")
+
+
+def headline(row: Any) -> str:
+    """What a row of `frame` is about: data, sampler, metric and reading."""
+    return f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}" + (f" ({row.reading})" if row.reading else "")

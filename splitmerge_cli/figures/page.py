@@ -3,12 +3,13 @@
 import base64
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import date
 from html import escape
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
+from splitmerge_cli import __version__
 from splitmerge_cli.figures import claims
 
 PAPERS = {
@@ -30,7 +31,7 @@ code { background: #f0efe9; padding: .1rem .35rem; border-radius: 3px; font-size
 .v { white-space: nowrap; font-weight: 600; } .yes { color: #1a7f37; } .no { color: #b42318; } .open { color: #8a6100; }
 .scroll { overflow-x: auto; }
 """
-CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.NOT_TESTABLE: "open"}
+CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.NOT_TESTABLE: "open", claims.UNDECIDED: "open"}
 
 
 def page(figures: Sequence[tuple[str, str]], captions: Mapping[str, str], folder: Path, out: Path) -> str:
@@ -52,15 +53,21 @@ def page(figures: Sequence[tuple[str, str]], captions: Mapping[str, str], folder
         HTML.
     """
     verdicts = {name: _claims(folder, name) for name, _ in figures}
-    body = ["<h1>Split-merge MCMC: figures, numbers, verdicts</h1>", _summary(verdicts)]
-    for paper in dict.fromkeys(name.partition("-")[0] for name, _ in figures):
-        body.append(f"<h2>{escape(PAPERS.get(paper, paper))}</h2>")
+    papers = list(dict.fromkeys(name.partition("-")[0] for name, _ in figures))
+    body = [
+        "<h1>Split-merge MCMC: figures, numbers, verdicts</h1>",
+        f'<p class="soft">{date.today().isoformat()}, smcmc {escape(__version__)}</p>',
+        _summary(verdicts),
+        _contents(figures, verdicts, papers),
+    ]
+    for paper in papers:
+        body.append(f'<h2 id="{paper}">{escape(PAPERS.get(paper, paper))}</h2>')
         body += [
             _section(n, title, captions[n], verdicts[n], folder, out)
             for n, title in figures
             if n.startswith(f"{paper}-")
         ]
-        body.append(_errata(NUMBERS.get(paper)))
+        body.append(_errata(paper))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -72,20 +79,49 @@ def page(figures: Sequence[tuple[str, str]], captions: Mapping[str, str], folder
 
 def _claims(folder: Path, name: str) -> pd.DataFrame | None:
     path = folder / f"{name}-claims.csv"
-    return pd.read_csv(path, dtype={"reading": str, "unit": str, "statement": str}) if path.is_file() else None
+    words = ["data", "sampler", "reading", "unit", "reason", "statement"]
+    return (
+        pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, "")) if path.is_file() else None
+    )
 
 
 def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
     drawn = [frame for frame in verdicts.values() if frame is not None]
     if not drawn:
         return "<p>No figure has been drawn yet: <code>smcmc reproduce all --scale quick</code></p>"
-    counts = pd.concat(drawn)["verdict"].value_counts()
+    counts = _shown(pd.concat(drawn)).value_counts()
     parts = [f'<span class="{CLASSES[v]}">{counts.get(v, 0)} {v}</span>' for v in CLASSES]
     return (
         f"<p>{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: {', '.join(parts)}. "
         "A claim that leaves a choice of reading is judged under each. A claim that does not reproduce is a result; "
         "the last column of each table says what was measured and by which rule it was judged.</p>"
     )
+
+
+def _shown(frame: pd.DataFrame) -> pd.Series:
+    """Verdicts for a reader: what is not testable only for lack of chains or iterations is undecided."""
+    return frame["verdict"].mask(frame["reason"].str.startswith(claims.UNDECIDED), claims.UNDECIDED)
+
+
+def _contents(
+    figures: Sequence[tuple[str, str]], verdicts: Mapping[str, pd.DataFrame | None], papers: Sequence[str]
+) -> str:
+    """Table of contents, with the number of verdicts of each figure."""
+    rows = []
+    for name, title in figures:
+        frame = verdicts[name]
+        counts = {} if frame is None else _shown(frame).value_counts().to_dict()
+        scale = "not drawn" if frame is None else str(frame["scale"].iloc[0])
+        cells = [f'<td class="n {css}">{counts.get(v, "")}</td>' for v, css in CLASSES.items()]
+        rows.append(f'<tr><td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}</tr>')
+    for paper in papers:
+        number = len(_errata_rows(paper))
+        if number:
+            link = f'<a href="#{paper}-errata">Errata of paper {NUMBERS[paper]}</a>'
+            rows.append(f'<tr><td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td></tr>')
+    head = "".join(f"<th>{h}</th>" for h in ("contents", "scale", *CLASSES))
+    body = "".join(rows)
+    return f'<nav class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></nav>'
 
 
 def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, out: Path) -> str:
@@ -108,42 +144,48 @@ def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, fo
 
 
 def _table(frame: pd.DataFrame) -> str:
-    head = "".join(
-        f"<th>{h}</th>"
-        for h in (
-            "data",
-            "sampler",
-            "claim",
-            "reading",
-            "published",
-            "ours",
-            "95 % interval",
-            "chains",
-            "verdict",
-            "why",
-        )
-    )
-    rows = []
-    for r in frame.itertuples(index=False):
-        unit = f" {r.unit}" if isinstance(r.unit, str) else ""
-        claim = str(r.metric).replace("_", " ") + (f": {r.statement}" if isinstance(r.statement, str) else "")
-        cells = [escape(str(r.data)), escape(str(r.sampler)), escape(claim)]
-        cells = [f"<td>{c}</td>" for c in [*cells, escape(r.reading) if isinstance(r.reading, str) else ""]]
-        for value in (r.published, r.ours):
-            cells.append(f'<td class="n">{claims.number(value)}{unit if np.isfinite(value) else ""}</td>')
-        cells.append(f'<td class="n">{claims.interval(r.low, r.high)}</td><td class="n">{r.chains or "exact"}</td>')
-        cells.append(f'<td class="v {CLASSES[r.verdict]}">{r.verdict}</td><td>{escape(r.reason)}</td>')
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    """The verdicts of a figure; a column without content is left out."""
+    columns: dict[str, list[tuple[str, str]]] = {}
+    for r, shown in zip(frame.itertuples(index=False), _shown(frame), strict=True):
+        claim = str(r.metric).replace("_", " ") + (f": {r.statement}" if r.statement else "")
+        cells = {
+            "data": (r.data, ""),
+            "sampler": (r.sampler, ""),
+            "claim": (claim, ""),
+            "reading": (r.reading, ""),
+            "published": (claims.with_unit(r.published, r.unit), "n"),
+            "ours": (claims.with_unit(r.ours, r.unit), "n"),
+            "95 % interval": (claims.interval(r.low, r.high), "n"),
+            "chains": (str(r.chains or "exact"), "n"),
+            "verdict": (shown, f"v {CLASSES[shown]}"),
+            "why": (r.reason, ""),
+        }
+        for head, cell in cells.items():
+            columns.setdefault(head, []).append(cell)
+    columns = {head: cells for head, cells in columns.items() if any(text not in ("", "–") for text, _ in cells)}
+    heads = "".join(f"<th>{head}</th>" for head in columns)
+    rows = [
+        "".join(f'<td class="{css}">{escape(str(text))}</td>' for text, css in cells)
+        for cells in zip(*columns.values(), strict=True)
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _errata(paper: str | None) -> str:
-    rows = claims.errata(paper)
-    if rows.empty or paper is None:
+def _errata_rows(paper: str) -> pd.DataFrame:
+    return claims.errata(NUMBERS.get(paper, ""))
+
+
+def _errata(paper: str) -> str:
+    rows = _errata_rows(paper)
+    if rows.empty:
         return ""
     body = "".join(
         f"<tr><td>{escape(r.where)}</td><td>{escape(r.printed)}</td><td>{escape(r.correct)}</td></tr>"
         for r in rows.itertuples(index=False)
     )
     head = "<tr><th>where</th><th>printed</th><th>what holds</th></tr>"
-    return f"<h3>Errata</h3><table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return (
+        f'<h3 id="{paper}-errata">Errata of paper {NUMBERS[paper]}</h3>'
+        f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    )

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 from numpy.typing import NDArray
 
@@ -20,6 +21,7 @@ from splitmerge_cli.figures.claims import (
     NOT_REPRODUCED,
     REPRODUCED,
     Claim,
+    Summary,
     Verdict,
     by_bound,
     by_factor,
@@ -33,7 +35,7 @@ from splitmerge_cli.figures.claims import (
     untestable,
 )
 from splitmerge_cli.figures.posterior import mean_K
-from splitmerge_cli.figures.style import COLOURS, LINES, NAMES, REFERENCE, sampler_legend
+from splitmerge_cli.figures.style import COLOURS, LINES, NAMES, REFERENCE, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
@@ -115,6 +117,10 @@ def _braces(clusters: Sequence[str]) -> str:
 
 WAYS = [("smart_split", SPLIT, "x_1"), ("smart_merge", MERGED, "x_2")]
 """Rows of Figures 1 and 2: the smart move, and where it takes x."""
+EQUAL = (
+    "equal: a smart merge, too, draws its first entity uniformly,\nand {AA} or {BB} goes with any other equally well"
+)
+"""Why the smart merge undoes the smart split as often as the dumb one does."""
 INVERSE = {"smart_split": "merge", "smart_merge": "split"}
 
 
@@ -174,7 +180,9 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
         if kind == "dumb":
             smart = q.probability(f"smart_{INVERSE[forth]}", there, X)
             note += rf"   (with a smart {INVERSE[forth]}: {boxes.probability_text(smart / p_forth)})"
-        ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444")
+            if np.isclose(smart, p_back):
+                note += f"\n{EQUAL}"
+        ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
     return figure
 
 
@@ -240,15 +248,19 @@ def _paths(runs: Sequence[Run]) -> _Paths:
     return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1))
 
 
+MEDIAN, THIN = 1.8, 0.5
+"""Line widths of a median over chains and of one chain."""
+
+
 def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
     for sampler, path in paths.items():
         colour = COLOURS[sampler]
         ax.fill_between(
-            path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.13, lw=0
+            path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.1, lw=0
         )
-        ax.plot(path.iteration, path.running.T, color=colour, alpha=0.3, linewidth=0.5)
-        # RM is dashed: it lies on RGSM where neither moves
-        ax.plot(path.iteration, np.median(path.running, axis=0), LINES[sampler], color=colour, linewidth=1.8)
+        ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
+        median = np.median(path.running, axis=0)
+        ax.plot(path.iteration, median, color=colour, linewidth=MEDIAN, linestyle=LINES[sampler], zorder=3)
     ax.set_xscale("log")
     ax.set_xlim(min(p.iteration[0] for p in paths.values()), max(p.iteration[-1] for p in paths.values()))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
@@ -272,7 +284,16 @@ def _reference(ax: Axes, exact: float) -> None:
     ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
 
 
-REFERENCES = [Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="exact posterior mean")]
+def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]) -> None:
+    """Legend of panels of running means: samplers, and what is a line and what a band."""
+    grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
+    what = [
+        Line2D([], [], color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
+        Line2D([], [], color=grey, linewidth=THIN, label="thin: one chain"),
+        Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
+        Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="exact posterior mean E[K]"),
+    ]
+    legend(figure, sampler_handles(samplers, dashed=True), what)
 
 
 def _samplers(runs: Sequence[Run]) -> list[str]:
@@ -292,7 +313,7 @@ def _judge_K(claim: Claim, path: _Paths, N: int, reading: str) -> Verdict:
     # a chain cut short has stayed where it was more easily, and arrived less easily, than the paper's
     stays = claim.metric == "does_not_reach_K" or claim.statement.startswith("trapped")
     length, full = path.iteration[-1], ITERATIONS[N]
-    why = f"{length:,} of the paper's {full:,} iterations: --scale paper decides"
+    why = f"{length:,} of the paper's {full:,} iterations"
     short = (REPRODUCED if stays else NOT_REPRODUCED, why) if length < full else ("", "")
     return by_majority(claim, settled, agrees, rule, reading, short)
 
@@ -310,7 +331,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
             exact = _exact(here[0])
             _draw_paths(ax, paths)
             _reference(ax, exact)
-            ax.set_title(f"N = {N}" if row == 0 else f"exact E[K] = {exact:.1f}")
+            ax.set_title(f"N = {N}, E[K] = {exact:.1f}")
             plotted += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
             for claim in claims:
                 if claim.data == f"emm N={N} K0=5" and target == "literal":
@@ -321,14 +342,14 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         axes[row][0].set_ylim(0, None)
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
-    sampler_legend(figure, samplers, REFERENCES)
+    _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Running mean of K at N = 500 for four starts, and how often each sampler arrives."""
     starts, samplers = values(runs, "K0"), _samplers(runs)
-    figure, axes = plt.subplots(3, len(starts), figsize=(7.2, 6.0), sharey="row", squeeze=False)
+    figure, axes = plt.subplots(3, len(starts), figsize=(7.2, 6.2), sharey="row", squeeze=False)
     claims = published("sdds-fig4")
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
@@ -338,8 +359,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             exact = _exact(here[0])
             _draw_paths(ax, paths)
             _reference(ax, exact)
-            if row == 0:
-                ax.set_title(f"$K_0$ = {K0}")
+            ax.set_title(f"$K_0$ = {K0}, E[K] = {exact:.1f}")
             plotted += [
                 p.rows(panel="running mean", target=target, schedule="sweep", K0=K0, sampler=s, exact_mean_K=exact)
                 for s, p in paths.items()
@@ -347,6 +367,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             ax.set_xlabel("iteration")
         axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
         axes[row][0].set_ylim(0, None)
+    _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
     for ax, K0 in zip(axes[2], starts, strict=True):
         for offset, schedule in [(-0.17, "sweep"), (0.17, "site")]:
             for k, sampler in enumerate(samplers):
@@ -378,16 +399,19 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                     for claim in claims
                     if claim.data == f"emm N=500 K0={K0}" and claim.sampler == sampler
                 ]
+        ax.set_title(f"$K_0$ = {K0}")
         ax.set_xticks(range(len(samplers)), [NAMES[s] for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes[2][0].set_ylabel(f"{TARGETS['literal']}\nchains that arrive at K = {TRUE_K}")
+    grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
-        Line2D([], [], color="#444444", marker="o", linestyle="", label=STEPS["sweep"]),
-        Line2D([], [], color="#444444", marker="o", linestyle="", markerfacecolor="white", label=STEPS["site"]),
+        Line2D([], [], label=f"bottom row: {STEPS['sweep']}", **grey),
+        Line2D([], [], label=STEPS["site"], markerfacecolor="white", **grey),
+        Line2D([], [], color="#444444", linewidth=1.1, label="95 % interval of the share"),
     ]
-    sampler_legend(figure, samplers, REFERENCES + steps)
+    figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
     order = {claim: i for i, claim in enumerate(claims)}
     verdicts.sort(key=lambda v: order[v.claim])
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
@@ -398,9 +422,10 @@ def fig4(runs: Sequence[Run]) -> Drawing:
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""
+DASHES: dict[str, Any] = {"literal": "-", "labelled": "--"}
 TIMED: dict[str, tuple[str, bool, Any]] = {
     "move alone": ("sweep", False, ":"),
-    "move and one Gibbs site": ("site", True, "--"),
+    "move and one Gibbs site": ("site", True, "-."),
     "move and full Gibbs scan": ("sweep", True, "-"),
 }
 """What counts as an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
@@ -436,13 +461,20 @@ def _size_axis(ax: Axes, sizes: Sequence[int]) -> None:
 
 
 def _curve(
-    ax: Axes, sizes: Sequence[int], samples: Sequence[NDArray[np.float64]], colour: str, log: bool, style: str = "-"
+    ax: Axes,
+    sizes: Sequence[int],
+    samples: Sequence[NDArray[np.float64]],
+    colour: str,
+    summary: Summary,
+    style: str,
+    place: int,
 ) -> list[tuple[float, float, float]]:
-    """Means over chains with their 95 % intervals, joined."""
-    stats = [mean_interval(x, log) for x in samples]
-    mean, low, high = np.array(stats).T
-    ax.plot(sizes, mean, style, marker="o", color=colour)
-    ax.vlines(sizes, np.fmax(low, 0), high, color=colour, linewidth=1.1)
+    """Centres over chains with their 95 % intervals, joined; curves of other `place` (0, 1, 2) stand beside."""
+    stats = [summary(x) for x in samples]
+    centre, low, high = np.array(stats).T
+    at = np.array(sizes) * 1.05 ** (place - 1)
+    ax.plot(at, centre, style, marker="o", color=colour)
+    ax.vlines(at, np.fmax(low, 0), high, color=colour, linewidth=1.1)
     return stats
 
 
@@ -452,12 +484,19 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     claims = published("sdds-fig5")
     plotted, verdicts = _draw_acceptance(axes[0], runs, claims)
     more, times = _draw_times(axes[1], runs, claims)
-    dashes = [Line2D([], [], color="#444444", linestyle=s, label=TARGETS[t]) for t, s in DASHES.items()]
-    diamond = Line2D(
-        [], [], color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper's values"
+    styles = {
+        "ratios as printed, full Gibbs scan": "-",
+        f"(a, b) {TARGETS['labelled']}": DASHES["labelled"],
+        "(c, d) one Gibbs site": TIMED["move and one Gibbs site"][2],
+        "(c, d) move alone": TIMED["move alone"][2],
+    }
+    lines = [Line2D([], [], color="#444444", linestyle=style, label=what) for what, style in styles.items()]
+    diamond = Line2D([], [], color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper")
+    legend(figure, [*sampler_handles(list(SHOWN)), diamond], lines)
+    footnote(
+        figure,
+        "Points: means (a, b) and medians (c, d) over chains, side by side at each N; bars: their 95 % intervals.",
     )
-    sampler_legend(figure, list(SHOWN), [diamond])
-    axes[0][1].legend(handles=dashes, loc="upper right")
     order = {claim: i for i, claim in enumerate(claims)}
     return Drawing(figure, pd.DataFrame(plotted + more), sorted(verdicts + times, key=lambda v: order[v.claim]))
 
@@ -467,12 +506,9 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """What is plotted, one row per N."""
     return [
-        {"panel": panel, "N": N, "sampler": sampler, "series": what, "mean": mean, "low": low, "high": high}
-        for N, (mean, low, high) in zip(sizes, stats, strict=True)
+        {"panel": panel, "N": N, "sampler": sampler, "series": what, "centre": centre, "low": low, "high": high}
+        for N, (centre, low, high) in zip(sizes, stats, strict=True)
     ]
-
-
-DASHES: dict[str, Any] = {"literal": "-", "labelled": "--"}
 
 
 def _draw_acceptance(
@@ -482,13 +518,13 @@ def _draw_acceptance(
     plotted: list[dict[str, Any]] = []
     verdicts = []
     for ax, kind in zip(axes, ["split", "merge"], strict=True):
-        for sampler, shown in SHOWN.items():
+        for place, (sampler, shown) in enumerate(SHOWN.items()):
             move = shown[kind == "merge"]
             about = [c for c in claims if (c.sampler, c.metric) == (sampler, f"{move}_acceptance")]
             for target, dash in DASHES.items():
                 here = pick(runs, sampler=sampler, schedule="sweep", model__labels=target)
                 rates = {f"emm N={N}": _acceptance(pick(here, N=N), move) for N in sizes}
-                stats = _curve(ax, sizes, list(rates.values()), COLOURS[sampler], log=False, style=dash)
+                stats = _curve(ax, sizes, list(rates.values()), COLOURS[sampler], mean_interval, dash, place)
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
                 for claim in about:
                     judge = by_factor if claim.value > 0 else partial(by_bound, bound=NEVER)
@@ -519,19 +555,19 @@ def _draw_times(
     about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
     plotted: list[dict[str, Any]] = []
     verdicts = []
-    for what, (schedule, gibbs, style) in TIMED.items():
+    for place, (what, (schedule, gibbs, style)) in enumerate(TIMED.items()):
         here = pick(runs, schedule=schedule, model__labels="literal")
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
         for sampler, samples in times.items():
-            stats = _curve(axes[0], sizes, samples, COLOURS[sampler], log=True, style=style)
+            stats = _curve(axes[0], sizes, samples, COLOURS[sampler], median_interval, style, place)
             plotted += _rows("ms per iteration", sampler, what, sizes, stats)
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
-                verdicts.append(untestable(claim, samples[-1], reason, what))
+                verdicts.append(untestable(claim, samples[-1], reason, what, median_interval))
         ratios = [a / b for a, b in zip(times["rgsm"], times["sdds"], strict=True)]
-        stats = _curve(axes[1], sizes, ratios, "#444444", log=True, style=style)
+        stats = _curve(axes[1], sizes, ratios, "#444444", median_interval, style, place)
         plotted += _rows("time ratio", "rgsm/sdds", what, sizes, stats)
-        verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, log=True))
+        verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, summary=median_interval))
     for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
@@ -543,8 +579,6 @@ def _draw_times(
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
         colour = COLOURS.get(sampler, "#444444")
         ax.plot(sizes[-1], about[sampler, metric].value, "D", color=colour, markerfacecolor="white", zorder=4)
-    lines = [Line2D([], [], color="#444444", linestyle=s, label=what) for what, (_, _, s) in TIMED.items()]
-    axes[0].legend(handles=lines, loc="upper left", fontsize=7)
     return plotted, verdicts
 
 
@@ -599,7 +633,7 @@ def _leads(first: Sequence[_Climb], second: Sequence[_Climb], level: float) -> N
 def fig6(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
     sizes, samplers = values(runs, "N"), _samplers(runs)
-    figure, axes = plt.subplots(1, len(sizes), figsize=(7.2, 2.9), squeeze=False)
+    figure, axes = plt.subplots(1, len(sizes), figsize=(7.2, 3.4), squeeze=False)
     claims = {(c.data, c.metric): c for c in published("sdds-fig6")}
     verdicts, plotted = [], []
     leads: dict[int, NDArray[np.float64]] = {}
@@ -639,10 +673,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                 )
             )
         leads[N] = _leads(climbs["sdds"], climbs["rgsm"], level)
-        ax.set_title(f"N = {N:,}")
-        note = f"SDDS leads RGSM by\n{_milliseconds_text(*median_interval(leads[N]))}"
-        clear = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
-        ax.text(0.98, 0.13, note, transform=ax.transAxes, ha="right", fontsize=7, linespacing=1.3, bbox=clear)
+        ax.set_title(f"N = {N:,}\nlead: {_milliseconds_text(*median_interval(leads[N]))}", linespacing=1.4)
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=7))
         ax.yaxis.set_major_locator(plt.MaxNLocator(5))
@@ -664,7 +695,14 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     growth = claims["bernoulli", "lead_grows_with_N"]
     verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval))
     mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median time to the level")
-    sampler_legend(figure, samplers, [mark])
+    legend(figure, [*sampler_handles(samplers), mark])
+    footnote(
+        figure,
+        "Lines and bands: median and range of chains. Level: "
+        f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the best chain's second "
+        "half.\nLead: time to the level of RGSM minus that of SDDS, median over pairs of chains and its 95 % interval "
+        "(not the distance of the triangles).",
+    )
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
 
 
@@ -777,8 +815,8 @@ FIGURES = [
     ),
     Entry(
         "sdds-fig5",
-        "Means over chains with 95 % intervals, from K0 = 5. SS and SDDS: their smart moves. Times are those of the "
-        "compiled loops, with the ratios as printed.",
+        "Means over chains (times: medians) with 95 % intervals, from K0 = 5. SS and SDDS: their smart moves. Times are"
+        " those of the compiled loops, with the ratios as printed.",
         fig5,
     ),
     Entry(
@@ -786,7 +824,7 @@ FIGURES = [
         "Bernoulli mixture of 5 components with 15 attributes; all samplers start with all items in one component "
         "(the paper does not say) and are followed by a full Gibbs scan. Median and range over chains. The level is "
         "reached when 99 % of the climb is done, from the start to the median log joint of the best chain's second "
-        "half; a chain that has not arrived counts with all its time. Leads: medians with 95 % intervals.",
+        "half; a chain that has not arrived counts with all its time. Lead: median of the differences of pairs.",
         fig6,
     ),
     Entry(

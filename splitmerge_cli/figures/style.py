@@ -1,7 +1,7 @@
 """What all figures share: the style sheet, one colour per sampler, byte-stable files."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -9,17 +9,19 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 COLOURS = {
     "sdds": "#D55E00",
-    "rgsm": "#0072B2",
     "ss": "#009E73",
+    "rgsm": "#0072B2",
     "rm": "#CC79A7",
     "gibbs": "#5F5F5F",
 }
-LINES: dict[str, Any] = {"sdds": "-", "rgsm": "-", "ss": "-", "rm": "--", "gibbs": "-"}
+LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
+"""Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
 NAMES = {"sdds": "SDDS", "rgsm": "RGSM", "ss": "SS", "rm": "RM", "gibbs": "Gibbs"}
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
@@ -37,13 +39,27 @@ def styled() -> Iterator[None]:
         yield
 
 
-def sampler_legend(figure: Figure, samplers: list[str], extra: list[Line2D] | None = None) -> None:
-    """One legend for all panels, above them."""
-    handles = [
-        Line2D([], [], color=COLOURS[name], linestyle=LINES[name], label=NAMES[name], linewidth=2) for name in samplers
+def sampler_handles(samplers: Sequence[str], dashed: bool = False) -> list[Line2D]:
+    """Legend entries of samplers; `dashed`: with the dashes of `LINES`."""
+    lines: dict[str, Any] = {name: LINES[name] if dashed else "-" for name in samplers}
+    return [
+        Line2D([], [], color=COLOURS[name], linestyle=style, label=NAMES[name], linewidth=2)
+        for name, style in lines.items()
     ]
-    handles += extra or []
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), columnspacing=1.4)
+
+
+def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
+    """One legend for all panels, above them, in rows of entries."""
+    columns = max(len(row) for row in rows)
+    blank = Line2D([], [], linestyle="", label="")
+    # a legend is filled column by column
+    handles = [row[k] if k < len(row) else blank for k in range(columns) for row in rows]
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=2.4)
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """What a reader of the picture alone must know, below all panels."""
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:

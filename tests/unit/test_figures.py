@@ -1,19 +1,20 @@
 """Figures from small runs: what is drawn, stored, judged and said."""
 
+import re
 import shlex
+from datetime import date
 from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli import runner
+from splitmerge_cli import __version__, runner
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.figures import base, claims, engine, exact, page, sdds
-from splitmerge_cli.figures.style import save, styled
+from splitmerge_cli.figures.style import COLOURS, LINES, save, styled
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import compose_job
 
 EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
 
@@ -61,7 +62,7 @@ def test_experiments_compose(name, scale, tmp_path):
     jobs = engine.jobs(name, scale, tmp_path)
     assert len({tuple(job) for job in jobs}) == len(jobs)
     for job in (jobs[0], jobs[-1]):
-        assert compose_job(job).experiment == name
+        assert runner.prepare(compose(job)).cfg.experiment == name
 
 
 def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
@@ -140,6 +141,26 @@ def test_fig3_draws_running_means(make, out):
     assert len(verdicts) == 6
     assert verdicts["model", "exact_posterior_mean_K", "model as defined"].verdict == claims.NOT_REPRODUCED
     assert "30 of the paper's 10,000" in verdicts["rm", "does_not_reach_K", "ratios as printed"].reason
+    said = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert {"thick: median of 6 chains", "thin: one chain", "band: range of chains"} <= set(said)
+    titles = [ax.get_title(loc="left") for ax in drawing.figure.axes]
+    assert titles == ["N = 100, E[K] = 10.1", "N = 100, E[K] = 62.7"]
+
+
+def test_coinciding_lines_uncover_those_before_them():
+    """In the order drawn, every sampler's dashes end before those of the one below it."""
+    dashed = [LINES[name] for name in ("ss", "rgsm", "rm")]
+    assert [name for name in COLOURS if name in LINES][:4] == ["sdds", "ss", "rgsm", "rm"]
+    assert len({on + off for _, (on, off) in dashed}) == 1
+    on = [on for _, (on, _) in dashed]
+    assert on == sorted(on, reverse=True) and len(set(on)) == 3
+
+
+def test_fig2_says_why_its_ratios_are_equal(out, drawn):
+    with styled():
+        figure = sdds.fig2(pd.read_csv(out / "sdds-fig2" / engine.TABLE)).figure
+    said = [[text.get_text() for text in ax.texts if sdds.EQUAL in text.get_text()] for ax in figure.axes]
+    assert [len(texts) for texts in said] == [1, 0]
 
 
 def test_fig4_counts_arrivals(make):
@@ -190,14 +211,17 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
     run = base.pick(runs, N=100, sampler="sdds", schedule="sweep", model__labels="literal")[0]
     moves = run.moves()
     splits = moves[moves["move"] == "smart_split"]
-    rate = plotted.loc["split acceptance", 100, "sdds", "smart_split, ratios as printed"]["mean"]
+    rate = plotted.loc["split acceptance", 100, "sdds", "smart_split, ratios as printed"]["centre"]
     assert rate == pytest.approx((splits["accepted"] / splits["proposed"]).mean())
     scan, alone = (
-        plotted.loc["ms per iteration", 500, "rgsm", what]["mean"]
+        plotted.loc["ms per iteration", 500, "rgsm", what]["centre"]
         for what in ("move and full Gibbs scan", "move alone")
     )
     assert 0 < alone < scan
     assert {v.verdict for v in drawing.verdicts if v.claim.metric == "time_per_iteration"} == {claims.NOT_TESTABLE}
+    assert not any(v.undecided for v in drawing.verdicts if v.claim.metric == "time_per_iteration")
+    styles = [sdds.DASHES["labelled"], *(style for _, _, style in sdds.TIMED.values())]
+    assert len(set(styles)) == len(styles)
 
 
 def test_fig6_and_traces(make):
@@ -219,6 +243,8 @@ def test_fig6_and_traces(make):
         )
         traced = sdds.traces(runs)
     assert len(drawing.verdicts) == len(claims.published("sdds-fig6"))
+    assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
+    assert "Level: 99%" in drawing.figure.get_supxlabel()
     assert set(traced.plotted["sampler"]) == {"sdds", "rgsm", "gibbs"}
     fractions = traced.plotted[[f"largest_{k}" for k in range(1, 6)]].to_numpy()
     assert np.all(np.diff(fractions, axis=1) >= -1e-12) and fractions.max() <= 1 + 1e-9
@@ -270,6 +296,26 @@ def test_report_shows_figures_verdicts_errata_and_commands(drawn, out):
     assert "erratum" in text and "Table 1" in text and claims.NOT_REPRODUCED in text
     assert f"smcmc reproduce sdds-fig3 --out {shlex.quote(str(out))}" in unescape(text)
     assert "<script" not in text
+    assert f"{date.today().isoformat()}, smcmc {__version__}" in text
+
+
+def test_report_begins_with_its_contents(drawn, out):
+    text = engine.report(out).read_text(encoding="utf-8")
+    contents = text[text.index("<nav") : text.index("</nav>")]
+    links = re.findall('href="#([^"]*)"', contents)
+    assert links == [*(name for name, _ in engine.list_figures()), "sdds-errata"]
+    assert all(f'id="{link}"' in text for link in links)
+    # of Table 1, five claims are reproduced and one is not
+    row = contents[contents.index("#sdds-table1") :].partition("</tr>")[0]
+    assert re.findall(r'<td class="n \w+">(\d*)</td>', row) == ["5", "1", "", ""]
+
+
+def test_report_has_no_empty_columns_and_says_what_is_undecided():
+    claim = claims.published("sdds-fig5")[0]
+    few = claims.by_majority(claim, [1, 0], [True, False], "rule")
+    html = page._table(claims.frame([few], "quick"))
+    assert "<th>reading</th>" not in html and "<th>why</th>" in html
+    assert f'<td class="v open">{claims.UNDECIDED}</td>' in html
 
 
 def test_report_of_nothing_says_what_to_do(tmp_path):

@@ -1,10 +1,12 @@
 """Verdicts follow from the samples by their rules, and the exact posterior of K agrees with brute force."""
 
+from io import StringIO
 from itertools import product
 from math import exp, factorial, lgamma, log
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy import stats
 
 from splitmerge_cli.figures import claims
@@ -65,6 +67,33 @@ def test_factor(samples, verdict):
     assert claims.by_factor(CLAIM, samples).verdict == verdict
 
 
+def test_reasons_of_what_a_longer_run_may_decide():
+    few = claims.by_majority(CLAIM, [1, 0], [True, False], "rule")
+    other = claims.untestable(CLAIM, [1.0], "another machine")
+    reasons = claims.frame([few, other], "quick")["reason"].tolist()
+    assert reasons[0].startswith("undecided at this scale: run --scale paper; rule in 1 of 2") and few.undecided
+    assert reasons[1] == "another machine"
+    assert claims.frame([few], "paper")["reason"].tolist() == [few.reason]
+
+
+def test_by_factor_takes_the_median_of_times():
+    times = [0.1, 0.1, 0.1, 0.1, 0.1, 100.0]
+    assert claims.by_factor(CLAIM, times).verdict != claims.REPRODUCED
+    assert claims.by_factor(CLAIM, times, summary=claims.median_interval).verdict == claims.REPRODUCED
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_a_terminal_cuts_no_number_and_no_verdict(width):
+    claim = claims.Claim("sdds-fig5", "emm N=500 K0=10", "rgsm/sdds", "exact_posterior_mean_K", 488.63, "ms", "")
+    verdict = claims.Verdict(claim, "move and [full] scan", 0.001234, 0.00101, 0.00202, 6, claims.NOT_REPRODUCED, "why")
+    console = Console(width=width, file=StringIO())
+    console.print(claims.table(claims.frame([verdict], "quick")))
+    text = console.file.getvalue()
+    assert "…" not in text and "[full]" in text
+    assert all(word in text for word in ("488.6 ms", "0.001234 ms", "not reproduced"))
+    assert ("[0.00101, 0.00202]" in text) == (width >= claims.ROOMY)
+
+
 def test_bound_and_exact_values():
     assert claims.by_bound(CLAIM, [0, 0, 1e-4], 1e-3).verdict == claims.REPRODUCED
     assert claims.by_bound(CLAIM, [0, 0.1, 0.1], 1e-3).verdict == claims.NOT_REPRODUCED
@@ -77,7 +106,6 @@ def test_mean_interval_is_students():
     mean, low, high = claims.mean_interval(x)
     expected = stats.t.interval(0.95, 3, loc=3.0, scale=stats.sem(x))
     assert (mean, low, high) == pytest.approx((3.0, *expected))
-    assert claims.mean_interval(np.exp(x), log=True) == pytest.approx(tuple(np.exp([3.0, *expected])))
     assert np.isnan(claims.mean_interval([1.0])[1])
 
 
