@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -56,21 +56,37 @@ def _explained(command: _F) -> _F:
             command(*args, **kwargs)
         except KeyboardInterrupt:
             _fail("interrupted", 130)
+        except MemoryError as error:
+            _fail(f"not enough memory: {error}", 1)
+        except BrokenPipeError:
+            raise  # the reader of a pipe has seen enough
+        except OSError as error:
+            _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 2)
         except (ValueError, RuntimeError) as error:
-            from splitmerge_cli.runner import ConfigError, DataError, Interrupted, RunError
+            from splitmerge_cli.runner import ConfigError, DamagedRun, DataError, Interrupted, RunError
 
             if isinstance(error, ConfigError | DataError):
                 _fail(str(error), 2)
-            if isinstance(error, RunError):
+            if isinstance(error, RunError | DamagedRun):
                 _fail(str(error), 130 if isinstance(error, Interrupted) else 1)
             raise
 
     return wrapper  # type: ignore[return-value]
 
 
-def _fail(message: str, status: int) -> None:
-    typer.echo(f"smcmc: {message}", err=True)
+def _fail(message: str, status: int) -> NoReturn:
+    _complain(message)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # a full disk: what is left in the buffer would fail again at the end of the process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(status)
+
+
+def _complain(message: str) -> None:
+    """One line on stderr; a line break that the message quotes is shown as such."""
+    typer.echo("smcmc: " + "\\n".join(message.splitlines()), err=True)
 
 
 def _complete_override(incomplete: str) -> list[str]:
@@ -95,6 +111,8 @@ def _complete_figure(incomplete: str) -> list[str]:
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", autocompletion=_complete_override, show_default=False)
 ]
+_CFG = ("job", "hydra", "all")
+_INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
 Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
 Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg: this part alone.")]
@@ -118,16 +136,29 @@ def run(
     config_dir: ConfigDir = None,
 ) -> None:
     overrides = overrides or []
-    if cfg or info:
+    if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
     from splitmerge_cli import runner
     from splitmerge_cli.config import compose
 
-    job = compose(overrides, config_dir)
-    if job.resume and runner.is_done(runner.run_dir(job)):
+    plan = runner.prepare(compose(overrides, config_dir))
+    if plan.done:
         typer.echo("done before; resume=false repeats it", err=True)
-    typer.echo(runner.run(job))
+    typer.echo(runner.run(plan))
+
+
+def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
+    """Whether the options ask for the configuration instead of a run; refuses those that make no sense."""
+    from splitmerge_cli.config import ConfigError
+
+    for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
+        if value is not None and value not in known:
+            raise ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
+    for option, given in [("--resolve", resolve), ("--package", package is not None)]:
+        if given and cfg is None:
+            raise ConfigError(f"{option}: says how --cfg shows the configuration; expected --cfg job beside it")
+    return cfg is not None or info is not None
 
 
 def _show(
@@ -135,10 +166,13 @@ def _show(
 ) -> None:
     """Let Hydra show what it composes."""
     import hydra
+    from omegaconf import OmegaConf
 
-    from splitmerge_cli.config import compose_raw, rewrite
+    from splitmerge_cli.config import ConfigError, compose_raw, rewrite
 
-    compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
+    composed = compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
+    if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
+        raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
     argv = ["smcmc", *rewrite(overrides)]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
@@ -161,11 +195,10 @@ def sweep(
     config_dir: ConfigDir = None,
 ) -> None:
     from splitmerge_cli import sweep as sweeps
-    from splitmerge_cli.config import ConfigError
 
     given, own = sweeps.split_hydra(overrides or [])
     jobs = sweeps.expand(given, config_dir)
-    if cfg or info:
+    if _shows(cfg, resolve, package, info):
         _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
         return
     if dry_run:
@@ -173,12 +206,15 @@ def sweep(
     else:
         progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
         outcomes = sweeps.run_jobs(jobs, progress=progress, launcher=own, config_dir=config_dir)
-    if all(o.status == "refused" for o in outcomes):
-        raise ConfigError("\nsmcmc: ".join(dict.fromkeys(o.error for o in outcomes if o.error)))
+    refused = {o.error: o for o in outcomes[::-1] if o.status == "refused"}
+    if refused:
+        for error, outcome in list(refused.items())[::-1]:
+            _complain(f"{' '.join(outcome.overrides)}: {error}")
+        raise typer.Exit(2)
     _print_outcomes(outcomes)
     if any(o.status == "interrupted" for o in outcomes):
         _fail("interrupted; the same command continues the sweep", 130)
-    if any(o.status in ("failed", "refused") for o in outcomes):
+    if any(o.status == "failed" for o in outcomes):
         raise typer.Exit(1)
 
 
@@ -197,7 +233,7 @@ def _print_outcomes(outcomes: list[Any]) -> None:
     console.print(table)
     for o in outcomes:
         if o.error:
-            typer.echo(f"smcmc: {' '.join(o.overrides)}: {o.error}", err=True)
+            _complain(f"{' '.join(o.overrides)}: {o.error}")
     counts = Counter(o.status for o in outcomes)
     typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
 
@@ -259,16 +295,23 @@ def diagnose(
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
     from splitmerge_cli.diagnostics.summary import table
+    from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.results.read import find_runs
 
     console = Console() if sys.stdout.isatty() else Console(width=200)
+    status = 0
     for path in runs:
         found = find_runs(path)
         if not found:
             raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
         for one in found:
-            frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
-            console.print(table(frame, title=f"{one.path} ({one.status['state']})"))
+            try:
+                frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
+                console.print(table(frame, title=f"{one.path} ({one.status['state']})"))
+            except (DamagedRun, FileNotFoundError) as error:
+                _complain(str(error))
+                status = 1
+    raise typer.Exit(status)
 
 
 @app.command()

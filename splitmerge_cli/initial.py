@@ -1,5 +1,6 @@
 """Where a chain starts: ``init=one|singletons|random|prior|truth|FILE``."""
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,12 @@ KEYWORDS = ("one", "singletons", "random", "prior", "truth")
 
 
 def initial_labels(
-    model: "Model", dataset: Dataset, init: str, K0: int | None, generator: np.random.Generator
+    model: "Model",
+    dataset: Dataset,
+    init: str,
+    K0: int | None,
+    generator: np.random.Generator,
+    given: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.int32], int]:
     """The start state of one chain.
 
@@ -32,9 +38,11 @@ def initial_labels(
         uniformly at random; ``prior``: a draw from the prior; ``truth``; or the path of a text file with one label
         (any word) per row.
     K0 : int or None
-        Number of clusters of ``random``; None: `DEFAULT_K0`, or N if that is less.
+        Number of clusters of ``random``; None: `DEFAULT_K0`, or as many as items and model allow if that is less.
     generator : numpy.random.Generator
         The chain's stream.
+    given : numpy.ndarray, optional
+        The labels of the file `init`, as `read_labels` returns them.
 
     Returns
     -------
@@ -46,10 +54,9 @@ def initial_labels(
     Raises
     ------
     ConfigError
-        More clusters than items or than `model.kmax`; ``truth`` without true labels; a word that is neither a keyword
-        nor a file.
+        More clusters than items or than `model.kmax`; ``truth`` without true labels.
     DataError
-        A label file that cannot be read, or with an empty row or another number of rows than there are items.
+        A label file with another number of rows than there are items.
     """
     N = dataset.N
     if init == "one":
@@ -57,7 +64,7 @@ def initial_labels(
     elif init == "singletons":
         labels = np.arange(N, dtype=np.int32)
     elif init == "random":
-        K0 = min(DEFAULT_K0, N) if K0 is None else K0
+        K0 = min(DEFAULT_K0, N, model.kmax) if K0 is None else K0
         if K0 > N:
             raise ConfigError(f"K0={K0}: expected at most {N}, the number of items")
         _check_bound(model, "K0", K0, K0)
@@ -70,7 +77,10 @@ def initial_labels(
             raise ConfigError(f"init=truth: the true labels of {dataset.name} are not known")
         labels = _codes(dataset.truth)
     else:
-        labels = _read(init, N)
+        assert given is not None
+        labels = given
+        if len(labels) != N:
+            raise DataError(f"{init}: {len(labels)} rows; expected {N}, one label per item")
     K = int(labels.max()) + 1
     _check_bound(model, "init", init, K)
     return labels, K
@@ -86,17 +96,27 @@ def _codes(labels: NDArray[np.int32] | list[str]) -> NDArray[np.int32]:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 
-def _read(init: str, N: int) -> NDArray[np.int32]:
-    path = Path(init)
-    if not path.is_file():
-        raise ConfigError(f"init={init}: expected {', '.join(KEYWORDS)}, or a file with one label per row")
+def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
+    """The labels of a file, one (any word) per row, and the SHA-256 of its content.
+
+    Raises
+    ------
+    ConfigError
+        There is no such file.
+    DataError
+        It cannot be read, or has an empty row.
+    """
     try:
-        rows = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"init={init}: not a readable text file: {error}") from error
+        content = Path(init).read_bytes()
+        text = content.decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ConfigError(f"init={init}: expected {', '.join(KEYWORDS)}, or a file with one label per row") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError(f"init={init}: not a readable text file: {reason}") from error
+    # not splitlines: a word may hold what Unicode takes for the end of a line
+    rows = [row.strip() for row in text.replace("\r\n", "\n").removesuffix("\n").split("\n")] if text else []
     for number, row in enumerate(rows, start=1):
-        if not row.strip():
+        if not row:
             raise DataError(f"{init}: row {number} is empty; expected one label per row")
-    if len(rows) != N:
-        raise DataError(f"{init}: {len(rows)} rows; expected {N}, one label per item")
-    return _codes([row.strip() for row in rows])
+    return _codes(rows), hashlib.sha256(content).hexdigest()

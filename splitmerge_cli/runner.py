@@ -26,16 +26,17 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Model, Rng, Sampler
 from splitmerge_cli.config import ConfigError, choice, choices, identity, locate, plain
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.initial import KEYWORDS, initial_labels
+from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.results import provenance, schema
-from splitmerge_cli.results.files import Locked
+from splitmerge_cli.results.files import DamagedRun, Locked
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS, ChainStore, RunStore
 
@@ -48,6 +49,9 @@ LIVE_BATCH = 0.3
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
+
+# bars hide the cursor
+_SHOW_CURSOR = b"\x1b[?25h\n"
 
 # the Gibbs update that a schedule makes after each of the sampler's moves
 _FOLLOWED_BY = {"alone": None, "site": "site", "sweep": "full"}
@@ -71,6 +75,25 @@ class Plan:
 
     cfg: DictConfig
     dataset: Dataset
+    labels: NDArray[np.int32] | None
+    """Labels of the file that `init` names; None if it names none."""
+    digests: Mapping[str, str]
+    """SHA-256 of the files that were read, by the key that names them."""
+
+    @property
+    def id(self) -> str:
+        """Identity of the run; see `run_id`."""
+        return run_id(self.cfg, self.digests)
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        return run_dir(self.cfg, self.digests)
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
+        return bool(self.cfg.resume) and is_done(self.path)
 
     @property
     def iterations(self) -> int:
@@ -88,15 +111,21 @@ class Plan:
         Raises
         ------
         ConfigError
-            A parameter out of range, a sampler that cannot serve the model, a start state that the model cannot hold.
+            A parameter out of range, a sampler that cannot serve the model, a start state that the model cannot hold or
+            that has no density.
         """
         cfg = self.cfg
         model = _construct("model", cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))
         rng = Rng(cfg.seed, number)
         samplers, weights = _schedule(cfg, model, rng)
         generator = np.random.Generator(rng.bit_generator)
-        labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator)
+        labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
         model.set_labels(labels, K if model.allows_empty else None)
+        if not math.isfinite(model.log_joint()):
+            raise ConfigError(
+                f"model={cfg.model.name}: the log joint density of the start is {model.log_joint()}; expected a finite "
+                "number: a parameter of the model is too large or too small"
+            )
         chain = Chain(
             model,
             rng,
@@ -127,15 +156,22 @@ def prepare(cfg: DictConfig) -> Plan:
     kind = _kind(cfg.model)
     if "kind" in options and options["kind"] is None:
         options["kind"] = kind
-    dataset = _dataset(json.dumps(options, sort_keys=True), _digest(options.get("path")))
+    digests = _digests(cfg)
+    dataset = _dataset(json.dumps(options, sort_keys=True), digests.get("data"))
     if dataset.kind != kind:
         fitting = [name for name in choices("model") if _kind(choice("model", name)) == dataset.kind]
         raise ConfigError(
             f"model={cfg.model.name}: reads {kind}, but data={cfg.data.name} holds {dataset.kind}; "
             f"expected {' or '.join(f'model={name}' for name in fitting)}"
         )
-    plan = Plan(cfg, dataset)
-    plan.chain(0)
+    labels = None
+    if cfg.init not in KEYWORDS:
+        labels, digests["init"] = read_labels(cfg.init)
+    plan = Plan(cfg, dataset, labels, digests)
+    try:
+        plan.chain(0)
+    except MemoryError as error:
+        raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
     return plan
 
 
@@ -147,7 +183,11 @@ def _kind(model: Mapping[str, Any] | DictConfig) -> str:
 @lru_cache(maxsize=2)
 def _dataset(options: str, digest: str | None) -> Dataset:
     """The data set; the `digest` of its file makes a changed file another data set."""
-    return _construct("data", json.loads(options), lambda generate, given: generate(**given))
+    values = json.loads(options)
+    dataset: Dataset = _construct("data", values, lambda generate, given: generate(**given))
+    if digest and _digest("data.path", values["path"]) != digest:
+        raise DataError(f"data.path={values['path']}: the file was changed while it was read")
+    return dataset
 
 
 def _construct(group: str, options: Mapping[str, Any] | DictConfig, build: Any) -> Any:
@@ -158,8 +198,8 @@ def _construct(group: str, options: Mapping[str, Any] | DictConfig, build: Any) 
         return build(target, given)
     except DataError:
         raise
-    except (ValueError, TypeError, OverflowError) as error:
-        text = str(error)
+    except (ValueError, TypeError, OverflowError, IndexError, MemoryError) as error:
+        text = str(error) or "not enough memory"
         raise ConfigError(text if text.startswith(f"{group}.") else f"{group}={options['name']}: {text}") from error
 
 
@@ -182,55 +222,66 @@ def _schedule(cfg: DictConfig, model: Model, rng: Rng) -> tuple[list[Sampler], l
     return [mover, *[gibbs] * (mover.scans if scan == "full" else 1)], None
 
 
-def _digest(path: str | None) -> str | None:
-    """SHA-256 of a file's content; None without a file (its reader says so)."""
-    if path is None or not Path(path).is_file():
+def _digest(key: str, path: str) -> str | None:
+    """SHA-256 of the content of the file that `key` names; None if there is none (its reader says so)."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
-    with open(path, "rb") as file:
-        digest = hashlib.sha256()
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError(f"{key}={path}: cannot be read: {reason}") from error
 
 
-def _identity(cfg: DictConfig) -> dict[str, Any]:
-    """What determines the results: the configuration, with files represented by their content."""
-    values = identity(cfg)
-    if digest := _digest(values["data"].get("path")):
-        values["data"] = values["data"] | {"path": digest}
-    if values["init"] not in KEYWORDS and (digest := _digest(values["init"])):
-        values["init"] = digest
-    return values
+def _digests(cfg: DictConfig) -> dict[str, str]:
+    """SHA-256 of the files that a configuration reads, by the key that names them."""
+    files = {"data": ("data.path", cfg.data.get("path")), "init": ("init", cfg.init)}
+    named = {key: file for key, file in files.items() if file[1] is not None and file[1] not in KEYWORDS}
+    return {key: digest for key, file in named.items() if (digest := _digest(*file))}
 
 
-def run_id(cfg: DictConfig) -> str:
+def run_id(cfg: DictConfig, digests: Mapping[str, str] | None = None) -> str:
     """Identity of a run: a hash of the resolved configuration and of the content of the files it reads.
 
     Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter.
-    """
-    text = json.dumps(_identity(cfg), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def run_dir(cfg: DictConfig) -> Path:
-    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``."""
-    return Path(cfg.out) / (cfg.experiment or f"{cfg.sampler.name}-{cfg.data.name}") / run_id(cfg)
-
-
-def is_done(path: Path) -> bool:
-    """Whether a finished run is at `path`."""
-    return (path / STATUS).is_file() and Run(path).done
-
-
-def run(cfg: DictConfig, progress: Reporter | None = None) -> Path:
-    """Make one run, or what is missing of it.
 
     Parameters
     ----------
     cfg : DictConfig
         From `splitmerge_cli.config.compose`.
+    digests : mapping of str to str, optional
+        SHA-256 of the files under the keys data and init, where known; otherwise the files are read.
+    """
+    digests = _digests(cfg) if digests is None else digests
+    values = identity(cfg)
+    if "data" in digests:
+        values["data"] = values["data"] | {"path": digests["data"]}
+    if "init" in digests:
+        values["init"] = digests["init"]
+    text = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def run_dir(cfg: DictConfig, digests: Mapping[str, str] | None = None) -> Path:
+    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``; parameters as for `run_id`."""
+    return Path(cfg.out) / (cfg.experiment or f"{cfg.sampler.name}-{cfg.data.name}") / run_id(cfg, digests)
+
+
+def is_done(path: Path) -> bool:
+    """Whether a finished run is at `path`, with all its files."""
+    return (path / STATUS).is_file() and Run(path).complete
+
+
+def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
+    """Make one run, or what is missing of it.
+
+    Parameters
+    ----------
+    job : DictConfig or Plan
+        From `splitmerge_cli.config.compose`, or what `prepare` made of that.
     progress : Reporter, optional
-        Who is told how the chains get on; by default what `cfg.progress` says.
+        Who is told how the chains get on; by default what the key `progress` says.
 
     Returns
     -------
@@ -245,12 +296,14 @@ def run(cfg: DictConfig, progress: Reporter | None = None) -> Path:
         Ctrl-C or SIGTERM, after the batches at hand were stored.
     RunError
         The disk is full, or another process writes this run; what was stored is intact.
+    DamagedRun
+        A file of the unfinished run is not what was written.
     """
-    plan = prepare(cfg)
-    path = run_dir(cfg)
-    if cfg.resume and is_done(path):
+    plan = job if isinstance(job, Plan) else prepare(job)
+    cfg, path = plan.cfg, plan.path
+    if plan.done:
         return path
-    store = RunStore(path, _provenance(cfg), run_id(cfg), cfg.sampler.name, cfg.seed, plan.dataset.truth is not None)
+    store = RunStore(path, _provenance(plan), plan.id, cfg.sampler.name, cfg.seed, plan.dataset.truth is not None)
     session = store.session()
     try:
         session.__enter__()
@@ -273,12 +326,12 @@ def run(cfg: DictConfig, progress: Reporter | None = None) -> Path:
     return path
 
 
-def _provenance(cfg: DictConfig) -> dict[str, Any]:
+def _provenance(plan: Plan) -> dict[str, Any]:
     return {
-        "config": identity(cfg),
-        "data_sha256": _digest(cfg.data.get("path")),
-        "run_id": run_id(cfg),
-        "seed": cfg.seed,
+        "config": identity(plan.cfg),
+        "data_sha256": plan.digests.get("data"),
+        "run_id": plan.id,
+        "seed": plan.cfg.seed,
         "versions": provenance.versions(),
         "commit": provenance.commit(),
         "machine": provenance.machine(),
@@ -344,14 +397,19 @@ def _await(drives: list[Future[None]], stop: threading.Event, tell: Any) -> None
 
 @contextmanager
 def _signals_set(stop: threading.Event) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM set `stop`, so that the batches at hand are stored; a second Ctrl-C raises."""
+    """Let Ctrl-C and SIGTERM set `stop`, so that the batches at hand are stored; a second one ends the process at once.
+
+    Nothing gentler than that ends a thread in the middle of a long iteration; what is on the disk is whole at any time.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
-            raise KeyboardInterrupt
+            if os.isatty(2):
+                os.write(2, _SHOW_CURSOR)
+            os._exit(130)
         stop.set()
 
     previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -433,7 +491,7 @@ def _summary(plan: Plan, outcomes: list[dict[str, Any]], diagnostics: pd.DataFra
     outcome = outcomes[best]
     labels = outcome["best_labels"]
     return {
-        "run_id": run_id(plan.cfg),
+        "run_id": plan.id,
         "sampler": plan.cfg.sampler.name,
         "model": plan.cfg.model.name,
         "data": plan.cfg.data.name,
@@ -460,6 +518,7 @@ def _summary(plan: Plan, outcomes: list[dict[str, Any]], diagnostics: pd.DataFra
 
 __all__ = [
     "ConfigError",
+    "DamagedRun",
     "DataError",
     "Interrupted",
     "Plan",

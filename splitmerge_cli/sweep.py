@@ -1,13 +1,16 @@
 """Grids of runs: expanded and composed by Hydra, run by one of its launchers, only what is missing."""
 
 import os
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import hydra
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
@@ -22,6 +25,7 @@ from splitmerge_cli import runner
 from splitmerge_cli.config import (
     ConfigError,
     compose,
+    compose_raw,
     finish,
     hydra_session,
     rewrite,
@@ -29,6 +33,7 @@ from splitmerge_cli.config import (
 )
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.progress import Reporter, SweepProgress
+from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
 
@@ -79,54 +84,56 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     Raises
     ------
     ConfigError
-        Overrides that cannot be read, or an unknown experiment.
+        Overrides that cannot be read, an unknown experiment, or a grid without a job.
     """
     args = [arg for arg in args if not _is_hydra(arg)]
-    search_path = search_path_overrides(config_dir)
+    experiments = [a for a in args if a.startswith("experiment=")]
+    rest = [a for a in args if not a.startswith("experiment=")]
     with hydra_session():
-        loader = GlobalHydra.instance().config_loader()
-        parser = OverridesParser.create(config_loader=loader)
         try:
-            experiments = [a for a in args if a.startswith("experiment=")]
-            rest = [a for a in args if not a.startswith("experiment=")]
-            chosen = BasicSweeper.split_arguments(parser.parse_overrides(experiments), None)[0]
             jobs: list[list[str]] = []
-            for experiment in chosen:
-                composed = hydra.compose("config", overrides=[*experiment, *search_path], return_hydra_config=True)
+            for experiment in _grid(experiments):
+                composed = compose_raw(experiment, config_dir)
                 params = [f"{key}={value}" for key, value in (composed.hydra.sweeper.params or {}).items()]
-                grid = BasicSweeper.split_arguments(parser.parse_overrides([*params, *rest]), None)[0]
-                jobs += [experiment + job for job in grid]
+                jobs += [experiment + job for job in _grid([*params, *rest])]
         except HydraException as error:
             raise ConfigError(" ".join(line for line in str(error).splitlines() if "hydra.cc" not in line)) from error
     return jobs
 
 
-def compose_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
-    """The resolved configuration of one job, checked down to its data and the parameters of model and samplers.
+def _grid(args: Sequence[str]) -> list[list[str]]:
+    """The product of the values of all keys."""
+    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+    overrides = parser.parse_overrides(list(args))
+    for arg, override in zip(args, overrides, strict=True):
+        if not BasicSweeper.split_arguments([override], None)[0]:
+            raise ConfigError(f"{arg}: no value, so there is no job; expected at least one")
+    jobs: list[list[str]] = BasicSweeper.split_arguments(overrides, None)[0]
+    return jobs
 
-    Raises
-    ------
-    ConfigError, DataError
-        The job cannot be run; the message names the key or the file.
-    """
-    cfg = compose(overrides, config_dir)
-    runner.prepare(cfg)
-    return cfg
+
+def find_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> Path | None:
+    """The folder of a finished job; None where it is not finished. Cheap: neither data nor model is built."""
+    path = runner.run_dir(compose(overrides, config_dir))
+    return path if runner.is_done(path) else None
 
 
 def check_jobs(jobs: Sequence[Sequence[str]], config_dir: str | Path | None = None) -> list[JobOutcome]:
-    """Compose and check every job, run none: ``skipped``, ``to run`` or ``refused``."""
+    """Compose and check every job, down to its data and the parameters of model and samplers; run none.
+
+    Their status is ``skipped``, ``to run``, ``refused`` or, where what is there of a run is damaged, ``failed``.
+    """
     outcomes = []
     with hydra_session():
         for job in jobs:
             try:
-                cfg = compose_job(job, config_dir)
+                plan = runner.prepare(compose(job, config_dir))
+                status = "skipped" if plan.done else "to run"
+                outcomes.append(JobOutcome(list(job), status, plan.path))
             except (ConfigError, DataError) as error:
                 outcomes.append(JobOutcome(list(job), "refused", error=str(error)))
-                continue
-            path = runner.run_dir(cfg)
-            skip = cfg.resume and runner.is_done(path)
-            outcomes.append(JobOutcome(list(job), "skipped" if skip else "to run", path))
+            except DamagedRun as error:
+                outcomes.append(JobOutcome(list(job), "failed", plan.path, str(error)))
     return outcomes
 
 
@@ -155,10 +162,12 @@ def run_jobs(
     Returns
     -------
     list of JobOutcome
-        One per job, in their order. A job that fails does not stop the others; after Ctrl-C those that are not complete
-        are ``interrupted``.
+        One per job, in their order. Where one is ``refused`` none runs. A job that fails does not stop the others;
+        after Ctrl-C or SIGTERM those that are not complete are ``interrupted``.
     """
     outcomes = check_jobs(jobs, config_dir)
+    if any(o.status == "refused" for o in outcomes):
+        return outcomes
     # the same run may be asked for twice
     missing = list({o.path: i for i, o in reversed(list(enumerate(outcomes))) if o.status == "to run"}.values())[::-1]
     if missing:
@@ -201,24 +210,53 @@ def _launch(
         )
         engine = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=instance.config_loader, callbacks=Callbacks(config)),
-            task_function=partial(_job, chain_workers=None if sequential else 1),
+            task_function=partial(_job, parent=None if sequential else os.getpid()),
             config=config,
         )
     except HydraException as error:
         raise ConfigError(" ".join(str(error).split("\nConfig search path")[0].split())) from error
     try:
-        returns = engine.launch([rewrite(job) for job in jobs], initial_job_idx=0)
+        with _terminable():
+            returns = engine.launch([rewrite(job) for job in jobs], initial_job_idx=0)
     except KeyboardInterrupt:
         return [("done" if runner.is_done(path) else "interrupted", None) for path in paths]
+    except BrokenProcessPool:
+        reason = "a process of the sweep was killed; the same command continues it"
+        return [("done", None) if runner.is_done(path) else ("failed", reason) for path in paths]
+    except ValueError as error:
+        raise ConfigError(f"hydra.launcher: {error}") from error
     return [r.return_value for r in returns]
 
 
-def _job(composed: DictConfig, chain_workers: int | None) -> tuple[str, str | None]:
-    """One job in its process; its status and error. Raises on Ctrl-C alone, so that the others go on."""
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        if chain_workers is not None and composed.workers is None:
-            composed.workers = chain_workers
-        runner.run(finish(composed, HydraConfig.get()), Reporter())
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _job(composed: DictConfig, parent: int | None) -> tuple[str, str | None]:
+    """One job; its status and error. Raises on Ctrl-C alone, so that the others go on.
+
+    Parameters
+    ----------
+    composed : DictConfig
+        What Hydra made of its overrides.
+    parent : int or None
+        Id of the process of the sweep, where the job has a process of its own: its chains then share one thread, and it
+        is interrupted when the sweep is gone, however that died.
+    """
+    try:
+        if parent is not None and composed.workers is None:
+            composed.workers = 1
+        with _orphan_interrupted(parent):
+            runner.run(finish(composed, HydraConfig.get()), Reporter())
     except runner.Interrupted as error:
         raise KeyboardInterrupt from error
     except Exception as error:  # whatever fails one job must not stop the others; the table says what it was
@@ -226,14 +264,36 @@ def _job(composed: DictConfig, chain_workers: int | None) -> tuple[str, str | No
     return "done", None
 
 
+@contextmanager
+def _orphan_interrupted(parent: int | None) -> Iterator[None]:
+    """Interrupt this process when it has another parent than `parent`."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(1.0):
+            if os.getppid() != parent:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    if parent is None:
+        yield
+        return
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
 def _poll(paths: Sequence[Path]) -> tuple[int, float]:
     """How many runs are complete, and the sum of the shares done."""
     complete, share = 0, 0.0
     for path in paths:
         if (path / STATUS).is_file():
-            status: dict[str, Any] = Run(path).status
-            complete += status["state"] == "done"
-            share += status.get("share", 0.0)
+            with suppress(DamagedRun):  # it is written anew at once
+                status: dict[str, Any] = Run(path).status
+                complete += status["state"] == "done"
+                share += status["share"]
     return complete, share
 
 

@@ -22,7 +22,7 @@ from splitmerge_cli.figures.base import Drawing, Entry
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweep import JobOutcome, check_jobs, expand, run_jobs
+from splitmerge_cli.sweep import JobOutcome, expand, find_job, run_jobs
 
 FOLDER = "figures"
 TABLE = "table.csv"
@@ -114,6 +114,8 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
     known = entries()
     wanted = {name: jobs(name, scale, out) for name in names}
     outcomes = run_jobs([job for each in wanted.values() for job in each], workers)
+    if refused := [o for o in outcomes if o.status == "refused"]:
+        raise ConfigError(f"{' '.join(refused[0].overrides)}: {refused[0].error}")
     for name in names:
         own, outcomes = outcomes[: len(wanted[name])], outcomes[len(wanted[name]) :]
         incomplete = [o for o in own if not o.complete]
@@ -123,14 +125,11 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
             continue
         if known[name].compute:
             _compute(known[name], out)
-        _draw(known[name], own, scale, out)
+        _draw(known[name], [o.path for o in own if o.path], scale, out)
     return status
 
 
 def _explain(name: str, incomplete: Sequence[JobOutcome]) -> None:
-    refused = [o for o in incomplete if o.status == "refused"]
-    if refused:
-        raise ConfigError(f"{name}: {refused[0].error}")
     for outcome in incomplete:
         where = " ".join(outcome.overrides)
         print(f"smcmc: {name}: {where}: {outcome.status}: {outcome.error or ''}", file=sys.stderr)
@@ -150,7 +149,7 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(part, index=False)
 
 
-def _draw(entry: Entry, outcomes: Sequence[JobOutcome], scale: str, out: Path) -> None:
+def _draw(entry: Entry, runs: Sequence[Path], scale: str, out: Path) -> None:
     """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
     from splitmerge_cli.figures.style import save, styled
 
@@ -158,7 +157,7 @@ def _draw(entry: Entry, outcomes: Sequence[JobOutcome], scale: str, out: Path) -
         if entry.compute:
             drawing = entry.draw(pd.read_csv(out / entry.id / TABLE, keep_default_na=False))
         else:
-            drawing = entry.draw([Run(o.path) for o in outcomes if o.path])
+            drawing = entry.draw([Run(path) for path in runs])
         paths = save(drawing.figure, out / FOLDER / entry.id)
     paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
     console = Console() if sys.stdout.isatty() else Console(width=200)
@@ -197,12 +196,11 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
     missing = []
     known = entries()
     for name in names:
-        outcomes = check_jobs(jobs(name, scale, out))
-        there = (out / name / TABLE).is_file() if known[name].compute else all(o.complete for o in outcomes)
-        if there:
-            _draw(known[name], outcomes, scale, out)
-        else:
+        found = _finished(jobs(name, scale, out))
+        if found is None or (known[name].compute and not (out / name / TABLE).is_file()):
             missing.append(name)
+        else:
+            _draw(known[name], found, scale, out)
     for path in runs:
         _plot_run(path)
     if missing:
@@ -210,6 +208,17 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
         print(f"smcmc: {which}; this makes them: {command(missing, scale, out)}", file=sys.stderr)
         return 2
     return 0
+
+
+def _finished(wanted: Sequence[Sequence[str]]) -> list[Path] | None:
+    """The folders of all jobs; None as soon as one is missing."""
+    paths = []
+    for job in wanted:
+        path = find_job(job)
+        if path is None:
+            return None
+        paths.append(path)
+    return paths
 
 
 def _plot_run(path: Path) -> None:

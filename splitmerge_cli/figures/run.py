@@ -39,7 +39,8 @@ def traces(run: Run) -> Figure:
         below = fractions[:, k]
     axes[-1].set(ylim=(0, 1), xlabel="iteration")
     axes[-1].set_ylabel("five largest\nfractions")
-    axes[-1].set_xlim(iteration[0], iteration[-1])
+    if len(iteration) > 1:
+        axes[-1].set_xlim(iteration[0], iteration[-1])
     axes[-1].grid(False)
     which = f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, N = {run.config['N'] or 'all'}"
     chains_text = f"{len(chains)} chain{'s' * (len(chains) > 1)}, seed {run.config['seed']}"

@@ -14,6 +14,25 @@ class Locked(RuntimeError):
     """Another process holds the lock."""
 
 
+class DamagedRun(RuntimeError):
+    """A file of a run is missing or does not hold what was written to it."""
+
+    def __init__(self, path: Path) -> None:
+        what = "damaged" if path.is_file() else "missing"
+        super().__init__(f"{path}: {what}; smcmc run with resume=false begins the run anew")
+
+
+@contextmanager
+def undamaged(path: Path) -> Iterator[None]:
+    """Read the file `path` of a run: whatever its content does to the reader becomes a `DamagedRun`."""
+    try:
+        yield
+    except PermissionError:
+        raise
+    except Exception as error:
+        raise DamagedRun(path) from error
+
+
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its name once it is complete and on the disk."""
@@ -36,7 +55,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file, whole or not at all."""
-    write_text(path, json.dumps(value, indent=2) + "\n")
+    write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 @contextmanager

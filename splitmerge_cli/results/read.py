@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import yaml
 
 from splitmerge_cli.results import schema, streams
-from splitmerge_cli.results.files import is_locked
-from splitmerge_cli.results.store import CONFIG, LOCK, STATUS, SUMMARY, WORK, ChainStore
+from splitmerge_cli.results.files import is_locked, undamaged
+from splitmerge_cli.results.store import CONFIG, LOCK, RESULTS, STATUS, SUMMARY, WORK, ChainStore
+
+STATES = ("running", "done", "failed", "interrupted")
 
 
 class Run:
-    """A run's folder, read only.
+    """A run's folder, read only. Reading a file that is not what was written raises `DamagedRun`.
 
     Parameters
     ----------
@@ -40,25 +42,35 @@ class Run:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The resolved configuration."""
-        return yaml.safe_load((self.path / CONFIG).read_text(encoding="utf-8"))
+        with undamaged(self.path / CONFIG):
+            config = yaml.safe_load((self.path / CONFIG).read_text(encoding="utf-8"))
+            return {str(key): value for key, value in config.items()} | {"chains": int(config["chains"])}
 
     @property
     def status(self) -> dict[str, Any]:
         """``status.json``; the `state` of a run whose process is gone is ``interrupted``."""
-        status = json.loads((self.path / STATUS).read_text(encoding="utf-8"))
+        with undamaged(self.path / STATUS):
+            status = {"share": 0.0} | json.loads((self.path / STATUS).read_text(encoding="utf-8"))
+            STATES.index(status["state"])
         if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
             status["state"] = "interrupted"
         return status
 
     @property
     def done(self) -> bool:
-        """Whether the run is complete."""
+        """Whether the run was finished."""
         return self.status["state"] == "done"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run was finished and its files are there."""
+        return self.done and all((self.path / name).is_file() for name in RESULTS)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """``summary.json`` of a finished run."""
-        return json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
+        with undamaged(self.path / SUMMARY):
+            return dict(json.loads((self.path / SUMMARY).read_text(encoding="utf-8")))
 
     def trace(self, columns: list[str] | None = None) -> pd.DataFrame:
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
@@ -87,14 +99,16 @@ class Run:
     @property
     def provenance(self) -> dict[str, Any]:
         """Configuration, versions, commit, seed and machine, from the metadata of ``trace.parquet``."""
-        metadata = pq.read_schema(self.path / f"{schema.TRACE}.parquet").metadata
-        return json.loads(metadata[schema.METADATA_KEY])
+        file = self.path / f"{schema.TRACE}.parquet"
+        with undamaged(file):
+            return dict(json.loads(pq.read_schema(file).metadata[schema.METADATA_KEY]))
 
     def _table(self, table: str, columns: list[str] | None) -> pd.DataFrame:
         file = self.path / f"{table}.parquet"
-        if file.is_file():
-            # partitioning off: a folder name such as a=b in the path is no column
-            return pq.read_table(file, columns=columns, partitioning=None).to_pandas()
+        if self.done:
+            with undamaged(file):
+                # partitioning off: a folder name such as a=b in the path is no column
+                return pq.read_table(file, columns=columns, partitioning=None).to_pandas()
         parts = sorted((self.path / WORK).glob(f"chain-*.{table}.arrows"), key=lambda p: int(p.name[6:].split(".")[0]))
         batches = [batch for part in parts for batch in streams.read(part)]
         if not batches:
@@ -105,4 +119,4 @@ class Run:
 
 def find_runs(out: str | Path) -> list[Run]:
     """All runs under a folder, in the order of their paths."""
-    return [Run(status.parent) for status in sorted(Path(out).rglob(STATUS))]
+    return [Run(status.parent) for status in sorted(Path(out).rglob(STATUS)) if status.is_file()]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.files import replaced, undamaged
 
 _ARRAY = "__array__"
 
@@ -32,14 +32,13 @@ def save(path: Path, state: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The state that `save` wrote."""
-    with np.load(path, allow_pickle=False) as stored:
+    """The state that `save` wrote; raises `DamagedRun` where the file holds something else."""
+    with undamaged(path), np.load(path, allow_pickle=False) as stored:
 
         def unpack(value: Any) -> Any:
             if isinstance(value, dict):
                 return stored[value[_ARRAY]] if _ARRAY in value else {k: unpack(v) for k, v in value.items()}
             return [unpack(item) for item in value] if isinstance(value, list) else value
 
-        state = unpack(json.loads(stored["json"].tobytes()))
-    assert isinstance(state, dict)
+        state: dict[str, Any] = unpack(json.loads(stored["json"].tobytes()))
     return state

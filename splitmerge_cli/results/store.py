@@ -18,12 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitmerge_cli.results import schema, state, streams
-from splitmerge_cli.results.files import locked, replaced, write_json, write_text
+from splitmerge_cli.results.files import locked, replaced, undamaged, write_json, write_text
 
 CONFIG = "config.yaml"
 STATUS = "status.json"
 SUMMARY = "summary.json"
 CLUSTERS = "clusters.csv"
+RESULTS = (SUMMARY, CLUSTERS, *(f"{table}.parquet" for table in schema.TABLES))
+"""Files of a finished run beside its configuration and status."""
 WORK = "work"
 LOCK = "lock"
 
@@ -52,16 +54,33 @@ class ChainStore:
         self._streams: dict[str, streams.Stream] = {}
 
     def open(self) -> dict[str, Any] | None:
-        """Open the streams, cut at the last checkpoint; the state stored there, or None at the start."""
+        """Open the streams, cut at the last checkpoint; the state stored there, or None at the start.
+
+        Raises
+        ------
+        DamagedRun
+            A file does not hold what was written to it.
+        """
         saved = self.saved()
-        lengths = saved["lengths"] if saved else {}
         for table, path in self._paths.items():
-            self._streams[table] = streams.Stream(path, self._schemas[table], lengths.get(table, 0))
+            mark = saved["marks"][table] if saved else None
+            self._streams[table] = streams.Stream(path, self._schemas[table], mark)
         return saved["state"] if saved else None
 
     def saved(self) -> dict[str, Any] | None:
-        """The last checkpoint: `state` of the chain, `outcome` so far, `finished`; None if there is none."""
-        return state.load(self._checkpoint) if self._checkpoint.exists() else None
+        """The last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; None if there is none.
+
+        Raises
+        ------
+        DamagedRun
+            The checkpoint is not what was written.
+        """
+        if not self._checkpoint.exists():
+            return None
+        stored = state.load(self._checkpoint)
+        with undamaged(self._checkpoint):
+            marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
+            return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
@@ -81,10 +100,10 @@ class ChainStore:
         finished : bool
             Whether the chain is complete.
         """
-        lengths = {table: stream.sync() for table, stream in self._streams.items()}
+        marks = {table: stream.sync() for table, stream in self._streams.items()}
         state.save(
             self._checkpoint,
-            {"state": chain_state, "outcome": outcome, "finished": finished, "lengths": lengths},
+            {"state": chain_state, "outcome": outcome, "finished": finished, "marks": marks},
         )
 
     def close(self) -> None:
@@ -93,8 +112,10 @@ class ChainStore:
             stream.close()
 
     def read(self, table: str) -> Iterator[pa.RecordBatch]:
-        """Rows of a stream."""
-        return streams.read(self._paths[table])
+        """Rows of a stream up to the last checkpoint."""
+        saved = self.saved()
+        assert saved is not None
+        return streams.read_marked(self._paths[table], saved["marks"][table])
 
 
 def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:
@@ -155,7 +176,11 @@ class RunStore:
     def clear(self) -> None:
         """Remove everything but the lock: the run begins anew."""
         for item in [*self.path.iterdir(), *self.work.iterdir()]:
-            if item.is_file() and item != self.work / LOCK:
+            if item in (self.work, self.work / LOCK):
+                continue
+            if item.is_dir() and not item.is_symlink():
+                shutil.rmtree(item)
+            else:
                 item.unlink()
 
     def write_config(self, text: str) -> None:

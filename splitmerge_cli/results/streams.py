@@ -1,14 +1,26 @@
 """Arrow IPC streams that only grow, so that what was written survives a kill.
 
 A parquet file whose writer was killed is unreadable; a stream loses only its torn last message. A checkpoint
-remembers the length of each stream, and a resumed chain cuts the stream there before it goes on.
+remembers the length and the checksum of each stream; a resumed chain checks the stream and cuts it there before it
+goes on.
 """
 
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
+
+from splitmerge_cli.results.files import undamaged
+
+
+class Mark(NamedTuple):
+    """A place in a stream: so many bytes, with this CRC-32."""
+
+    length: int
+    crc: int
 
 
 class Stream:
@@ -17,39 +29,74 @@ class Stream:
     Parameters
     ----------
     path : Path
-        The file; created unless `length` is given.
+        The file; created unless `mark` is given.
     schema : pyarrow.Schema
         Columns of every batch.
-    length : int
-        Bytes to keep of an existing file; 0 starts anew.
+    mark : Mark, optional
+        What to keep of an existing file; None starts anew.
+
+    Raises
+    ------
+    DamagedRun
+        The file does not hold what was marked.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, length: int = 0) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, mark: Mark | None = None) -> None:
         self.schema = schema
-        self._file = path.open("r+b" if length else "wb")
-        self._file.truncate(length)
-        self._file.seek(length)
-        if not length:
-            self._file.write(schema.serialize())
+        self._file: BinaryIO
+        if mark:
+            _kept(path, mark)
+            self._file = path.open("r+b")
+            self._file.truncate(mark.length)
+            self._file.seek(mark.length)
+            self._crc = mark.crc
+        else:
+            self._file = path.open("wb")
+            self._crc = 0
+            self._write(schema.serialize())
+
+    def _write(self, data: pa.Buffer) -> None:
+        self._file.write(data)
+        self._crc = zlib.crc32(data, self._crc)
 
     def append(self, batch: pa.RecordBatch) -> None:
         """Add a batch; an empty one leaves no trace, so that the file does not depend on how rows were batched."""
         if batch.num_rows:
-            self._file.write(batch.serialize())
+            self._write(batch.serialize())
 
-    def sync(self) -> int:
-        """Force everything to the disk; the length in bytes."""
+    def sync(self) -> Mark:
+        """Force everything to the disk; how far that is."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        return self._file.tell()
+        return Mark(self._file.tell(), self._crc)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
+def _kept(path: Path, mark: Mark) -> pa.Buffer:
+    """The marked bytes of a stream."""
+    with undamaged(path):
+        data = pa.memory_map(str(path)).read_buffer(mark.length)
+        if Mark(data.size, zlib.crc32(data)) != mark:
+            raise ValueError("not what was written")
+    return data
+
+
+def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
+    """Batches of a stream up to a mark, all of them.
+
+    Raises
+    ------
+    DamagedRun
+        The file does not hold what was marked.
+    """
+    yield from pa.ipc.open_stream(_kept(path, mark))
+
+
 def read(path: Path) -> Iterator[pa.RecordBatch]:
-    """Batches of a stream, up to its end or its torn last message."""
+    """Batches of a stream that may be growing, up to its end or its torn last message."""
     if not path.is_file():
         return
     with path.open("rb") as file:

@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from cli.calls import wait_for
 from splitmerge_cli.results.read import find_runs
@@ -64,11 +65,54 @@ def test_failed_jobs_do_not_stop_the_others(smcmc) -> None:
     assert sorted(states()) == ["done", "done", "done", "failed"]
 
 
-def test_refused_jobs_are_named(smcmc) -> None:
-    result = smcmc("sweep", "sampler=sdds", "N=20,2", "K0=5", *GRID[2:], "hydra/launcher=basic")
-    assert result.exit_code == 1
-    assert "2 jobs: 1 done, 1 refused" in result.stdout
-    assert "K0=5: expected at most 2" in result.stderr
+def test_where_a_job_is_refused_none_runs(smcmc, tmp_path: Path) -> None:
+    args = ["sampler=sdds", "N=20,2,3", "K0=5", *GRID[2:], "hydra/launcher=basic"]
+    for how in ([], ["--dry-run"]):
+        result = smcmc("sweep", *how, *args)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        refused = result.stderr.splitlines()
+        assert len(refused) == 2
+        assert "N=2 K0=5" in refused[0]
+        assert "K0=5: expected at most 2" in refused[0]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (["N=range(0)"], "N=range(0): no value"),
+        (["sampler=glob(zz*)"], "sampler=glob(zz*): no value"),
+        (["experiment=sdds-fig33"], "Did you mean experiment=sdds-fig3?"),
+        (["N=20,30", "hydra.launcher.n_jobs=0", *GRID[2:]], "n_jobs"),
+    ],
+)
+def test_sweeps_that_cannot_be(smcmc, tmp_path: Path, args: list[str], named: str) -> None:
+    result = smcmc("sweep", *args)
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert named in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def running(path: str = "results") -> list[Path]:
+    """Folders of the runs that a process holds."""
+    return [run.path for run in find_runs(path) if run.status["state"] == "running"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_sweep_leaves_no_process_behind(smcmc, spawn, number: signal.Signals) -> None:
+    args = ["sampler=sdds", "N=200", "seed=range(2)", "chains=1", "iterations=10000000", "thin=1000", "progress=none"]
+    process = spawn("sweep", *args, "hydra.launcher.n_jobs=2")
+    wait_for(lambda: len(list(Path("results").glob("*/*/work/*.npz"))) == 2, process)
+    assert len(running()) == 2
+    process.send_signal(number)
+    # the processes of the jobs hold its pipes: this waits for them, too
+    _, stderr = process.communicate(timeout=30)
+    assert "Traceback" not in stderr
+    assert process.returncode == (130 if number == signal.SIGTERM else -number)
+    assert not running()
+    assert states() == ["interrupted"] * 2
 
 
 def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
