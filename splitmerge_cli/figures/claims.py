@@ -260,7 +260,7 @@ def number(value: float) -> str:
 
 def interval(low: float, high: float) -> str:
     """An interval for a table; empty for none."""
-    return f"[{low:.3g}, {high:.3g}]" if np.isfinite(low) and np.isfinite(high) else ""
+    return f"[{low:.4g}, {high:.4g}]" if np.isfinite(low) and np.isfinite(high) else ""
 
 
 @dataclass(frozen=True)

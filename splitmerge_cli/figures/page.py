@@ -26,7 +26,9 @@ h3 { margin: 2.4rem 0 .3rem; font-size: 1.1rem; } p { max-width: 48rem; } .soft 
 img { width: 100%; height: auto; border: 1px solid var(--rule); background: white; }
 table { border-collapse: collapse; font-size: .82rem; width: 100%; margin: .8rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); }
-th { font-weight: 600; } td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th { font-weight: 600; }
+th.n { text-align: right; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code { background: #f0efe9; padding: .1rem .35rem; border-radius: 3px; font-size: .85em; }
 .v { white-space: nowrap; font-weight: 600; } .yes { color: #1a7f37; } .no { color: #b42318; } .open { color: #8a6100; }
 .scroll { overflow-x: auto; }
@@ -61,7 +63,7 @@ def page(figures: Sequence[tuple[str, str]], captions: Mapping[str, str], folder
         _contents(figures, verdicts, papers),
     ]
     for paper in papers:
-        body.append(f'<h2 id="{paper}">{escape(PAPERS.get(paper, paper))}</h2>')
+        body.append(f'<h2 id="{paper}">{escape(_paper(paper))}</h2>')
         body += [
             _section(n, title, captions[n], verdicts[n], folder, out)
             for n, title in figures
@@ -75,6 +77,11 @@ def page(figures: Sequence[tuple[str, str]], captions: Mapping[str, str], folder
         + "\n".join(body)
         + "\n</body>\n</html>\n"
     )
+
+
+def _paper(paper: str) -> str:
+    """Number and title of a paper; what is not known is named by its prefix."""
+    return f"Paper {NUMBERS[paper]}: {PAPERS[paper]}" if paper in PAPERS else paper
 
 
 def _claims(folder: Path, name: str) -> pd.DataFrame | None:
@@ -119,7 +126,7 @@ def _contents(
         if number:
             link = f'<a href="#{paper}-errata">Errata of paper {NUMBERS[paper]}</a>'
             rows.append(f'<tr><td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td></tr>')
-    head = "".join(f"<th>{h}</th>" for h in ("contents", "scale", *CLASSES))
+    head = "<th>contents</th><th>scale</th>" + "".join(f'<th class="n">{verdict}</th>' for verdict in CLASSES)
     body = "".join(rows)
     return f'<nav class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></nav>'
 
@@ -163,7 +170,7 @@ def _table(frame: pd.DataFrame) -> str:
         for head, cell in cells.items():
             columns.setdefault(head, []).append(cell)
     columns = {head: cells for head, cells in columns.items() if any(text not in ("", "–") for text, _ in cells)}
-    heads = "".join(f"<th>{head}</th>" for head in columns)
+    heads = "".join(f'<th class="{cells[0][1].partition(" ")[0]}">{head}</th>' for head, cells in columns.items())
     rows = [
         "".join(f'<td class="{css}">{escape(str(text))}</td>' for text, css in cells)
         for cells in zip(*columns.values(), strict=True)

@@ -85,13 +85,15 @@ def test_by_factor_takes_the_median_of_times():
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_a_terminal_cuts_no_number_and_no_verdict(width):
     claim = claims.Claim("sdds-fig5", "emm N=500 K0=10", "rgsm/sdds", "exact_posterior_mean_K", 488.63, "ms", "")
-    verdict = claims.Verdict(claim, "move and [full] scan", 0.001234, 0.00101, 0.00202, 6, claims.NOT_REPRODUCED, "why")
+    verdict = claims.Verdict(
+        claim, "move and [full] scan", 0.001234, 0.001012, 0.002023, 6, claims.NOT_REPRODUCED, "why"
+    )
     console = Console(width=width, file=StringIO())
     console.print(claims.table(claims.frame([verdict], "quick")))
     text = console.file.getvalue()
     assert "…" not in text and "[full]" in text
     assert all(word in text for word in ("488.6 ms", "0.001234 ms", "not reproduced"))
-    assert ("[0.00101, 0.00202]" in text) == (width >= claims.ROOMY)
+    assert ("[0.001012, 0.002023]" in text) == (width >= claims.ROOMY)
 
 
 def test_bound_and_exact_values():
