@@ -258,6 +258,8 @@ def _job(composed: DictConfig, parent: int | None) -> tuple[str, str | None]:
         with _orphan_interrupted(parent):
             runner.run(finish(composed, HydraConfig.get()), Reporter())
     except runner.Interrupted as error:
+        if parent is not None and os.getppid() != parent:
+            os._exit(130)  # nobody is left to tell: the pool would wait for its next job
         raise KeyboardInterrupt from error
     except Exception as error:  # whatever fails one job must not stop the others; the table says what it was
         return "failed", f"{type(error).__name__}: {error}"
