@@ -287,9 +287,15 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
 
 def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
     """Names that a group offers: ``choices("sampler")``."""
+    return list(_choices(group, tuple(search_path)))
+
+
+@cache
+def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
     with hydra_session():
         loader = GlobalHydra.instance().config_loader()
-        return sorted(loader.get_group_options(group, config_name="config", overrides=_search_path(search_path)))
+        options = loader.get_group_options(group, config_name="config", overrides=_search_path(search_path))
+        return tuple(sorted(options))
 
 
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
