@@ -44,6 +44,9 @@ Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (
 after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time. Finished runs are skipped,
 unfinished ones continued; a job that fails does not stop the others."""
 
+DISAGREE = 1.1
+"""R-hat above which a run says that its chains disagree."""
+
 _F = TypeVar("_F", bound=Callable[..., None])
 
 
@@ -145,7 +148,22 @@ def run(
     plan = runner.prepare(compose(overrides, config_dir))
     if plan.done:
         typer.echo("done before; resume=false repeats it", err=True)
-    typer.echo(runner.run(plan))
+    path = runner.run(plan)
+    if warning := _disagreement(path):
+        typer.echo(warning, err=True)
+    typer.echo(path)
+
+
+def _disagreement(path: Path) -> str | None:
+    """What to say of a run whose chains tell different stories; None when they agree, or are one."""
+    from splitmerge_cli.results.read import Run
+
+    diagnostics = Run(path).summary["diagnostics"]
+    of = {name: diagnostics.get(f"rhat/{name}") for name in ("n_clusters", "log_joint")}
+    name, rhat = max(of.items(), key=lambda item: item[1] or 0.0)
+    if (rhat or 0.0) < DISAGREE:
+        return None
+    return f"the chains disagree (R-hat of {name}: {rhat:.3g}); run longer, and see smcmc diagnose {path}"
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:

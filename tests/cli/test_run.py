@@ -118,6 +118,15 @@ def test_content(smcmc) -> None:
     assert two_kernels.groupby("chain")["proposed"].sum().tolist() == [200, 200]
 
 
+def test_chains_that_disagree_are_named(smcmc) -> None:
+    # Gibbs scans keep the number of entities that each chain began with
+    stuck = smcmc("run", "N=100", "init=prior", "sampler=gibbs", "chains=3", "iterations=300", "progress=none")
+    assert "the chains disagree (R-hat of" in stuck.stderr
+    assert Path(stuck.stdout.splitlines()[-1]).is_dir()
+    agree = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5")
+    assert "disagree" not in agree.stderr
+
+
 def test_own_data(smcmc) -> None:
     Path("own.csv").write_text("1,0,x\n1,0,x\n0,1,y\n0,1,y\n" * 5)
     args = ["data=csv", "data.path=own.csv", "iterations=50", "progress=none"]
