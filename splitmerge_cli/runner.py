@@ -121,9 +121,11 @@ class Plan:
         generator = np.random.Generator(rng.bit_generator)
         labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
         model.set_labels(labels, K if model.allows_empty else None)
-        if not math.isfinite(model.log_joint()):
+        with np.errstate(all="ignore"):
+            log_joint = model.log_joint()
+        if not math.isfinite(log_joint):
             raise ConfigError(
-                f"model={cfg.model.name}: the log joint density of the start is {model.log_joint()}; expected a finite "
+                f"model={cfg.model.name}: the log joint density of the start is {log_joint}; expected a finite "
                 "number: a parameter of the model is too large or too small"
             )
         chain = Chain(

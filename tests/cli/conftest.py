@@ -40,11 +40,10 @@ def spawn(tmp_path: Path) -> Callable[..., Any]:
         process = subprocess.Popen(
             [sys.executable, "-c", "from splitmerge_cli.cli import main; main()", *args],
             cwd=tmp_path,
-            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            **options,
+            **{"stdout": subprocess.PIPE} | options,
         )
         started.append(process)
         return process
