@@ -116,17 +116,21 @@ def test_a_sweep_leaves_no_process_behind(smcmc, spawn, number: signal.Signals) 
 
 
 def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
-    args = ["sampler=sdds", "N=200", "seed=range(6)", "chains=1", "iterations=30000", "thin=100", "progress=none"]
+    args = ["sampler=sdds", "N=200", "chains=1", "iterations=100000", "thin=100", "progress=none"]
+    assert smcmc("run", *args, "seed=0").exit_code == 0
+    args.append("seed=range(6)")
     process = spawn("sweep", *args, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
-    wait_for(lambda: "done" in states(), process)
+    # with the first job just begun, five are left to interrupt
+    wait_for(lambda: "running" in states(), process)
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130, stderr
+    assert process.returncode == 130, (stdout, stderr, states())
     assert "Traceback" not in stderr
     assert "the same command continues the sweep" in stderr
     finished = states().count("done")
     assert 1 <= finished < 6
-    assert f"{finished} done" in stdout
+    assert "1 skipped" in stdout
+    assert f"{6 - finished} interrupted" in stdout
     result = smcmc("sweep", *args, "hydra/launcher=basic")
     assert f"6 jobs: {6 - finished} done, {finished} skipped" in result.stdout
     assert states() == ["done"] * 6
