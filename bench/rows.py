@@ -7,17 +7,17 @@ from time import thread_time
 from typing import Any
 
 import numpy as np
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
 
 from bench.baseline import COLUMNS, Baseline
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
 from splitmerge_cli.data import emm, jain_neal
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.samplers.sdds import SDDS
 
 Samplers = Callable[[Any, Rng], list[Sampler]]
 

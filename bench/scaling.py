@@ -15,6 +15,11 @@ from time import thread_time
 from typing import Any
 
 import numpy as np
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng, Sampler
+from splitmerge_cli.data import emm, jain_neal
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.birth_death import BirthDeath
@@ -23,11 +28,6 @@ from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.ss import SS
-
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import emm, jain_neal
-from splitmerge_cli.data.base import Dataset
 
 SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "gibbs": Gibbs,

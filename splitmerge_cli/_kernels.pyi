@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 def check_positive(key: str, value: object) -> None: ...
 def check_count(key: str, value: object, least: int, most: int) -> None: ...
+
 @final
 class Rng:
     bit_generator: BitGenerator

@@ -105,6 +105,7 @@ class Plan:
         """Seconds of sampling after which a chain ends."""
         return math.inf if self.cfg.budget is None else self.cfg.budget
 
+    @np.errstate(all="ignore")  # what overflows leaves no finite density, which is said below
     def chain(self, number: int) -> tuple[Chain, Model]:
         """Build chain `number` at its start.
 
@@ -121,8 +122,7 @@ class Plan:
         generator = np.random.Generator(rng.bit_generator)
         labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
         model.set_labels(labels, K if model.allows_empty else None)
-        with np.errstate(all="ignore"):
-            log_joint = model.log_joint()
+        log_joint = model.log_joint()
         if not math.isfinite(log_joint):
             raise ConfigError(
                 f"model={cfg.model.name}: the log joint density of the start is {log_joint}; expected a finite "
@@ -186,7 +186,9 @@ def _kind(model: Mapping[str, Any] | DictConfig) -> str:
 def _dataset(options: str, digest: str | None) -> Dataset:
     """The data set; the `digest` of its file makes a changed file another data set."""
     values = json.loads(options)
-    dataset: Dataset = _construct("data", values, lambda generate, given: generate(**given))
+    dataset = _construct("data", values, lambda generate, given: generate(**given))
+    if not isinstance(dataset, Dataset):
+        raise ConfigError(f"data={values['name']}: _target_ {values['_target_']} makes no Dataset")
     if digest and _digest("data.path", values["path"]) != digest:
         raise DataError(f"data.path={values['path']}: the file was changed while it was read")
     return dataset

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.birth_death import BirthDeath

@@ -158,6 +158,7 @@ def test_labels_are_words_of_lines() -> None:
         (["report", "--out", "file"], "file"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_one_message(smcmc, tmp_path: Path, args: list[str], named: str) -> None:
     Path("file").touch()
     result = smcmc(*args)

@@ -7,11 +7,11 @@ A Gibbs scan beside a wrong kernel hides it almost entirely, so no test here com
 import numpy as np
 import pytest
 from conftest import SAMPLERS
+
+from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
-
-from splitmerge_cli._kernels import Rng
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.transitions import (

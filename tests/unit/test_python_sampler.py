@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.samplers.gibbs import Gibbs
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import PythonSampler, Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.transitions import balance_defect, stationarity_defect, transition_matrix
 
