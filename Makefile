@@ -30,7 +30,7 @@ test-slow: $(VENV)/installed ## long exactness runs and paper-scale checks
 lint: $(VENV)/installed-lint ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint splitmerge_cli
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint splitmerge_cli
 	$(BIN)/mypy
 	$(BIN)/stubtest --ignore-disjoint-bases --allowlist scripts/stubtest-allowlist.txt $(COMPILED)
 
