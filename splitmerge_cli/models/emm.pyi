@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli._kernels import Model
 
 LABELS: tuple[str, ...]
+MOST: int
 
 class EMM(Model):
     def __init__(
