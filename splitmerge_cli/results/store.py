@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +189,7 @@ class RunStore:
 
     def write_status(self, state: str, **fields: Any) -> None:
         """Write ``status.json``: `state` (running, done, failed, interrupted) and `fields`, kept until changed."""
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._status = {"started": now} | self._status | fields | {"state": state, "updated": now}
         write_json(self.path / STATUS, self._status)
 
