@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -214,6 +215,7 @@ def test_a_second_interruption_ends_a_long_iteration(spawn) -> None:
     long = ["sampler=rgsm", "sampler.t=10000", "sampler.r=1000", "N=3000", "K0=2", "chains=1"]
     process = spawn("run", *long, "progress=none")
     wait_for(lambda: list(Path("results").glob("*/*/work/*.arrows")), process)
+    time.sleep(1)  # the streams are there a moment before the first iteration, which then takes minutes
     process.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=2)
