@@ -1,19 +1,25 @@
 """Small posteriors by enumeration, from formulas of their own: nothing here calls a model's compiled likelihood.
 
 A *state* is ``(labels, K)``: cluster of each item, numbered by first appearance, and the number of clusters kept (EMM:
-with the empty ones).
+with the empty ones). Of a model that keeps parameters it is ``(labels, K, parameters)``, with a tuple of numbers per
+cluster, in the order of their first appearance. A *concentration* is a number, or the pair (shape, rate) of a gamma
+density over which it is integrated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaln
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp, multigammaln
 
-State = tuple[tuple[int, ...], int]
+Parameters = tuple[tuple[float, ...], ...]
+State = tuple[tuple[int, ...], int] | tuple[tuple[int, ...], int, Parameters]
+Concentration = float | tuple[float, float]
 
 
 def partitions(n: int) -> Iterator[tuple[int, ...]]:
@@ -29,10 +35,21 @@ def partitions(n: int) -> Iterator[tuple[int, ...]]:
     yield from extend((), 0)
 
 
-def state_of(labels: NDArray[np.int32], K: int) -> State:
-    """The state of a model's labels: clusters numbered by first appearance."""
+def state_of(labels: ArrayLike, K: int, parameters: NDArray[np.float64] | None = None) -> State:
+    """The state of a model's labels: clusters numbered by first appearance.
+
+    Parameters
+    ----------
+    labels : array of int, shape (N,)
+    K : int
+    parameters : ndarray of float, shape (K, P), optional
+        A row for each cluster, in the order of the model's list; they are put in the order of first appearance.
+    """
     number: dict[int, int] = {}
-    return tuple(number.setdefault(int(k), len(number)) for k in labels), K
+    shown = tuple(number.setdefault(int(k), len(number)) for k in np.asarray(labels))
+    if parameters is None:
+        return shown, K
+    return shown, K, tuple(tuple(float(value) for value in parameters[k]) for k in number)
 
 
 def emm_states(n: int, kmax: int) -> list[State]:
@@ -43,6 +60,12 @@ def emm_states(n: int, kmax: int) -> list[State]:
 def mixture_states(n: int) -> list[State]:
     """Every state of a mixture without empty clusters."""
     return [(p, max(p) + 1) for p in partitions(n)]
+
+
+def candidates_states(n: int, candidates: Sequence[Sequence[float]]) -> list[State]:
+    """Every state of a mixture without empty clusters whose clusters each keep one of finitely many parameters."""
+    lines = [tuple(float(value) for value in line) for line in candidates]
+    return [(p, max(p) + 1, kept) for p in partitions(n) for kept in itertools.product(lines, repeat=max(p) + 1)]
 
 
 def emm_log_weight(
@@ -73,12 +96,11 @@ def emm_log_weight(
 
 
 def bernoulli_log_weight(
-    x: NDArray[np.uint8], concentration: float, beta1: float, beta0: float, prior: str
+    x: NDArray[np.uint8], concentration: Concentration, beta1: float, beta0: float, prior: str
 ) -> Callable[[State], float]:
     """Log weight of partitions of a Bernoulli mixture."""
 
-    def log_weight(state: State) -> float:
-        z = np.array(state[0])
+    def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0
         for k in range(z.max() + 1):
             rows = x[z == k]
@@ -86,11 +108,190 @@ def bernoulli_log_weight(
             zeros = len(rows) - ones
             total += (gammaln(ones + beta1) + gammaln(zeros + beta0) - gammaln(len(rows) + beta1 + beta0)).sum()
             total -= x.shape[1] * (gammaln(beta1) + gammaln(beta0) - gammaln(beta1 + beta0))
-            if prior == "crp":
-                total += np.log(concentration) + gammaln(len(rows))
+        return total
+
+    return _log_weight(log_lik, concentration, prior)
+
+
+def lines_log_weight(
+    x: ArrayLike, concentration: Concentration, sigma0: float, sigma1: float, noise: str, a0: float, prior: str
+) -> Callable[[State], float]:
+    """Log weight of partitions of points on lines, the parameters of every line integrated out.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, 2)
+        Abscissa and ordinate of each point.
+    concentration : float or (shape, rate)
+    sigma0, sigma1 : float
+        Standard deviations of intercept and slope, and of the noise.
+    noise : {'known', 'nig'}
+        nig: the noise has variance InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
+    a0 : float
+    prior : {'crp', 'uniform'}
+
+    Returns
+    -------
+    callable
+        Source: the ordinates of a cluster are multivariate normal, with covariance sigma1^2 I + sigma0^2 X X',
+        X = [1, abscissa]; unknown noise: multivariate t.
+    """
+    points = np.asarray(x, dtype=float)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = 0.0
+        for k in range(z.max() + 1):
+            abscissa, y = points[z == k].T
+            X = np.column_stack([np.ones_like(abscissa), abscissa])
+            scale = np.eye(len(y)) + (sigma0 / sigma1) ** 2 * X @ X.T
+            if noise == "nig":
+                total += _log_student(y, scale, a0, sigma1**2 * (a0 - 1))
+            else:
+                total += _log_normal(y, sigma1**2 * scale)
+        return total
+
+    return _log_weight(log_lik, concentration, prior)
+
+
+def candidates_log_weight(
+    x: ArrayLike, concentration: Concentration, sigma1: float, prior: str, candidates: Sequence[Sequence[float]]
+) -> Callable[[State], float]:
+    """Log weight of states (labels, K, lines): each cluster's (intercept, slope) is uniform over the candidates.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, 2)
+        Abscissa and ordinate of each point.
+    concentration : float or (shape, rate)
+    sigma1 : float
+        Standard deviation of the noise.
+    prior : {'crp', 'uniform'}
+    candidates : sequence of (intercept, slope)
+    """
+    points = np.asarray(x, dtype=float)
+
+    def log_weight(state: State) -> float:
+        assert len(state) == 3
+        z = np.array(state[0])
+        total = _log_prior(concentration, prior, z) - len(state[2]) * np.log(len(candidates))
+        for k, (intercept, slope) in enumerate(state[2]):
+            abscissa, y = points[z == k].T
+            total += _log_normal(y - intercept - slope * abscissa, sigma1**2 * np.eye(len(y)))
         return float(total)
 
     return log_weight
+
+
+def gaussian_log_weight(
+    x: ArrayLike,
+    concentration: Concentration,
+    prior: str,
+    covariance: str,
+    m0: ArrayLike,
+    kappa0: float,
+    a0: float,
+    b0: ArrayLike,
+) -> Callable[[State], float]:
+    """Log weight of partitions of a Gaussian mixture, means and covariances integrated out.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, D)
+    concentration : float or (shape, rate)
+    prior : {'crp', 'uniform'}
+    covariance : {'diag', 'iso', 'full'}
+        diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
+        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points.
+    m0, b0 : float or array of float, shape (D,)
+    kappa0, a0 : float
+
+    Returns
+    -------
+    callable
+        Source: diag and iso: the points of a cluster are multivariate t. full: Murphy, Conjugate Bayesian analysis of
+        the Gaussian distribution (2007), equation 266.
+    """
+    points = np.asarray(x, dtype=float)
+    D = points.shape[1]
+    centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)
+
+    def log_lik_full(y: NDArray[np.float64]) -> float:
+        n, nu0, psi0 = len(y), 2 * a0 + D - 1, 2 * np.diag(scale0)
+        mean = y.mean(axis=0)
+        psi = psi0 + (y - mean).T @ (y - mean) + kappa0 * n / (kappa0 + n) * np.outer(mean, mean)
+        total = multigammaln((nu0 + n) / 2, D) - multigammaln(nu0 / 2, D) - n * D / 2 * np.log(np.pi)
+        total += nu0 / 2 * np.linalg.slogdet(psi0)[1] - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
+        return float(total + D / 2 * np.log(kappa0 / (kappa0 + n)))
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = 0.0
+        for k in range(z.max() + 1):
+            y = centred[z == k]
+            scale = np.eye(len(y)) + 1 / kappa0
+            if covariance == "full":
+                total += log_lik_full(y)
+            elif covariance == "iso":
+                total += _log_student(y.T.ravel(), np.kron(np.eye(D), scale), a0, scale0[0])
+            else:
+                total += sum(_log_student(y[:, d], scale, a0, scale0[d]) for d in range(D))
+        return total
+
+    return _log_weight(log_lik, concentration, prior)
+
+
+def _log_weight(
+    log_lik: Callable[[NDArray[np.int64]], float], concentration: Concentration, prior: str
+) -> Callable[[State], float]:
+    """Log weight of a partition from the log likelihood of its labels."""
+
+    def log_weight(state: State) -> float:
+        z = np.array(state[0])
+        return float(_log_prior(concentration, prior, z) + log_lik(z))
+
+    return log_weight
+
+
+def _log_normal(y: NDArray[np.float64], covariance: NDArray[Any]) -> float:
+    """Log density of a multivariate normal vector of mean 0."""
+    log_det = np.linalg.slogdet(2 * np.pi * covariance)[1]
+    return float(-0.5 * (log_det + y @ np.linalg.solve(covariance, y)))
+
+
+def _log_student(y: NDArray[np.float64], scale: NDArray[Any], a0: float, b0: float) -> float:
+    """Log density of y ~ N(0, v scale) with v ~ InvGamma(a0, b0): multivariate t of 2 a0 degrees of freedom."""
+    a = a0 + len(y) / 2
+    quadratic = y @ np.linalg.solve(scale, y)
+    constant = gammaln(a) - gammaln(a0) - 0.5 * np.linalg.slogdet(2 * np.pi * b0 * scale)[1]
+    return float(constant - a * np.log1p(quadratic / (2 * b0)))
+
+
+def _log_prior(concentration: Concentration, prior: str, z: NDArray[np.int64]) -> float:
+    """Log weight of a partition, up to a constant: 0 (uniform), or that of the Chinese restaurant process."""
+    if prior != "crp":
+        return 0.0
+    sizes = np.bincount(z)
+    total = float(gammaln(sizes).sum())
+    if isinstance(concentration, tuple):
+        return total + _log_moment(len(sizes), len(z), *concentration)
+    return total + len(sizes) * float(np.log(concentration))
+
+
+@cache
+def _log_moment(K: int, N: int, shape: float, rate: float) -> float:
+    """log of the integral of c^K Gamma(c)/Gamma(c + N) against a gamma density of c.
+
+    The trapezoidal rule in log c: the integrand is analytic and log-concave there, so the error falls exponentially in
+    the number of points. At both ends it has fallen by exp(-40) at least, by the bounds of its slope.
+    """
+    harmonic = (1 / np.arange(1, N)).sum()
+    low = np.log(shape / (2 * (rate + harmonic))) - 80 / shape
+    high = np.log((4 * (shape + N) + 100) / rate)
+    step = min(0.1, 0.25 / np.sqrt(shape + N))
+    t = np.linspace(low, high, int((high - low) / step) + 2)
+    c = np.exp(t)
+    density = shape * np.log(rate) - gammaln(shape) + shape * t - rate * c
+    crp = (K - 1) * t - np.log(c[:, None] + np.arange(1, N)).sum(axis=1)
+    return float(logsumexp(density + crp) + np.log(t[1] - t[0]))
 
 
 def normalise(log_weights: Any) -> NDArray[np.float64]:

@@ -1,0 +1,201 @@
+"""The enumerated posteriors against brute force: parameters integrated numerically on tiny data, and sum rules."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import gammaln
+
+from splitmerge_cli.verify.enumerate import (
+    bernoulli_log_weight,
+    candidates_log_weight,
+    candidates_states,
+    gaussian_log_weight,
+    lines_log_weight,
+    mixture_states,
+    normalise,
+    state_of,
+)
+
+POINTS = np.array([[0.5, 1.2], [-1.0, -0.3], [2.0, 2.2], [0.0, -1.5]])
+BELL = {1: 1, 2: 2, 3: 5, 4: 15}
+WIDE = np.linspace(-1, 1, 1201)
+
+
+def one_cluster(n):
+    return (0,) * n, 1
+
+
+def log_integral(log_f, *axes):
+    """log of the integral of exp(log_f) over a box by the trapezoidal rule, exact for what vanishes at the edges."""
+    grid = np.meshgrid(*axes, indexing="ij")
+    values = log_f(*grid)
+    top = values.max()
+    total = np.exp(values - top)
+    for axis in reversed(axes):
+        total = integrate.trapezoid(total, axis)
+    return top + math.log(total)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_line_of_known_noise_integrates_intercept_and_slope(n):
+    x, y = POINTS[:n].T
+    sigma0, sigma1 = 1.5, 0.7
+
+    def log_f(intercept, slope):
+        total = stats.norm.logpdf(intercept, 0, sigma0) + stats.norm.logpdf(slope, 0, sigma0)
+        return total + sum(stats.norm.logpdf(b, intercept + slope * a, sigma1) for a, b in zip(x, y, strict=True))
+
+    weight = lines_log_weight(POINTS[:n], 1.0, sigma0, sigma1, "known", 2.0, "uniform")
+    assert weight(one_cluster(n)) == pytest.approx(log_integral(log_f, 15 * WIDE, 15 * WIDE), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_line_of_unknown_noise_integrates_the_variance(n):
+    """Given the variance it is the line of known noise, whose sigma0 grows with it in proportion."""
+    sigma0, sigma1, a0 = 2.0, 0.5, 2.5
+    b0 = sigma1**2 * (a0 - 1)
+
+    def f(log_v):
+        s = math.exp(log_v / 2)
+        known = lines_log_weight(POINTS[:n], 1.0, sigma0 / sigma1 * s, s, "known", a0, "uniform")
+        prior = stats.invgamma.logpdf(s * s, a0, scale=b0)
+        return math.exp(known(one_cluster(n)) + prior + log_v)
+
+    weight = lines_log_weight(POINTS[:n], 1.0, sigma0, sigma1, "nig", a0, "uniform")
+    total, _ = integrate.quad(f, -12, 12, epsabs=0, epsrel=1e-10, limit=400)
+    assert weight(one_cluster(n)) == pytest.approx(math.log(total), abs=1e-8)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "iso"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_gaussian_integrates_mean_and_variance(covariance, n):
+    m0, kappa0, a0 = np.array([0.3, -0.2]), 0.6, 2.2
+    b0 = np.array([0.8, 0.8 if covariance == "iso" else 0.4])
+
+    def log_density(y, d):
+        """Of column d, the mean integrated out, given the log variance."""
+
+        def log_f(mean, log_v):
+            s = np.exp(log_v / 2)
+            lik = sum(stats.norm.logpdf(v, mean, s) for v in y[:, d])
+            return stats.norm.logpdf(mean, m0[d], s / math.sqrt(kappa0)) + lik
+
+        return log_f
+
+    def log_prior(log_v, d):
+        return stats.invgamma.logpdf(np.exp(log_v), a0, scale=b0[d]) + log_v
+
+    y, means, log_v = POINTS[:n], 120 * np.linspace(-1, 1, 6001), np.linspace(-6, 8, 281)
+    if covariance == "diag":
+        expected = sum(
+            log_integral(lambda m, v, d=d: log_density(y, d)(m, v) + log_prior(v, d), means, log_v) for d in (0, 1)
+        )
+    else:
+        given = [[log_integral(lambda m, v=v, d=d: log_density(y, d)(m, v), means) for v in log_v] for d in (0, 1)]
+        expected = log_integral(lambda v: np.array(given[0]) + np.array(given[1]) + log_prior(v, 0), log_v)
+    weight = gaussian_log_weight(y, 1.0, "uniform", covariance, m0, kappa0, a0, b0)
+    assert weight(one_cluster(n)) == pytest.approx(expected, abs=2e-6)
+
+
+def test_full_gaussian_is_the_product_of_its_predictives():
+    """The predictive of the full Gaussian is a multivariate t (Murphy 2007, equation 258)."""
+    m0, kappa0, a0, b0 = np.array([0.3, -0.2]), 0.6, 2.2, np.array([0.8, 0.4])
+    D, nu, kappa, mean, psi = 2, 2 * a0 + 1, kappa0, m0, 2 * np.diag(b0)
+    total = 0.0
+    for y in POINTS:
+        shape = psi * (kappa + 1) / (kappa * (nu - D + 1))
+        total += stats.multivariate_t.logpdf(y, mean, shape, df=nu - D + 1)
+        psi = psi + kappa / (kappa + 1) * np.outer(y - mean, y - mean)
+        mean, kappa, nu = (kappa * mean + y) / (kappa + 1), kappa + 1, nu + 1
+    weight = gaussian_log_weight(POINTS, 1.0, "uniform", "full", m0, kappa0, a0, b0)
+    assert weight(one_cluster(4)) == pytest.approx(total, abs=1e-10)
+
+
+def test_the_three_covariances_agree_in_one_dimension():
+    x = POINTS[:, 1:]
+    diag, iso, full = (gaussian_log_weight(x, 1.3, "crp", c, 0.2, 0.4, 1.7, 0.6) for c in ("diag", "iso", "full"))
+    for state in mixture_states(4):
+        assert iso(state) == pytest.approx(diag(state), abs=1e-11)
+        assert full(state) == pytest.approx(diag(state), abs=1e-11)
+
+
+def test_noise_of_large_a0_is_known():
+    known = lines_log_weight(POINTS, 0.8, 3.0, 0.9, "known", 2.0, "crp")
+    nearly = lines_log_weight(POINTS, 0.8, 3.0, 0.9, "nig", 1e7, "crp")
+    for state in mixture_states(4):
+        assert nearly(state) == pytest.approx(known(state), abs=1e-4)
+
+
+def test_candidates_sum_to_the_mixture_over_lines():
+    candidates = [[0.0, 1.0], [1.0, -0.5], [0.3, 0.2]]
+    weight = candidates_log_weight(POINTS, 1.4, 0.8, "crp", candidates)
+    states = candidates_states(4, candidates)
+    assert len(states) == len(set(states)) == 3 + 7 * 9 + 6 * 27 + 81
+    for labels, K in mixture_states(4):
+        expected = K * math.log(1.4)
+        for k in range(K):
+            x, y = POINTS[np.array(labels) == k].T
+            lik = [stats.norm.pdf(y, a + b * x, 0.8).prod() for a, b in candidates]
+            expected += gammaln(len(y)) + math.log(np.mean(lik))
+        total = sum(math.exp(weight(s)) for s in states if s[0] == labels)
+        assert math.log(total) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", BELL)
+def test_weights_of_the_prior_sum_to_a_rising_factorial(n):
+    """Points without information: sum of concentration^K prod Gamma(n_k) = concentration rising n."""
+    x = np.zeros((n, 1), dtype=np.uint8)
+    states = mixture_states(n)
+    assert len(states) == BELL[n]
+
+    def total(concentration):
+        weight = bernoulli_log_weight(x[:, :0], concentration, 1.0, 1.0, "crp")
+        return sum(math.exp(weight(s)) for s in states)
+
+    assert total(1.7) == pytest.approx(math.prod(1.7 + i for i in range(n)), rel=1e-13)
+    assert total((1.7, 0.4)) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "rate"), [(1.0, 1.0), (0.05, 2.0), (300.0, 150.0), (2.0, 1e-3), (3.0, 1e4)])
+def test_random_concentration_is_integrated(shape, rate):
+    weight = bernoulli_log_weight(np.zeros((4, 0), dtype=np.uint8), (shape, rate), 1.0, 1.0, "crp")
+    for state in mixture_states(4):
+        sizes = np.bincount(state[0])
+
+        def f(log_c, sizes=sizes):
+            c = math.exp(log_c)
+            crp = c ** (len(sizes) - 1) / math.prod(c + i for i in range(1, 4)) * math.exp(gammaln(sizes).sum())
+            return crp * math.exp(shape * (log_c + math.log(rate)) - rate * c - math.lgamma(shape))
+
+        middle = math.log(shape / rate)
+        edges = [middle - 60 / min(shape, 1), middle - 4 / math.sqrt(shape), middle + 4 / math.sqrt(shape), middle + 9]
+        total = sum(
+            integrate.quad(f, *ends, epsabs=0, epsrel=1e-11, limit=500)[0] for ends in itertools.pairwise(edges)
+        )
+        assert math.exp(weight(state)) == pytest.approx(total, rel=1e-9)
+
+
+def test_a_fixed_concentration_is_the_limit_of_a_sharp_one():
+    states = mixture_states(4)
+    weights = [
+        gaussian_log_weight(POINTS, concentration, "crp", "full", 0.0, 0.3, 1.5, 1.0)
+        for concentration in (0.7, (0.7 * 1e7, 1e7))
+    ]
+    exact, sharp = (normalise([w(s) for s in states]) for w in weights)
+    np.testing.assert_allclose(sharp, exact, rtol=1e-5)
+
+
+def test_uniform_prior_has_no_concentration():
+    one, other = (lines_log_weight(POINTS, c, 2.0, 1.0, "known", 2.0, "uniform") for c in (0.5, (1.0, 1.0)))
+    assert [one(s) for s in mixture_states(4)] == [other(s) for s in mixture_states(4)]
+
+
+def test_state_of_numbers_clusters_and_parameters_by_first_appearance():
+    labels = np.array([2, 0, 2, 1], dtype=np.int32)
+    assert state_of(labels, 3) == ((0, 1, 0, 2), 3)
+    parameters = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    assert state_of(labels, 3, parameters) == ((0, 1, 0, 2), 3, ((3.0, 30.0), (1.0, 10.0), (2.0, 20.0)))
+    assert state_of([0, 0], 3) == ((0, 0), 3)
