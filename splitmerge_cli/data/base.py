@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-KINDS = ("tokens", "binary")
+KINDS = ("tokens", "binary", "points")
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
+MAGNITUDE = 1e100
+"""Largest magnitude of a coordinate: sums of squares, and products of two of them, stay finite."""
 
 
 class DataError(ValueError):
@@ -26,18 +28,24 @@ class Dataset:
     ----------
     name : str
         Short name for files and titles.
-    kind : {"tokens", "binary"}
+    kind : {"tokens", "binary", "points"}
         What `values` holds; a model serves one kind.
     values : numpy.ndarray
-        ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1.
+        ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64
+        ``[N, D]``, finite, of magnitude 1e100 at most.
     truth : numpy.ndarray or None
         int32 ``[N]``, true cluster of each item.
     vocabulary : list of str or None
         ``tokens``: the token of each code.
     columns : list of str or None
-        ``binary``: name of each attribute, where the file gives one.
+        ``binary``, ``points``: name of each column, where the file gives one.
     meta : dict
         How the data came about: parameters of the generator, or the file.
+
+    Raises
+    ------
+    DataError
+        Another kind; no items; another number of true labels than of items; ``points`` that are not as said.
     """
 
     name: str
@@ -55,6 +63,17 @@ class Dataset:
             raise DataError(f"{self.name}: no items; expected at least one")
         if self.truth is not None and len(self.truth) != len(self.values):
             raise DataError(f"{self.name}: {len(self.truth)} true labels for {len(self.values)} items")
+        if self.kind == "points":
+            self._check_points()
+
+    def _check_points(self) -> None:
+        x = self.values
+        if x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
+            raise DataError(f"{self.name}: {x.dtype} of shape {x.shape}; expected float64 [N, D], D at least 1")
+        if (bad := first_not_finite(x)) is not None:
+            i, j = divmod(bad, x.shape[1])
+            named = f" ('{self.columns[j]}')" if self.columns else ""
+            raise DataError(f"{self.name}: row {i + 1}, column {j + 1}{named}: {x[i, j]:g}; expected {FINITE}")
 
     @property
     def N(self) -> int:
@@ -65,6 +84,17 @@ class Dataset:
     def n_tokens(self) -> int:
         """Number of tokens of the vocabulary (0 for data that are not tokens)."""
         return len(self.vocabulary) if self.vocabulary is not None else 0
+
+
+FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
+
+
+def first_not_finite(x: NDArray[np.float64]) -> int | None:
+    """Flat position of the first value that is NaN, infinite or larger than `MAGNITUDE`; None if all are well."""
+    # no temporary array of the size of the data where all is well; a NaN makes both NaN
+    if x.min() >= -MAGNITUDE and x.max() <= MAGNITUDE:
+        return None
+    return int(np.argmin(np.abs(x) <= MAGNITUDE))
 
 
 def require(condition: bool, key: str, value: object, expected: str) -> None:
@@ -78,6 +108,47 @@ def require_size(key: str, value: int, largest: int = LARGEST) -> None:
     require(isinstance(value, int) and 1 <= value <= largest, key, value, f"a whole number from 1 to {largest}")
 
 
+def require_number(key: str, value: float, least: float, most: float) -> None:
+    """Raise a `DataError` that names the configuration key unless `value` is a number from `least` to `most`."""
+    require(least <= value <= most, key, value, f"a number from {least:g} to {most:g}")
+
+
 def require_seed(seed: int) -> None:
     """Raise a `DataError` unless NumPy takes the seed of the data."""
     require(isinstance(seed, int) and seed >= 0, "data.seed", seed, "a whole number, at least 0")
+
+
+def crp(rng: np.random.Generator, N: int, concentration: float) -> NDArray[np.int32]:
+    """Clusters of `N` items from a Chinese restaurant process.
+
+    Item i opens a cluster with probability concentration / (i + concentration), i = 0, 1, ..., and else joins that of
+    one of the i items before it, drawn uniformly (Blackwell & MacQueen's urn). All items draw at once; the chains of
+    joined items are then followed to the item that opened their cluster, twice as far in each pass.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of N doubles.
+    N : int
+        Number of items.
+    concentration : float
+        Concentration, greater than 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 ``[N]``, clusters numbered by first appearance.
+    """
+    item = np.arange(N)
+    drawn = rng.random(N) * (item + concentration)
+    opens = drawn >= item
+    joined = np.where(opens, item, np.minimum(drawn, item)).astype(np.int32)
+    while not np.array_equal(joined, further := joined[joined]):
+        joined = further
+    number = np.cumsum(opens, dtype=np.int32) - 1
+    return number[joined].astype(np.int32)
+
+
+def equal_sizes(rng: np.random.Generator, N: int, K: int) -> NDArray[np.int32]:
+    """int32 ``[N]``: clusters 0 .. K - 1 of N / K items each (the first N mod K one more), in random order."""
+    return rng.permutation(np.arange(N, dtype=np.int32) % np.int32(K))

@@ -8,7 +8,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from splitmerge_cli.data.base import LARGEST, Dataset, require, require_seed, require_size
+from splitmerge_cli.data.base import LARGEST, Dataset, equal_sizes, require, require_number, require_seed, require_size
 
 DICTIONARIES = ("distinct", "dirichlet")
 MAX_TOKENS = 1_000_000
@@ -65,10 +65,10 @@ def generate(
     rng = np.random.default_rng(seed)
     if dictionaries == "distinct":
         require(n_tokens >= entities, "data.n_tokens", n_tokens, f"at least data.entities={entities} (a token each)")
-        truth = rng.permutation(np.arange(N, dtype=np.int32) % np.int32(entities))
+        truth = equal_sizes(rng, N, entities)
         tokens = truth.copy()
     else:
-        require(1e-100 <= concentration <= 1e100, "data.concentration", concentration, "a number from 1e-100 to 1e100")
+        require_number("data.concentration", concentration, 1e-100, 1e100)
         require_size("data.entities", entities, LARGEST // n_tokens)
         truth = rng.integers(entities, size=N, dtype=np.int32)
         theta = np.cumsum(rng.dirichlet(np.full(n_tokens, concentration), size=entities), axis=1)

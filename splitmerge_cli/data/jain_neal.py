@@ -9,7 +9,7 @@ Source: Herlau et al., section 3.1 and Table 1 (Examples 1 to 3); Wang & Russell
 
 import numpy as np
 
-from splitmerge_cli.data.base import LARGEST, Dataset, require, require_seed, require_size
+from splitmerge_cli.data.base import LARGEST, Dataset, equal_sizes, require, require_seed, require_size
 
 TABLE = np.array(
     [
@@ -58,7 +58,7 @@ def generate(N: int, components: int = 5, attributes: int = 15, example: int | N
         require(example in EXAMPLES, "data.example", example, "1, 2, 3 or null")
         require(N % 5 == 0, "N", N, "a multiple of 5 (five components of equal size)")
         components, attributes = 5, EXAMPLES[example]
-        truth = rng.permutation(np.arange(N, dtype=np.int32) % np.int32(5))
+        truth = equal_sizes(rng, N, components)
     else:
         require_size("data.attributes", attributes, LARGEST // N)
         require_size("data.components", components, LARGEST // attributes)

@@ -1,0 +1,338 @@
+"""Tables of numbers: what is read, how columns are chosen, and one clear message for each kind of bad file."""
+
+import gzip
+import io
+import random
+import warnings
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from splitmerge_cli.data import files
+from splitmerge_cli.data.base import DataError, Dataset
+
+FUZZED = 600
+"""Damaged files that are tried."""
+
+
+def table(folder: Path, text: str, name: str = "p.csv") -> Path:
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return path
+
+
+# the data set
+
+
+def test_points_must_be_float64_finite_and_of_two_dimensions() -> None:
+    x = np.array([[0.0, 1.0], [2.0, np.nan]])
+    with pytest.raises(DataError, match=r"^made: row 2, column 2 \('y'\): nan; expected a number of magnitude 1e\+100"):
+        Dataset("made", "points", x, columns=["x", "y"])
+    for bad, shown in [(np.inf, "inf"), (-np.inf, "-inf"), (1.1e100, r"1.1e\+100"), (-1e200, r"-1e\+200")]:
+        with pytest.raises(DataError, match=f"row 1, column 1: {shown};"):
+            Dataset("made", "points", np.array([[bad], [np.nan]]))
+    for values in (np.zeros(3), np.zeros((3, 2), dtype=np.float32), np.zeros((3, 2), dtype=int), np.zeros((3, 0))):
+        with pytest.raises(DataError, match="expected float64"):
+            Dataset("made", "points", values)
+    assert Dataset("made", "points", np.array([[1e100, -1e100]])).N == 1
+
+
+# what is read
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.tsv", "p.tsv.gz", "p.txt"])
+def test_text_formats_agree(tmp_path: Path, name: str) -> None:
+    text = "x,y,who\n-1.5,2e-3,b\n 1 ,+.5,a\n3,4.,b\n"
+    path = table(tmp_path, text if "csv" in name else text.replace(",", "\t"), name)
+    data = files.csv(path, "points", truth="who")
+    assert data.values.dtype == np.float64 and data.values.tolist() == [[-1.5, 0.002], [1.0, 0.5], [3.0, 4.0]]
+    assert data.truth is not None and data.truth.tolist() == [0, 1, 0]
+    assert data.columns == ["x", "y"] and data.kind == "points" and data.name == "p"
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i8", "u1", "?", "u8"])
+def test_arrays_of_any_plain_number(tmp_path: Path, dtype: str) -> None:
+    x = np.array([[0, 1], [1, 1], [1, 0]], dtype=dtype)
+    np.save(tmp_path / "x.npy", x)
+    data = files.csv(tmp_path / "x.npy", "points")
+    assert data.values.dtype == np.float64 and data.values.flags.c_contiguous and np.array_equal(data.values, x)
+    np.save(tmp_path / "one.npy", x[:, 0])
+    assert files.csv(tmp_path / "one.npy", "points").values.shape == (3, 1)
+
+
+def test_parquet_columns_of_any_plain_number(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, -1e-12], "c": [True, False], "d": [Decimal("1.25"), Decimal("-3")]})
+    frame.to_parquet(tmp_path / "x.parquet")
+    data = files.csv(tmp_path / "x.parquet", "points")
+    assert data.values.tolist() == [[1, 0.5, 1, 1.25], [2, -1e-12, 0, -3]]
+    assert data.columns == ["a", "b", "c", "d"]
+
+
+def test_the_folder_of_a_parquet_file_adds_no_column(tmp_path: Path) -> None:
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    pd.DataFrame({"x": [1.0], "y": [2.0]}).to_parquet(folder / "x.parquet")
+    assert files.csv(folder / "x.parquet", "points").columns == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kwargs", "rows"),
+    [
+        ("7", {}, [[7]]),
+        ("x\n7\n", {}, [[7]]),
+        ("1,2\n", {}, [[1, 2]]),
+        ("1,2\n1,2\n1,2\n", {}, [[1, 2]] * 3),
+        ("\ufeffx,y\r\n1,2\r\n\r\n", {}, [[1, 2]]),
+        ("\ufeff1,2\n", {}, [[1, 2]]),
+        ("1e-12,1e12\n-1e-12,-1e12\n", {}, [[1e-12, 1e12], [-1e-12, -1e12]]),
+        ("1e-400,1e100\n", {}, [[0, 1e100]]),
+        ("9007199254740993,0\n", {}, [[9007199254740992, 0]]),
+        ('"1","-2"\n', {}, [[1, -2]]),
+        ("1,2\n3,4\n", {"header": True}, [[3, 4]]),
+        ("1,2\n3,4\n5,6\n", {"N": 2}, [[1, 2], [3, 4]]),
+        # choosing columns
+        ("who,x,y\na,1,2\n", {"columns": ["y", "x"]}, [[2, 1]]),
+        ("who,x,y\na,1,2\n", {"columns": [3, "x"]}, [[2, 1]]),
+        ("who,x,y\na,1,2\n", {"columns": "x"}, [[1]]),
+        ("who,x,y\na,1,2\n", {"columns": -1}, [[2]]),
+        ("who,x,y\na,1,2\n", {"drop": ["who"]}, [[1, 2]]),
+        ("who,x,y\na,1,2\n", {"drop": "who", "truth": "who"}, [[1, 2]]),
+        ("who,x,y\na,1,2\n", {"columns": ["x"], "truth": "who"}, [[1]]),
+        (",x,y\n0,1,2\n1,3,4\n", {"drop": [1]}, [[1, 2], [3, 4]]),
+        ("a,1,2\nb,3,4\n", {"columns": [2, 3]}, [[1, 2], [3, 4]]),
+        ("a,1,2\nb,3,4\n", {"drop": [1]}, [[1, 2], [3, 4]]),
+        ("a,1,2\nb,3,4\n", {"truth": 1}, [[1, 2], [3, 4]]),
+        ("2019,2020\n1,2\n", {"columns": ["2020"]}, [[2]]),
+        ("x,y,note\n1,2,\n3,4,?\n", {"drop": ["note"]}, [[1, 2], [3, 4]]),
+    ],
+)
+def test_points(tmp_path: Path, text: str, kwargs: dict[str, object], rows: list[list[float]]) -> None:
+    assert files.csv(table(tmp_path, text), "points", **kwargs).values.tolist() == rows
+
+
+def test_columns_are_chosen_for_other_kinds_too(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,a,b,token\n7,0,1,cat\n8,1,1,dog\n")
+    assert files.csv(path, "binary", columns=["b", "a"]).values.tolist() == [[1, 0], [1, 1]]
+    assert files.csv(path, "tokens", columns=["token"]).vocabulary == ["cat", "dog"]
+
+
+def test_the_nearest_double_is_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((500, 3)) * 10.0 ** rng.integers(-300, 99, (500, 3))
+    path = table(tmp_path, "".join(",".join(map(repr, row)) + "\n" for row in x.tolist()))
+    assert np.array_equal(files.csv(path, "points").values, x)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "kwargs", "message"),
+    [
+        ("1,2\n3,x\n", {}, r"row 2, column 2: 'x'; expected a number \(data.columns and data.drop"),
+        ("x,y\n1,2\n3,\n", {}, r"row 3, column 2 \('y'\): an empty cell; expected a number"),
+        ("1,2\n\n3,4\n", {}, "row 2, column 1: an empty cell; expected a number"),
+        ("1,2\n3,NaN\n", {}, "row 2, column 2: 'NaN'; expected a number"),
+        ("1,2\n3,NA\n", {}, "row 2, column 2: 'NA'; expected a number"),
+        ("nan,2\n3,4\n", {}, "row 1, column 1: 'nan'; expected a number"),
+        ("1,2\n3,inf\n", {}, r"row 2, column 2: 'inf'; expected a number of magnitude 1e\+100"),
+        ("1,2\n3,-Infinity\n", {}, "row 2, column 2: '-Infinity'; expected a number of magnitude"),
+        ("1,2\n3,1e999\n", {}, "row 2, column 2: '1e999'; expected a number of magnitude"),
+        ("1,2\n3,-1.01e100\n", {}, "row 2, column 2: '-1.01e100'; expected a number of magnitude"),
+        ("1,2\n3,1e999\n4,x\n", {}, "row 2, column 2: '1e999'; expected a number of magnitude"),
+        ("1,2\nnan,1\n4,x\n", {}, "row 2, column 1: 'nan'; expected a number"),
+        ('1,2\n"1,5",2\n', {}, "row 2, column 1: '1,5'; expected a number with a decimal point and without commas"),
+        ('1,2\n"1,000,000.5",2\n', {}, "row 2, column 1: '1,000,000.5'; expected a number with a decimal point"),
+        ("1,2\n1.000.5,2\n", {}, "row 2, column 1: '1.000.5'; expected a number"),
+        ("x;y\n1;2\n", {}, r"row 2, column 1 \('x;y'\): '1;2'; expected a number \(cells end with a comma"),
+        ("x y\n1 2\n", {}, r"row 2, column 1 \('x y'\): '1 2'; expected a number \(cells end with a comma"),
+        ("1,2\n1_0,2\n", {}, "row 2, column 1: '1_0'; expected a number"),
+        ("1,2\n0x10,2\n", {}, "row 2, column 1: '0x10'; expected a number"),
+        ("1,2\n\u0661,2\n", {}, "row 2, column 1: '\u0661'; expected a number"),
+        ("1,2\n1\u00a0,2\n", {}, "row 2, column 1: '1\u00a0'; expected a number"),
+        ("1,2\n3\n", {}, "row 2: cells: 1; expected 2, as in row 1"),
+        ("1,2\n3,4,5\n", {}, "row 2: cells: 3; expected 2"),
+        ("1,x\n3,4\n", {}, r"row 1: 'x' beside numbers; expected names alone or numbers alone \(data.header=true"),
+        ("1,x\n3,4\n", {"header": False}, "row 1, column 2: 'x'; expected a number"),
+        ('"x\n",y\n1,2\n"3\n4",q\n', {}, r"row 4, column 1 \('x'\): '3 4'; expected a number"),
+        ("x,y\n", {}, "a header and no row"),
+        ("", {}, "the file is empty"),
+        ("1,2\n", {"N": 2}, "N=2: expected at most 1, the number of rows"),
+        # columns
+        ("x,y\n1,2\n", {"columns": ["z"]}, "data.columns=z: .* no such column; expected one of x, y, or a number from"),
+        ("1,2\n", {"columns": ["x", "y"]}, "data.columns=x: .* no such column; expected a number from 1 to 2"),
+        ("x,y\n1,2\n", {"columns": [3]}, "data.columns=3: .* no such column"),
+        ("x,y\n1,2\n", {"columns": [0]}, "data.columns=0: .* no such column"),
+        ("x,x\n1,2\n", {"columns": ["x"]}, "data.columns=x: .* 2 columns of that name"),
+        ("x,y\n1,2\n", {"columns": ["x", 1]}, "data.columns=x: .* expected each column once"),
+        ("x,y\n1,2\n", {"columns": ["x", "y"], "truth": "y"}, "data.columns=y: .* data.truth not"),
+        ("x,y\n1,2\n", {"columns": []}, r"data.columns=\[\]: expected at least one"),
+        ("x,y\n1,2\n", {"columns": [1.5]}, r"data.columns=\[1.5\]: expected names or numbers of columns"),
+        ("x,y\n1,2\n", {"columns": True}, "data.columns=True: expected names or numbers"),
+        ("x,y\n1,2\n", {"columns": {"x": 1}}, "data.columns=.*: expected names or numbers"),
+        ("x,y\n1,2\n", {"drop": [None]}, r"data.drop=\[None\]: expected names or numbers"),
+        ("x,y\n1,2\n", {"drop": ["z"]}, "data.drop=z: .* no such column"),
+        ("x,y\n1,2\n", {"drop": ["x", "y"]}, "no column is left for the data"),
+        ("x,y\n1,2\n", {"drop": ["x"], "truth": "y"}, "no column is left for the data"),
+        ("x,y\n1,2\n", {"drop": ["x"], "columns": ["y"]}, r"data.drop=\['x'\]: expected null beside data.columns"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, text: str, kwargs: dict[str, object], message: str) -> None:
+    path = table(tmp_path, text)
+    with pytest.raises(DataError, match=message) as info:
+        files.csv(path, "points", **kwargs)
+    assert "\n" not in str(info.value)
+    assert str(path) in str(info.value) or "=" in str(info.value)
+
+
+def test_decimal_commas_in_tables_with_tabs(tmp_path: Path) -> None:
+    path = table(tmp_path, "x\ty\n1,5\t2\n", "p.tsv")
+    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): '1,5'; expected a number with a decimal point"):
+        files.csv(path, "points")
+
+
+def test_a_bad_cell_far_down_is_named(tmp_path: Path) -> None:
+    """The parser works in blocks of a megabyte, and several at the same time."""
+    path = table(tmp_path, "x,y\n" + "1.25,2.5\n" * 300_000 + "1,nan\n" + "1,2\n" * 300_000)
+    with pytest.raises(DataError, match=r"row 300002, column 2 \('y'\): 'nan'; expected a number"):
+        files.csv(path, "points")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([[0.0, np.nan]]), "row 1, column 2: 'nan'; expected a number"),
+        (np.array([[0.0, 1.0], [-np.inf, 1.0]]), "row 2, column 1: '-inf'; expected a number of magnitude"),
+        (np.array([[1e101]]), r"row 1, column 1: '1e\+101'; expected a number of magnitude"),
+        (np.zeros((0, 2)), "no rows or no columns"),
+        (np.zeros((2, 0)), "no rows or no columns"),
+        (np.zeros((2, 2, 2)), "array of 3 dimensions"),
+        (np.float64(1), "array of 0 dimensions"),
+        (np.array([1j]), "array of complex128; expected numbers"),
+        (np.array(["1", "2"]), "column 1 holds string; expected numbers"),
+        (np.array(["2020-01-01"], dtype="M8[s]"), "column 1 holds timestamp.*; expected numbers"),
+        (np.zeros(2, dtype=[("x", float), ("y", float)]), "array of .*; expected numbers or strings"),
+        (np.array([1, "a", None], dtype=object), "not a readable .npy file of plain numbers or strings"),
+        (np.ones(2, dtype=np.longdouble), "expected numbers or strings"),
+    ],
+)
+def test_bad_arrays(tmp_path: Path, array: np.ndarray, message: str) -> None:
+    np.save(tmp_path / "x.npy", array)
+    with pytest.raises(DataError, match=message):
+        files.csv(tmp_path / "x.npy", "points")
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([1.0, None], r"row 2, column 1 \('x'\): an empty cell; expected a number"),
+        ([1, None], r"row 2, column 1 \('x'\): an empty cell; expected a number"),
+        ([True, None], r"row 2, column 1 \('x'\): an empty cell; expected a number"),
+        ([None, None], r"column 1 \('x'\) holds null; expected numbers"),
+        (["1", "2"], r"column 1 \('x'\) holds string; expected numbers \(data.columns and data.drop choose\)"),
+        ([[1.0], [2.0]], r"column 1 \('x'\) holds list"),
+        ([1.0, float("nan")], r"row 2, column 1 \('x'\): 'nan'; expected a number"),
+        ([1e101, 1.0], r"row 1, column 1 \('x'\): '1e\+101'; .* magnitude"),
+    ],
+)
+def test_bad_parquet_columns(tmp_path: Path, column: list[object], message: str) -> None:
+    pq.write_table(pa.table({"x": column}), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match=message):
+        files.csv(tmp_path / "x.parquet", "points")
+
+
+# damaged files
+
+CELLS = ["x", "nan", "NaN", "inf", "-inf", "1e999", "-1e101", "1e100", "1,5", "1.000,5", '"1"', '"', '""', "1_0"]
+CELLS += ["0x1", "1e", "--1", "NA", "null", "1;2", "True", "2020-01-01", "", " 1 ", "\ufeff1", '"1\n2"', "\x00"]
+CELLS += ["\u0661", "\t", "1 2", "\r", "\n", "\u2028", "1" * 400, "0." + "0" * 400]
+ARRAYS = ["f8", "i8", "f2", "u8", "?", "c16", "U3", "S3", "M8[s]", "g", ">f8", "V3", [("a", "f8"), ("b", "i8")], "O"]
+SHAPES = [(3, 2), (3,), (), (0, 2), (3, 0), (2, 2, 2), (1, 1)]
+COLUMNS = [[1.0, 2.0], [1, None], [True, None], ["a", "b"], [b"a", b"b"], [[1], [2]], [{"a": 1}, None], [None, None]]
+
+
+def damaged_text(rng: random.Random, delimiter: str) -> bytes:
+    width = rng.randint(1, 3)
+    rows = [
+        [f"{rng.gauss(0, 10.0 ** rng.randint(-12, 12)):.6g}" for _ in range(width)] for _ in range(rng.randint(1, 7))
+    ]
+    if rng.random() < 0.5:
+        rows.insert(0, ["x", "y", "who"][:width])
+    for _ in range(rng.randint(0, 3)):
+        row, what = rng.choice(rows), rng.random()
+        if what < 0.7 and row:
+            row[rng.randrange(len(row))] = rng.choice(CELLS)
+        elif what < 0.8:
+            row.append("1")
+        elif row:
+            row.pop()
+    end = rng.choice(["\n", "\r\n", "\r"])
+    return (end.join(delimiter.join(row) for row in rows) + rng.choice(["", end])).encode()
+
+
+def damaged_array(rng: random.Random) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.zeros(rng.choice(SHAPES), dtype=rng.choice(ARRAYS)), allow_pickle=True)
+    return file.getvalue()
+
+
+def damaged_parquet(rng: random.Random) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": rng.choice(COLUMNS)}), file)
+    return file.getvalue()
+
+
+def with_bytes_changed(rng: random.Random, content: bytes) -> bytes:
+    changed = bytearray(content)
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(changed)) if changed else 0
+        what = rng.random()
+        if what < 0.6 and changed:
+            changed[place] = rng.randrange(256)
+        elif what < 0.8:
+            del changed[place:]
+        else:
+            changed[place:place] = rng.randbytes(rng.randint(1, 5))
+    return bytes(changed)
+
+
+def options(rng: random.Random) -> dict[str, object]:
+    offered = {
+        "truth": ["who", 1, -1, 9, 0, "nope"],
+        "columns": [[1], ["x", "y"], ["x", 1], [1, 1], [], "y", 2, [True], [1.5]],
+        "drop": [[1], ["x"], [], -1, ["zz"]],
+        "header": [True, False],
+        "N": [1, 2, 100],
+    }
+    return {key: rng.choice(values) for key, values in offered.items() if rng.random() < 0.15}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "npy", "parquet"])
+def test_damaged_files_are_refused_or_read_whole(tmp_path: Path, suffix: str) -> None:
+    rng = random.Random(suffix)
+    path = tmp_path / f"x.{suffix}"
+    refused = 0
+    for _ in range(FUZZED // 5):
+        if suffix == "npy":
+            content = damaged_array(rng)
+        elif suffix == "parquet":
+            content = damaged_parquet(rng)
+        else:
+            content = damaged_text(rng, "\t" if suffix == "tsv" else ",")
+            content = gzip.compress(content, mtime=0) if suffix.endswith("gz") else content
+        path.write_bytes(with_bytes_changed(rng, content) if rng.random() < 0.4 else content)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                data = files.csv(path, rng.choice(["points", "points", "binary", "tokens"]), **options(rng))
+        except DataError as error:
+            refused += 1
+            assert "\n" not in str(error)
+        else:
+            assert data.N >= 1 and np.isfinite(data.values).all()
+    assert 0 < refused < FUZZED // 5
