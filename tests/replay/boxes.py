@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from plain import Clusters, State, Stream, merge, split, swap_delete
+from plain import Cluster, Clusters, State, Stream, merge, split, swap_delete
 
 LOG_2 = math.log(2)
 
@@ -56,10 +56,13 @@ class Box:
             self.state.clusters = proposal
             self.accepted += 1
 
-    def log_state_ratio(self, small: Clusters, big: Clusters) -> float:
+    def log_target_ratio(self, small: Clusters, big: Clusters) -> float:
         """log pi(big) / pi(small) where big has one cluster more; pi of the state without its numbering."""
-        K = len(small)
-        log_r = self.model.log_joint(big) - self.model.log_joint(small) + self.model.log_numberings(K)
+        return self.model.log_joint(big) - self.model.log_joint(small) + self.model.log_numberings(len(small))
+
+    def log_state_ratio(self, small: Clusters, big: Clusters) -> float:
+        """The same as the literal version of paper 000 counts it."""
+        K, log_r = len(small), self.log_target_ratio(small, big)
         if self.mode == "literal":
             log_r += math.log(2 / (K + 1)) if self.model.allows_empty else LOG_2
         return log_r
@@ -312,9 +315,7 @@ class RGSM(Box):
         clusters, N = self.state.clusters, self.model.N
         if N < 2:
             return self.void()
-        i = self.stream.index(N)
-        j = self.stream.index(N - 1)
-        j += j >= i
+        i, j = self.pair()
         c_i, c_j = self.state.cluster_of(i), self.state.cluster_of(j)
         if c_i == c_j and len(clusters) == self.model.kmax:
             return self.void()
@@ -334,11 +335,29 @@ class RGSM(Box):
         proposal = merge(clusters, c_i, c_j)
         return self.decide(proposal, -(self.log_state_ratio(proposal, clusters) - log_q))
 
-    def sweep(self, members: list[int], in_A: dict[int, bool], forced: dict[int, bool] | None = None) -> float:
-        """One restricted Gibbs sweep over `in_A` (changed in place); returns the log probability of its choices."""
+    def pair(self) -> tuple[int, int]:
+        """Two different items, uniform and in order."""
+        i = self.stream.index(self.model.N)
+        j = self.stream.index(self.model.N - 1)
+        return i, j + (j >= i)
+
+    def sweep(
+        self,
+        members: list[int],
+        in_A: dict[int, bool],
+        forced: dict[int, bool] | None = None,
+        thetas: tuple = (None, None),
+    ) -> float:
+        """One restricted Gibbs sweep over `in_A` (changed in place); returns the log probability of its choices.
+
+        `thetas`: the parameters of sides A and B, where the model keeps them.
+        """
         log_q = 0.0
         for m in members:
-            sides = [[k for k in in_A if in_A[k] is side and k != m] for side in (True, False)]
+            sides = [
+                Cluster([k for k in in_A if in_A[k] is side and k != m], theta)
+                for side, theta in zip((True, False), thetas, strict=True)
+            ]
             weights = [self.model.log_size_weight(len(s)) + self.model.log_predictive(m, s) for s in sides]
             log_p_A, log_p_B = normalise(weights)
             in_A[m] = self.stream.coin(math.exp(log_p_A)) if forced is None else forced[m]

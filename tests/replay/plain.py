@@ -1,7 +1,8 @@
 """The plain side of the replay: the random stream and the models, each formula written out, nothing cached.
 
-A state is a list of clusters in list order; a cluster is an ascending list of items. Models here hold data and
-parameters only, so every function of a state takes its clusters.
+A state is a list of clusters in list order; a cluster is an ascending list of items, with parameters `theta` where the
+model keeps them (else None). Models here hold data and hyper-parameters only, so every function of a state takes its
+clusters.
 """
 
 from __future__ import annotations
@@ -9,13 +10,28 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import stats
 from scipy.special import gammaln
+
+
+class Cluster(list):
+    """Items of a cluster, and the parameters that it keeps."""
+
+    def __init__(self, items=(), theta=None) -> None:
+        super().__init__(items)
+        self.theta = theta
+
 
 Clusters = list[list[int]]
 
 
+def theta_of(cluster: list[int]) -> tuple[float, ...] | None:
+    """The parameters of a cluster, where the model keeps them; then clusters are `Cluster`s."""
+    return getattr(cluster, "theta", None)
+
+
 class Stream:
-    """The five random primitives of docs/design.md, from the doubles of one PCG64DXSM stream."""
+    """The random primitives of docs/design.md, from the doubles of one PCG64DXSM stream."""
 
     def __init__(self, seed: int, chain: int = 0) -> None:
         self.generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(seed, spawn_key=(chain,))))
@@ -41,8 +57,30 @@ class Stream:
     def accept(self, log_r: float) -> bool:
         return log_r >= -1e-12 or self.random() < math.exp(log_r)
 
+    def normal(self) -> float:
+        return float(self.generator.standard_normal())
 
-class EMM:
+    def gamma(self, shape: float) -> float:
+        return float(self.generator.standard_gamma(shape))
+
+    def beta(self, a: float, b: float) -> float:
+        return float(self.generator.beta(a, b))
+
+
+class Conjugate:
+    """A model whose parameters are integrated out: none to draw, none in the state."""
+
+    conjugate = True
+
+    def draw_theta(self, stream: Stream) -> tuple[float, ...] | None:
+        """Parameters of a new cluster, from their prior H."""
+        return None
+
+    def log_H(self, theta: tuple[float, ...] | None) -> float:
+        return 0.0
+
+
+class EMM(Conjugate):
     """Entity/mention model (paper 000, section 3.1): pi(K, S) = P(K) K^-N prod_k g(C_k), empty entities kept.
 
     `labels` multiplies pi: 1 (labelled), 1/K! (partition), 2^K/K! (literal).
@@ -90,15 +128,60 @@ class EMM:
         return math.log(K + 1)
 
 
-class Bernoulli:
-    """Mixture of products of Bernoullis under a CRP or a uniform prior on partitions; no empty clusters."""
+class Mixture(Conjugate):
+    """What mixtures share: N items under a CRP or a uniform prior on partitions; no empty clusters.
+
+    `concentration` is a number, or the pair (shape, rate) of a gamma prior: then it stands at shape/rate until set.
+    """
 
     allows_empty = False
 
+    def __init__(self, N: int, concentration, prior="crp") -> None:
+        self.N = self.kmax = N
+        self.prior = prior
+        self.gamma = concentration if isinstance(concentration, tuple) else None
+        self.concentration = self.gamma[0] / self.gamma[1] if self.gamma else concentration
+
+    def log_g(self, cluster: list[int]) -> float:
+        """Log likelihood of a cluster's items: marginal if the model is conjugate, else given its parameters."""
+        raise NotImplementedError
+
+    def log_predictive(self, i: int, cluster: list[int]) -> float:
+        """Log likelihood of item i given the items, or the parameters, of a cluster."""
+        raise NotImplementedError
+
+    def log_size_weight(self, n: int) -> float:
+        """Weight of a cluster that holds n other items in the prior's conditional of one item."""
+        return math.log(n) if self.prior == "crp" else 0.0
+
+    def log_new_weight(self) -> float:
+        """Weight of a new cluster in the prior's conditional of one item."""
+        return math.log(self.concentration) if self.prior == "crp" else 0.0
+
+    def log_prior(self, clusters: Clusters) -> float:
+        """Of the partition, jointly with the concentration where that is random."""
+        if self.prior == "uniform":
+            return 0.0
+        log_p = sum(math.log(self.concentration) + math.lgamma(len(items)) for items in clusters)
+        log_p -= sum(math.log(self.concentration + n) for n in range(self.N))
+        if self.gamma:
+            log_p += float(stats.gamma.logpdf(self.concentration, self.gamma[0], scale=1 / self.gamma[1]))
+        return log_p
+
+    def log_joint(self, clusters: Clusters) -> float:
+        return self.log_prior(clusters) + sum(self.log_H(theta_of(c)) + self.log_g(c) for c in clusters)
+
+    def log_numberings(self, K: int) -> float:
+        """A partition is counted once, whatever its clusters are called."""
+        return 0.0
+
+
+class Bernoulli(Mixture):
+    """Mixture of products of Bernoullis."""
+
     def __init__(self, x, concentration, beta1, beta0, prior="crp") -> None:
-        self.x = np.asarray(x)
-        self.concentration, self.beta1, self.beta0, self.prior = concentration, beta1, beta0, prior
-        self.N = self.kmax = len(self.x)
+        super().__init__(len(x), concentration, prior)
+        self.x, self.beta1, self.beta0 = np.asarray(x), beta1, beta0
 
     def log_g(self, items: list[int]) -> float:
         """log prod_d B(beta1 + ones_d, beta0 + zeros_d) / B(beta1, beta0)."""
@@ -122,33 +205,14 @@ class Bernoulli:
         p_zero = (self.beta0 + len(items) - ones) / (self.beta1 + self.beta0 + len(items))
         return float(np.sum(np.log(np.where(self.x[i] == 1, p_one, p_zero))))
 
-    def log_size_weight(self, n: int) -> float:
-        """Weight of a cluster that holds n other items in the prior's conditional of one item."""
-        return math.log(n) if self.prior == "crp" else 0.0
-
-    def log_new_weight(self) -> float:
-        """Weight of a new cluster in the prior's conditional of one item."""
-        return math.log(self.concentration) if self.prior == "crp" else 0.0
-
-    def log_prior(self, clusters: Clusters) -> float:
-        if self.prior == "uniform":
-            return 0.0
-        return sum(math.log(self.concentration) + math.lgamma(len(items)) for items in clusters)
-
-    def log_joint(self, clusters: Clusters) -> float:
-        return self.log_prior(clusters) + sum(self.log_g(items) for items in clusters)
-
-    def log_numberings(self, K: int) -> float:
-        """A partition is counted once, whatever its clusters are called."""
-        return 0.0
-
 
 class State:
     """What a chain holds: a model and its clusters; all samplers of the chain read and replace the same `clusters`."""
 
-    def __init__(self, model: EMM | Bernoulli, labels, K: int | None = None) -> None:
+    def __init__(self, model: EMM | Mixture, labels, K: int | None = None, thetas=None) -> None:
         self.model = model
-        self.clusters: Clusters = [[] for _ in range(K or max(labels) + 1)]
+        K = K or max(labels) + 1
+        self.clusters: Clusters = [Cluster(theta=theta) for theta in thetas or [None] * K]
         for i, k in enumerate(labels):
             self.clusters[k].append(i)
 
@@ -177,8 +241,8 @@ def split(clusters: Clusters, c: int, A: list[int], B: list[int]) -> Clusters:
 
 
 def merge(clusters: Clusters, i: int, j: int) -> Clusters:
-    """The union of clusters i and j takes the lower number; the higher one is swap-deleted."""
+    """The union of clusters i and j takes the lower number, and the parameters of j; the higher one is swap-deleted."""
     low, high = min(i, j), max(i, j)
     merged = list(clusters)
-    merged[low] = sorted(clusters[i] + clusters[j])
+    merged[low] = Cluster(sorted(clusters[i] + clusters[j]), theta_of(clusters[j]))
     return swap_delete(merged, high)

@@ -13,6 +13,7 @@ import boxes
 import numpy as np
 import pytest
 from plain import EMM, Bernoulli, State
+from walked import ScriptedStream, canonical, row, states, target, transition_matrix
 
 TOKENS = [0, 0, 1, 2]
 ITEMS = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]]
@@ -24,92 +25,6 @@ def emm(n=3, kmax=4, alpha=0.7, **kwargs):
 
 def bernoulli(n=4, **kwargs):
     return Bernoulli(ITEMS[:n], concentration=1.3, beta1=0.4, beta0=0.6, **kwargs)
-
-
-class ScriptedStream:
-    """Stands in for `Stream` and walks the tree of all choices; `probability` is that of the current path."""
-
-    def __init__(self) -> None:
-        self.path: list[list[int]] = []  # [option taken, number of options] per choice
-
-    def paths(self):
-        """Yields once per path; the caller runs the kernel in between."""
-        while True:
-            self.depth, self.probability = 0, 1.0
-            yield
-            while self.path and self.path[-1][0] == self.path[-1][1] - 1:
-                self.path.pop()
-            if not self.path:
-                return
-            self.path[-1][0] += 1
-
-    def choose(self, probabilities) -> int:
-        if self.depth == len(self.path):
-            self.path.append([0, len(probabilities)])
-        option = self.path[self.depth][0]
-        self.depth += 1
-        self.probability *= probabilities[option]
-        return option
-
-    def index(self, n):
-        return self.choose([1 / n] * n)
-
-    def categorical(self, weights):
-        options = [k for k, w in enumerate(weights) if w > 0]
-        total = sum(weights)
-        return options[self.choose([weights[k] / total for k in options])]
-
-    def coin(self, p):
-        return self.choose([p, 1 - p]) == 0
-
-    def accept(self, log_r):
-        return log_r >= 0 or self.coin(math.exp(log_r))
-
-
-def canonical(clusters):
-    """The state without its numbering: number of clusters and the occupied ones."""
-    return len(clusters), tuple(sorted(tuple(c) for c in clusters if c))
-
-
-def partitions(n):
-    for labels in itertools.product(range(n), repeat=n):
-        if all(k <= max(labels[:i], default=-1) + 1 for i, k in enumerate(labels)):
-            yield labels
-
-
-def states(model):
-    """All states of a model, each numbered by first appearance, empty clusters last."""
-    for labels in partitions(model.N):
-        T = max(labels) + 1
-        for K in range(T, model.kmax + 1) if model.allows_empty else [T]:
-            yield State(model, labels, K).clusters
-
-
-def target(model, all_states, log_extra=lambda K: 0.0):
-    """Probabilities of the states without numbering: the numbered ones are K!/(K-T)! each (EMM)."""
-    log_pi = []
-    for clusters in all_states:
-        K, T = len(clusters), sum(bool(c) for c in clusters)
-        numberings = math.lgamma(K + 1) - math.lgamma(K - T + 1) if model.allows_empty else 0.0
-        log_pi.append(model.log_joint(clusters) + numberings + log_extra(K))
-    pi = np.exp(np.array(log_pi) - max(log_pi))
-    return pi / pi.sum()
-
-
-def row(make_box, model, clusters, position):
-    stream = ScriptedStream()
-    out = np.zeros(len(position))
-    for _ in stream.paths():
-        state = State(model, [0] * model.N)
-        state.clusters = [list(c) for c in clusters]
-        make_box(state, stream).step()
-        out[position[canonical(state.clusters)]] += stream.probability
-    return out
-
-
-def transition_matrix(make_box, model, all_states):
-    position = {canonical(c): s for s, c in enumerate(all_states)}
-    return np.array([row(make_box, model, c, position) for c in all_states])
 
 
 BOXES = {
