@@ -7,18 +7,17 @@ in the identity of a run too.
 
 import hashlib
 import os
+import shutil
 import urllib.request
-from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import platformdirs
 
 from splitmerge_cli.data.base import DataError
 
 VARIABLE = "SMCMC_DATA"
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -184,18 +183,16 @@ def fetch(name: str) -> Path:
 
 def _download(file: File, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{file.name}.", delete=False) as part:
-        try:
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with part.open("wb") as opened:
             try:
                 with urllib.request.urlopen(str(file.address), timeout=60) as response:
-                    while block := response.read(BLOCK):
-                        part.write(block)
-            except (OSError, ValueError) as error:
+                    shutil.copyfileobj(response, opened)
+            except (OSError, ValueError, HTTPException) as error:
                 raise DataError(f"{file.address}: cannot be fetched: {error}") from error
-            part.flush()
-            if file.sha256 is not None:
-                _check(Path(part.name), file.sha256)
-            os.replace(part.name, path)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(part.name)
+        if file.sha256 is not None:
+            _check(part, file.sha256)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

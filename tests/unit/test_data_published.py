@@ -1,0 +1,174 @@
+"""Published sets: found by SMCMC_DATA, read only if they are the published ones, described, fetched where possible."""
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.data import noparama, published
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.published import SETS, File, Published
+
+LINES = "dataset,x,y,cluster\n0,1.5,2,1\n0,3,4,2\n7,5,6,2\n7,7,8,4\n7,9,0,2\n"
+GAUSSIANS = "x,y,cluster\n0,1,0\n2,3,0\n4,5,1\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def publish(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    """Put a small set in place of a published one, its digest with it."""
+    content = gzip.compress(text.encode())
+    (folder / name).mkdir()
+    (folder / name / "points.csv.gz").write_bytes(content)
+    small = File("points.csv.gz", len(content), hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(SETS, name, Published(**vars(SETS[name]) | {"files": (small,)}))
+
+
+def test_a_set_of_lines(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(folder, monkeypatch, "noparama_lines", LINES)
+    data = noparama.lines(7)
+    assert data.values.tolist() == [[5, 6], [7, 8], [9, 0]] and data.columns == ["x", "y"]
+    assert data.truth is not None and data.truth.tolist() == [0, 1, 0] and data.truth.dtype == np.int32
+    assert data.kind == "points" and data.meta == {"dataset": 7}
+    assert noparama.lines(0).values.tolist() == [[1.5, 2], [3, 4]]
+    assert noparama.lines(7, N=1).values.tolist() == [[5, 6]]
+
+
+def test_two_gaussians(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(folder, monkeypatch, "noparama_twogaussians", GAUSSIANS)
+    data = noparama.two_gaussians()
+    assert data.values.tolist() == [[0, 1], [2, 3], [4, 5]] and data.columns == ["x", "y"]
+    assert data.truth is not None and data.truth.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"dataset": -1}, r"data.dataset=-1: expected a whole number from 0 to 99"),
+        ({"dataset": 100}, r"data.dataset=100: expected a whole number from 0 to 99"),
+        ({"dataset": 7, "N": 4}, r"N=4: expected a whole number from 1 to 3, the number of points, or null"),
+        ({"dataset": 7, "N": 0}, r"N=0: expected a whole number from 1 to 3"),
+    ],
+)
+def test_options_out_of_range(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kwargs: dict[str, int], message: str
+) -> None:
+    publish(folder, monkeypatch, "noparama_lines", LINES)
+    with pytest.raises(DataError, match=message):
+        noparama.lines(**kwargs)
+
+
+def test_an_absent_set_says_where_it_is_looked_for(folder: Path) -> None:
+    with pytest.raises(DataError, match=r"^data=noparama_lines: .*points.csv.gz: no such file; .* SMCMC_DATA") as info:
+        noparama.lines(3)
+    assert str(folder / "noparama_lines") in str(info.value)
+    assert "smcmc data info noparama_lines" in str(info.value)
+
+
+def test_another_file_than_the_published_one_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(folder, monkeypatch, "noparama_lines", LINES)
+    path = folder / "noparama_lines" / "points.csv.gz"
+    path.write_bytes(gzip.compress(LINES.replace("1.5", "1.6").encode()))
+    for read in (lambda: noparama.lines(0), lambda: published.fetch("noparama_lines")):
+        with pytest.raises(DataError, match=r"points.csv.gz: SHA-256 [0-9a-f]{64}; expected [0-9a-f]{64}"):
+            read()
+
+
+def test_the_folder_is_the_users_cache_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for unset in (
+        lambda: monkeypatch.delenv(published.VARIABLE, raising=False),
+        lambda: monkeypatch.setenv("SMCMC_DATA", ""),
+    ):
+        unset()
+        assert published.folder().name == "smcmc"
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "here"))
+    assert published.folder() == tmp_path / "here"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_set_is_described(folder: Path, name: str) -> None:
+    text = published.describe(name)
+    assert "absent" in text and str(folder) in text and "SMCMC_DATA" in text
+    for file in SETS[name].files:
+        assert file.name in text
+        assert file.sha256 is None or (len(file.sha256) == 64 and file.sha256 in text)
+    for of in (SETS[name].what, SETS[name].paper, SETS[name].source, SETS[name].terms):
+        assert of and of in text
+        assert "\n" not in of
+    for file in SETS[name].files:
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / file.name).touch()
+    assert "present" in published.describe(name)
+
+
+@pytest.mark.parametrize("name", ["noparama_lines", "noparama_twogaussians"])
+def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -> None:
+    with pytest.raises(
+        DataError, match=rf"^{name}: no address is known .*github.com/mrquincle/noparama-datasets"
+    ) as info:
+        published.fetch(name)
+    assert str(folder / name) in str(info.value) and str(SETS[name].files[0].sha256) in str(info.value)
+    assert not list(folder.iterdir())
+
+
+@pytest.fixture
+def offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A set `far` of two files whose addresses are files of this machine."""
+    there = folder / "there"
+    there.mkdir()
+    files = []
+    for name in ("a.csv", "b.csv"):
+        (there / name).write_text(f"{name}\n" * 1000)
+        digest = hashlib.sha256((there / name).read_bytes()).hexdigest()
+        files.append(File(name, 6000, digest if name == "a.csv" else None, (there / name).as_uri()))
+    monkeypatch.setitem(SETS, "far", Published("far", "points", "2", "what", "000", "source", "terms", tuple(files)))
+    return there
+
+
+def test_fetched_files_are_those_of_the_address(folder: Path, offered: Path) -> None:
+    assert published.fetch("far") == folder / "far" and published.present("far")
+    for name in ("a.csv", "b.csv"):
+        assert (folder / "far" / name).read_bytes() == (offered / name).read_bytes()
+    assert len(list((folder / "far").iterdir())) == 2
+    # what is here is not fetched again
+    (offered / "b.csv").unlink()
+    assert published.fetch("far") == folder / "far"
+
+
+def test_a_file_that_is_not_the_published_one_does_not_stay(folder: Path, offered: Path) -> None:
+    (offered / "a.csv").write_text("other")
+    with pytest.raises(DataError, match=r"a.csv.*: SHA-256 .*; expected .*, that of the published file"):
+        published.fetch("far")
+    assert not list((folder / "far").iterdir())
+
+
+def test_an_address_that_does_not_answer(folder: Path, offered: Path) -> None:
+    (offered / "a.csv").unlink()
+    with pytest.raises(DataError, match=r"^file://.*a.csv: cannot be fetched: "):
+        published.fetch("far")
+    assert not list((folder / "far").iterdir())
+
+
+@pytest.mark.skipif(not published.present("noparama_lines"), reason="SMCMC_DATA holds no noparama_lines")
+def test_the_published_lines() -> None:
+    number = []
+    for dataset in range(100):
+        data = noparama.lines(dataset)
+        assert data.N == 200 and data.truth is not None
+        number.append(int(data.truth.max()) + 1)
+    assert (min(number), max(number), sum(number)) == (2, 13, 587)
+
+
+@pytest.mark.skipif(not published.present("noparama_twogaussians"), reason="SMCMC_DATA holds no noparama_twogaussians")
+def test_the_published_gaussians() -> None:
+    data = noparama.two_gaussians()
+    assert data.truth is not None and np.bincount(data.truth).tolist() == [100, 100]
+    np.testing.assert_allclose(data.values[data.truth == 0].mean(axis=0), 0, atol=0.4)
+    np.testing.assert_allclose(data.values[data.truth == 1].mean(axis=0), 5, atol=0.4)
