@@ -11,10 +11,10 @@ import math
 import boxes
 import numpy as np
 import pytest
-from plain import EMM, Bernoulli, State, Stream
+from plain import EMM, Bernoulli
+from replaying import Pair, check_counts, check_ratio, replay
 
 from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
 from splitmerge_cli.models import emm as compiled_emm
 from splitmerge_cli.samplers import birth_death, gibbs, rgsm, rm, sdds, ss
@@ -63,77 +63,18 @@ SAMPLERS = {
 SPLIT_MERGE = [name for name in SAMPLERS if not name.startswith("gibbs")]
 
 
-class Pair:
-    """One compiled chain and its plain double, started from the same labels and the same seed."""
-
-    def __init__(self, model, seed: int, labels=None, K: int | None = None) -> None:
-        """`model`: a key of `MODELS`, or a compiled and a plain model."""
-        self.model, plain_model = MODELS[model]() if isinstance(model, str) else model
-        self.rng, self.stream = Rng(seed, chain=3), Stream(seed, chain=3)
-        if labels is None:
-            labels, K = start_labels(plain_model, seed)
-        self.model.set_labels(labels, K if plain_model.allows_empty else None)
-        self.state = State(plain_model, labels, K)
-        self.start = self.model.log_joint(), plain_model.log_joint(self.state.clusters)
-
-    def sampler(self, name: str, mode: str = "exact"):
-        compiled, box, options = SAMPLERS[name]
-        return compiled(self.model, self.rng, mode=mode, **options), box(self.state, self.stream, mode=mode, **options)
-
-    def check_state(self, step: int) -> None:
-        assert self.model.K == self.state.K, f"K after move {step}"
-        assert self.model.labels.tolist() == self.state.labels, f"labels after move {step}"
-
-    def check_end(self) -> None:
-        """The log joint moved by as much on both sides, and both are at the same place of the stream."""
-        change = self.model.log_joint() - self.start[0]
-        assert change == pytest.approx(self.state.model.log_joint(self.state.clusters) - self.start[1], abs=1e-9)
-        assert self.rng.random() == self.stream.random()
-
-
-def start_labels(model, seed: int) -> tuple[list[int], int]:
-    """Random labels of 4 clusters, numbered 0 to 3; in the EMM, cluster 3 stays empty."""
-    labels = np.random.default_rng(seed).integers(0, 3 if model.allows_empty else 4, size=model.N)
-    labels[:4] = [0, 1, 2, 2 if model.allows_empty else 3]
-    return labels.tolist(), 4
-
-
-def check_ratio(compiled, box, step: int) -> None:
-    assert compiled.last_log_ratio == pytest.approx(box.log_ratio, abs=1e-9, nan_ok=True), f"log ratio of move {step}"
-
-
-def check_counts(compiled, box) -> None:
-    rows = compiled.counts()
-    assert sum(row["accepted"] for row in rows) == box.accepted
-    assert sum(row["null"] for row in rows) == box.null
-
-
-def replay(pair: Pair, name: str, mode: str, steps: int) -> None:
-    """Run both samplers of a pair alone, comparing them after every move."""
-    compiled, box = pair.sampler(name, mode)
-    for step in range(steps):
-        compiled.step()
-        box.step()
-        if name in SPLIT_MERGE:
-            check_ratio(compiled, box, step)
-        pair.check_state(step)
-    if name in SPLIT_MERGE:
-        check_counts(compiled, box)
-    pair.check_end()
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("mode", ["exact", "literal"])
 @pytest.mark.parametrize("name", SPLIT_MERGE)
 def test_sampler_alone(name, mode, model, seed):
-    replay(Pair(model, seed), name, mode, 150)
+    replay(Pair(MODELS[model](), seed), SAMPLERS[name], mode, 150)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", ["gibbs-full", "gibbs-site"])
 def test_gibbs(name, model):
-    replay(Pair(model, 5), name, "exact", 60 if name == "gibbs-full" else 400)
+    replay(Pair(MODELS[model](), 5), SAMPLERS[name], "exact", 60 if name == "gibbs-full" else 400)
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 0], [0, 1], [0, 1, 1]], ids=str)
@@ -142,8 +83,8 @@ def test_one_two_and_three_items(name, labels):
     """The smallest states, where most proposals are void and K stands at 1, at kmax or at N."""
     N, K = len(labels), max(labels) + 1
     for kmax in (K, K + 1):
-        replay(Pair(emm(TOKENS[:N], kmax=kmax), 1, labels, K), name, "exact", 40)
-    replay(Pair(bernoulli(ITEMS[:N]), 1, labels, K), name, "exact", 40)
+        replay(Pair(emm(TOKENS[:N], kmax=kmax), 1, labels, K), SAMPLERS[name], "exact", 40)
+    replay(Pair(bernoulli(ITEMS[:N]), 1, labels, K), SAMPLERS[name], "exact", 40)
 
 
 @pytest.mark.parametrize("model", ["emm", "emm-paper", "crp", "crp-wide", "uniform"])
@@ -151,8 +92,8 @@ def test_one_two_and_three_items(name, labels):
 @pytest.mark.parametrize("name", SPLIT_MERGE)
 def test_schedule_of_move_and_scan(name, scan, model):
     """The schedules `sweep` and `site`, driven by the compiled loop one iteration at a time, then many at once."""
-    pair = Pair(model, 7)
-    (compiled, box), (compiled_scan, box_scan) = pair.sampler(name), pair.sampler(scan)
+    pair = Pair(MODELS[model](), 7)
+    (compiled, box), (compiled_scan, box_scan) = pair.sampler(SAMPLERS[name]), pair.sampler(SAMPLERS[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(30):
         chain.advance(1)
@@ -167,9 +108,9 @@ def test_schedule_of_move_and_scan(name, scan, model):
 @pytest.mark.parametrize("model", ["emm", "crp"])
 def test_weighted_schedule(model):
     """A weighted list draws which sampler moves, then makes that move alone."""
-    pair = Pair(model, 11)
+    pair = Pair(MODELS[model](), 11)
     weights = [2.0, 1.0, 0.5]
-    compiled, plain = zip(*(pair.sampler(name) for name in ("sdds", "rgsm-5-1", "gibbs-full")), strict=True)
+    compiled, plain = zip(*(pair.sampler(SAMPLERS[name]) for name in ("sdds", "rgsm-5-1", "gibbs-full")), strict=True)
     chain = Chain(pair.model, pair.rng, list(compiled), weights=weights)
     for _ in range(100):
         plain[pair.stream.categorical(weights)].step()

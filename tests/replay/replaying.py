@@ -1,0 +1,88 @@
+"""A compiled sampler and its box on one random stream, compared after every move."""
+
+from __future__ import annotations
+
+import boxes
+import boxes_triadic
+import numpy as np
+import pytest
+from plain import State, Stream
+
+from splitmerge_cli._kernels import Rng
+
+
+class Pair:
+    """One compiled chain and its plain double, started from the same labels, parameters and seed."""
+
+    def __init__(self, models, seed: int, labels=None, K: int | None = None) -> None:
+        """`models`: a compiled and a plain model of the same data."""
+        self.model, plain_model = models
+        self.rng, self.stream = Rng(seed, chain=3), Stream(seed, chain=3)
+        if labels is None:
+            labels, K = start_labels(plain_model, seed)
+        self.model.set_labels(labels, K if plain_model.allows_empty else None)
+        thetas = None
+        if not plain_model.conjugate:
+            start = Stream(seed)
+            thetas = [plain_model.draw_theta(start) for _ in range(K or max(labels) + 1)]
+            self.model.set_parameters(np.array(thetas))
+        self.state = State(plain_model, labels, K, thetas)
+        self.start = self.model.log_joint(), plain_model.log_joint(self.state.clusters)
+
+    def sampler(self, entry, mode: str = "exact"):
+        """`entry`: the compiled class, its box, and the options of both."""
+        compiled, box, options = entry
+        return compiled(self.model, self.rng, mode=mode, **options), box(self.state, self.stream, mode=mode, **options)
+
+    def check_state(self, step: int) -> None:
+        assert self.model.K == self.state.K, f"K after move {step}"
+        assert self.model.labels.tolist() == self.state.labels, f"labels after move {step}"
+        if not self.state.model.conjugate:
+            thetas = [cluster.theta for cluster in self.state.clusters]
+            np.testing.assert_allclose(
+                self.model.parameters, thetas, rtol=1e-9, atol=1e-12, err_msg=f"parameters after move {step}"
+            )
+        if getattr(self.state.model, "gamma", None):
+            assert self.model.concentration == pytest.approx(self.state.model.concentration, rel=1e-12)
+
+    def check_end(self) -> None:
+        """The log joint moved by as much on both sides, and both are at the same place of the stream."""
+        change = self.model.log_joint() - self.start[0]
+        assert change == pytest.approx(self.state.model.log_joint(self.state.clusters) - self.start[1], abs=1e-9)
+        assert self.rng.random() == self.stream.random()
+
+
+def start_labels(model, seed: int) -> tuple[list[int], int]:
+    """Random labels of 4 clusters, numbered 0 to 3; in the EMM, cluster 3 stays empty."""
+    labels = np.random.default_rng(seed).integers(0, 3 if model.allows_empty else 4, size=model.N)
+    labels[:4] = [0, 1, 2, 2 if model.allows_empty else 3]
+    return labels.tolist(), 4
+
+
+def check_ratio(compiled, box, step: int) -> None:
+    assert compiled.last_log_ratio == pytest.approx(box.log_ratio, abs=1e-9, nan_ok=True), f"log ratio of move {step}"
+
+
+def check_counts(compiled, box) -> None:
+    rows = compiled.counts()
+    assert sum(row["accepted"] for row in rows) == box.accepted
+    assert sum(row["null"] for row in rows) == box.null
+
+
+def has_ratio(entry) -> bool:
+    """Whether a step makes proposals; a Gibbs update has none, a refreshing step many."""
+    return not issubclass(entry[1], boxes.Gibbs | boxes_triadic.Refresh)
+
+
+def replay(pair: Pair, entry, mode: str, steps: int) -> None:
+    """Run both samplers of a pair alone, comparing them after every move."""
+    compiled, box = pair.sampler(entry, mode)
+    for step in range(steps):
+        compiled.step()
+        box.step()
+        if has_ratio(entry):
+            check_ratio(compiled, box, step)
+        pair.check_state(step)
+    if has_ratio(entry):
+        check_counts(compiled, box)
+    pair.check_end()
