@@ -7,7 +7,7 @@ import functools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -387,31 +387,51 @@ def list_(what: Annotated[str, typer.Argument(metavar="samplers|models|data|figu
     _print_entries(entries)
 
 
-def _print_entries(entries: list[tuple[str, str]]) -> None:
-    width = max((len(name) for name, _ in entries), default=0)
-    for name, title in entries:
-        typer.echo(f"{name:<{width}}  {title}")
+def _print_entries(entries: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*entries, strict=True)]
+    for entry in entries:
+        typer.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(entry, widths, strict=True)).rstrip())
 
 
 @data_app.command("list")
 @_explained
 def data_list() -> None:
-    """List the data sets."""
+    """List the data sets: name, kind, number of items, where they are, what they are."""
     from splitmerge_cli.config import describe
 
-    _print_entries(describe("data"))
+    head = ("name", "kind", "N", "where", "what")
+    _print_entries([head, *((name, *_data_facts(name), title) for name, title in describe("data"))])
+
+
+def _data_facts(name: str) -> tuple[str, str, str]:
+    """Kind, number of items and place of a data set."""
+    from splitmerge_cli.config import choice, locate
+    from splitmerge_cli.data import published
+
+    if name in published.SETS:
+        of = published.SETS[name]
+        return of.kind, of.N, str(published.folder() / name) if published.present(name) else "absent"
+    options = choice("data", name)
+    if "path" in options:
+        return "the model's", "rows of the file", "data.path=FILE"
+    generate = locate(options.pop("_target_"))
+    del options["name"]
+    return generate(**options | {"N": 100}).kind, "any", "generated"
 
 
 @data_app.command("info")
 @_explained
 def data_info(name: str) -> None:
-    """Show what a data set is, and its options with their defaults."""
+    """Show what a data set is, where a published one comes from, and its options with their defaults."""
     import inspect
 
     from splitmerge_cli.config import choice, locate, show
+    from splitmerge_cli.data import published
 
     options = choice("data", name)
     typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
+    if name in published.SETS:
+        typer.echo("\nThe published set\n-----------------\n" + published.describe(name))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     for key, value in options.items():
         if key != "name":
@@ -423,9 +443,12 @@ def data_info(name: str) -> None:
 def data_fetch(name: str) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
     from splitmerge_cli.config import choice
+    from splitmerge_cli.data import published
 
     options = choice("data", name)
-    if "path" in options:
+    if name in published.SETS:
+        typer.echo(published.fetch(name))
+    elif "path" in options:
         typer.echo(f"{name}: reads a file of yours (data.path=FILE); there is nothing to fetch")
     else:
         typer.echo(f"{name}: is generated; there is nothing to fetch")
