@@ -26,15 +26,19 @@ compile_args = ["-O1" if DEBUG else "-O3", "-ffp-contract=off", "-fno-math-errno
 if MARCH:
     compile_args.append(f"-march={MARCH}")
 
+NUMPY = Path(np.__file__).parent
 sources = sorted(p.as_posix() for p in Path("splitmerge_cli").rglob("*.pyx"))
 extensions = [
     Extension(
         source.removesuffix(".pyx").replace("/", "."),
         [source],
-        include_dirs=[np.get_include()],
+        include_dirs=[np.get_include(), "splitmerge_cli"],
+        # normal, gamma and beta draws: NumPy's own, from its static library
+        library_dirs=[str(NUMPY / "random" / "lib")],
+        libraries=["npyrandom", "m"],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=compile_args,
-        depends=["splitmerge_cli/_kernels.pxd", "splitmerge_cli/_smart.pxd"],
+        depends=sorted(p.as_posix() for suffix in ("*.pxd", "*.h") for p in Path("splitmerge_cli").glob(suffix)),
     )
     for source in sources
 ]
@@ -45,7 +49,7 @@ groups = sorted(p.parent.name for p in Path("conf").glob("*/__init__.py"))
 setup(
     packages=["splitmerge_cli", *subpackages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
     package_dir={"splitmerge_cli.conf": "conf"},
-    package_data={"": ["*.yaml", "*.pxd", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
+    package_data={"": ["*.yaml", "*.pxd", "*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
     include_package_data=False,
     ext_modules=cythonize(
         extensions,

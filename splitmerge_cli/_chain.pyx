@@ -155,6 +155,9 @@ cdef class Chain:
     cdef readonly double best_log_joint
     cdef readonly int64_t best_iteration
     cdef int32_t *best                  # [N]
+    cdef readonly double best_log_lik
+    cdef readonly int64_t best_lik_iteration
+    cdef int32_t *best_lik              # [N]
 
     def __init__(self, Model model not None, Rng rng not None, samplers, weights=None, Py_ssize_t thin=1,
                  Py_ssize_t partitions=0, truth=None, bint timing=True):
@@ -182,6 +185,8 @@ cdef class Chain:
                 self.weights[t] = weights[t]
         self.best = <int32_t *> doubles(model.N // 2 + 1)
         self.best_log_joint = -INFINITY
+        self.best_lik = <int32_t *> doubles(model.N // 2 + 1)
+        self.best_log_lik = -INFINITY
         if truth is not None:
             self.agreement = Agreement(model, truth)
 
@@ -189,6 +194,7 @@ cdef class Chain:
         free(self.steps)
         free(self.weights)
         free(self.best)
+        free(self.best_lik)
 
     @property
     def log_joint(self):
@@ -199,9 +205,26 @@ cdef class Chain:
     def best_labels(self):
         """ndarray of int32, shape (N,): the state of highest log joint among those recorded, numbered by first
         appearance."""
+        return self.copied(self.best)
+
+    @property
+    def best_lik_labels(self):
+        """ndarray of int32, shape (N,): the state of highest log likelihood among those recorded, numbered by first
+        appearance."""
+        return self.copied(self.best_lik)
+
+    @property
+    def last_labels(self):
+        """ndarray of int32, shape (N,): the present state, numbered by first appearance."""
         out = np.empty(self.model.N, dtype=np.int32)
         cdef int32_t[::1] v = out
-        memcpy(&v[0], self.best, self.model.N * sizeof(int32_t))
+        self.number_by_appearance(&v[0])
+        return out
+
+    cdef copied(self, const int32_t *labels):
+        out = np.empty(self.model.N, dtype=np.int32)
+        cdef int32_t[::1] v = out
+        memcpy(&v[0], labels, self.model.N * sizeof(int32_t))
         return out
 
     cdef void number_by_appearance(self, int32_t *out) noexcept nogil:
@@ -261,7 +284,7 @@ cdef class Chain:
         -------
         dict of ndarray
             One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
-            truth nmi, ari; partition_iteration, partition_K, partition_labels (rows, N). Fewer iterations may have been
+            truth nmi, ari; where it is resampled concentration; partition_iteration, partition_K, partition_labels (rows, N). Fewer iterations may have been
             made than asked for; see ``iteration``.
         """
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
@@ -279,6 +302,7 @@ cdef class Chain:
         n_clusters = np.empty(room, dtype=np.int32)
         K = np.empty(room, dtype=np.int32)
         largest = np.empty((room, LARGEST))
+        concentration = np.empty(room if self.model.random_concentration else 0)
         nmi = np.empty(room if with_truth else 0)
         ari = np.empty(room if with_truth else 0)
         p_it = np.empty(proom, dtype=np.int64)
@@ -286,6 +310,7 @@ cdef class Chain:
         p_labels = np.empty((proom, N if proom else 0), dtype=np.int32)
         cdef int64_t[::1] v_it = it, vp_it = p_it
         cdef double[::1] v_sec = seconds, v_lj = log_joint, v_ll = log_lik, v_nmi = nmi, v_ari = ari
+        cdef double[::1] v_concentration = concentration
         cdef int32_t[::1] v_nc = n_clusters, v_K = K, vp_K = p_K
         cdef double[:, ::1] v_top = largest
         cdef int32_t[:, ::1] vp_labels = p_labels
@@ -304,13 +329,15 @@ cdef class Chain:
                 self.begun = True
                 if self.iteration % self.thin == 0:
                     ll = m.log_lik(m.numbers, m.K)
-                    lj = ll + m.log_prior(m.size, m.K, m.K)
+                    lj = ll + m.log_prior(m.size, m.K, m.K) + m.log_extra()
                     v_it[rows] = self.iteration
                     v_sec[rows] = self.seconds
                     v_lj[rows] = lj
                     v_ll[rows] = ll
                     v_K[rows] = <int32_t> m.K
                     v_nc[rows] = self.five_largest(&v_top[rows, 0])
+                    if m.random_concentration:
+                        v_concentration[rows] = m.concentration
                     if with_truth:
                         self.agreement.update(m)
                         v_nmi[rows] = self.agreement.nmi
@@ -320,6 +347,10 @@ cdef class Chain:
                         self.best_log_joint = lj
                         self.best_iteration = self.iteration
                         self.number_by_appearance(self.best)
+                    if ll > self.best_log_lik:
+                        self.best_log_lik = ll
+                        self.best_lik_iteration = self.iteration
+                        self.number_by_appearance(self.best_lik)
                 if self.partitions and self.iteration % self.partitions == 0:
                     vp_it[prows] = self.iteration
                     vp_K[prows] = <int32_t> m.K
@@ -330,6 +361,8 @@ cdef class Chain:
             "n_clusters": n_clusters[:rows], "K": K[:rows], "largest": largest[:rows],
             "partition_iteration": p_it[:prows], "partition_K": p_K[:prows], "partition_labels": p_labels[:prows],
         }
+        if self.model.random_concentration:
+            out["concentration"] = concentration[:rows]
         if with_truth:
             out["nmi"] = nmi[:rows]
             out["ari"] = ari[:rows]
@@ -366,12 +399,19 @@ cdef class Chain:
             rows.extend(s.counts())
         return rows
 
+    cdef int take(self, labels, int32_t *out) except -1:
+        cdef int32_t[::1] v = np.ascontiguousarray(labels, dtype=np.int32)
+        memcpy(out, &v[0], self.model.N * sizeof(int32_t))
+        return 0
+
     @property
     def state(self):
         """dict: all that the chain needs to go on as if it had never stopped."""
         return {
             "labels": self.model.labels,
             "K": self.model.K,
+            "parameters": self.model.parameters,
+            "concentration": self.model.concentration if self.model.random_concentration else None,
             "rng": self.rng.state,
             "iteration": self.iteration,
             "seconds": self.seconds,
@@ -379,21 +419,29 @@ cdef class Chain:
             "best_labels": self.best_labels,
             "best_log_joint": self.best_log_joint,
             "best_iteration": self.best_iteration,
+            "best_lik_labels": self.best_lik_labels,
+            "best_log_lik": self.best_log_lik,
+            "best_lik_iteration": self.best_lik_iteration,
             "counts": [s.counts() for s in self.samplers],
         }
 
     @state.setter
     def state(self, value):
-        labels = np.ascontiguousarray(value["best_labels"], dtype=np.int32)
-        cdef int32_t[::1] v = labels
         self.model.set_labels(value["labels"], value["K"])
+        if value["parameters"] is not None:
+            self.model.set_parameters(value["parameters"])
+        if value["concentration"] is not None:
+            self.model.set_concentration(value["concentration"])
         self.rng.state = value["rng"]
         self.iteration = value["iteration"]
         self.seconds = value["seconds"]
         self.begun = value["begun"]
         self.best_log_joint = value["best_log_joint"]
         self.best_iteration = value["best_iteration"]
-        memcpy(self.best, &v[0], self.model.N * sizeof(int32_t))
+        self.best_log_lik = value["best_log_lik"]
+        self.best_lik_iteration = value["best_lik_iteration"]
+        self.take(value["best_labels"], self.best)
+        self.take(value["best_lik_labels"], self.best_lik)
         for s, rows in zip(self.samplers, value["counts"], strict=True):
             s.set_counts(rows)
         if self.agreement is not None:

@@ -3,6 +3,7 @@ cimport cython
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int8_t, int32_t, int64_t
 from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport random_beta, random_standard_gamma, random_standard_normal
 
 
 cdef enum:
@@ -19,12 +20,36 @@ cdef class Rng:
     cdef Py_ssize_t depth, length, room  # scripted: choices made; choices known; size of the two arrays
     cdef int32_t *choice                # scripted: the option taken at each depth
     cdef int32_t *following             # scripted: the next option of positive probability, or -1
+    cdef bint continuous                # scripted: a draw was made that has no list of options
 
     cdef Py_ssize_t scripted_choice(self, const double *w, Py_ssize_t m, double total) noexcept nogil
 
     @cython.final
     cdef inline double next(self) noexcept nogil:
         return self.bg.next_double(self.bg.state)
+
+    @cython.final
+    cdef inline double draw_normal(self) noexcept nogil:
+        """Standard normal."""
+        if self.scripted:
+            self.continuous = True
+            return 0.0
+        return random_standard_normal(self.bg)
+
+    @cython.final
+    cdef inline double draw_gamma(self, double shape) noexcept nogil:
+        """Gamma of this shape and scale 1."""
+        if self.scripted:
+            self.continuous = True
+            return shape
+        return random_standard_gamma(self.bg, shape)
+
+    @cython.final
+    cdef inline double draw_beta(self, double a, double b) noexcept nogil:
+        if self.scripted:
+            self.continuous = True
+            return a / (a + b)
+        return random_beta(self.bg, a, b)
 
     @cython.final
     cdef inline Py_ssize_t draw_index(self, Py_ssize_t n) noexcept nogil:
@@ -96,6 +121,9 @@ cdef class Model:
     cdef readonly bint allows_empty  # empty clusters are part of the state (EMM)
     cdef readonly bint conjugate     # parameters integrated out
     cdef readonly bint coupled       # the likelihood of a cluster depends on the others (IRM)
+    cdef readonly bint random_concentration  # the concentration has a prior of its own and is resampled
+    cdef readonly double concentration  # present value (Chinese restaurant process); nan for models without
+    cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
     # -- the state
     cdef int32_t *z                 # [N] cluster of each item
     cdef int32_t *size              # [cap] items in each cluster, scratch included
@@ -127,6 +155,12 @@ cdef class Model:
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef void scan(self, Py_ssize_t i) noexcept nogil
+    # -- parameters: of a model that is not conjugate
+    cdef void draw_parameters(self, Rng rng, Py_ssize_t k) noexcept nogil
+    cdef void copy_parameters(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil
+    cdef void resample_concentration(self, Rng rng) noexcept nogil
+    cdef double log_extra(self) noexcept nogil
     # -- offered to samplers, the same for every model unless overridden
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
@@ -140,16 +174,16 @@ cdef class Model:
     cdef void delete(self, Py_ssize_t k) noexcept nogil
     cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil
     cdef void commit_merge(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
-    cdef void commit_remix(self, Py_ssize_t i, Py_ssize_t j, const int32_t *items, const int8_t *in_a,
-                           Py_ssize_t n) noexcept nogil
+    cdef int commit_sides(self, const int32_t *clusters, Py_ssize_t m, const int32_t *items, const int8_t *side,
+                          Py_ssize_t n) except -1 nogil
     cdef Py_ssize_t members(self, Py_ssize_t a, Py_ssize_t b, int32_t *items) noexcept nogil
     cdef void link(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef void unlink(self, Py_ssize_t i) noexcept nogil
 
     @cython.final
     cdef inline Py_ssize_t options(self) noexcept nogil:
-        """Options of a Gibbs draw: the clusters and, without empty clusters, a new one."""
-        return self.K if self.allows_empty else self.K + 1
+        """Options of a Gibbs draw: the clusters and, without empty clusters, a new one (algorithm 8: several)."""
+        return self.K if self.allows_empty else self.K + self.auxiliaries
 
     @cython.final
     cdef inline void scratch(self, Py_ssize_t k) noexcept nogil:
@@ -254,4 +288,5 @@ cdef double log_rising(double a, Py_ssize_t n, double *out) noexcept nogil
 cdef double log_sum_exp(const double *lw, Py_ssize_t m) noexcept nogil
 cdef double exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil
 cdef double *doubles(Py_ssize_t n) except NULL
+cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL
 cdef void release(void *p) noexcept nogil

@@ -126,6 +126,10 @@ cdef double exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogi
 
 # ------------------------------------------------------------------------------------------------------- generator
 
+class ContinuousDraw(Exception):
+    """A scripted generator was asked for a draw from a continuous law."""
+
+
 @cython.final
 cdef class Rng:
     """Random choices of one chain, from one NumPy PCG64DXSM stream.
@@ -142,7 +146,7 @@ cdef class Rng:
     -----
     Between ``script_start`` and ``script_stop`` the choices follow a script in place of the stream: each pass between
     ``script_begin`` and ``script_next`` takes one path through the tree of all choices, and ``script_probability`` is
-    the probability of that path.
+    the probability of that path. Normal, gamma and beta draws have no list of options: a script meets none.
     """
 
     def __cinit__(self, seed=0, chain=0):
@@ -170,6 +174,18 @@ cdef class Rng:
     def random(self):
         """The next double of the stream."""
         return self.next()
+
+    def normal(self):
+        """Standard normal."""
+        return self.draw_normal()
+
+    def gamma(self, double shape):
+        """Gamma of this shape and scale 1."""
+        return self.draw_gamma(shape)
+
+    def beta(self, double a, double b):
+        """Beta(a, b)."""
+        return self.draw_beta(a, b)
 
     def index(self, Py_ssize_t n):
         """Uniform on 0..n-1."""
@@ -219,6 +235,7 @@ cdef class Rng:
         With `always_accept`, every proposal is accepted and no factor counted for it: the paths are proposals.
         """
         self.scripted = True
+        self.continuous = False
         self.always_accept = always_accept
         self.length = 0
         self.script_begin()
@@ -233,8 +250,10 @@ cdef class Rng:
         return self.path
 
     def script_next(self):
-        """Turn the script to the next path; False when all were taken."""
+        """Turn the script to the next path; False when all were taken. Raises ContinuousDraw after one."""
         cdef Py_ssize_t t = self.depth - 1
+        if self.continuous:
+            raise ContinuousDraw("a normal, gamma or beta draw has no list of options")
         while t >= 0 and self.following[t] < 0:
             t -= 1
         if t < 0:
@@ -282,6 +301,8 @@ cdef class Model:
     def __cinit__(self, *args, **kwargs):
         self.conjugate = True
         self.version = 1
+        self.auxiliaries = 1
+        self.concentration = NAN
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
         """Memory of the state of `n_items` items; called once by a model's constructor."""
@@ -340,6 +361,27 @@ cdef class Model:
 
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
         return NAN
+
+    # -- what a model that is not conjugate supplies beside it: the parameters of a cluster are copied with its
+    # statistics by `copy`, and are left alone by `clear`, `add`, `remove` and `absorb`
+    cdef void draw_parameters(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """Parameters of column k, from their prior."""
+        pass
+
+    cdef void copy_parameters(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        pass
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """Update the parameters of every cluster given its items; returns how many clusters changed theirs."""
+        return 0
+
+    cdef void resample_concentration(self, Rng rng) noexcept nogil:
+        pass
+
+    cdef double log_extra(self) noexcept nogil:
+        """log density of parameters and of a random concentration: what `log_prior` leaves out, since moves of the
+        partition draw parameters from their prior and keep the concentration."""
+        return 0.0
 
     # -- defaults, slow but right, that a model may override
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
@@ -548,9 +590,11 @@ cdef class Model:
         return 0
 
     cdef void commit_merge(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """Clusters i and j become one, numbered min(i, j)."""
+        """Clusters i and j become one, numbered min(i, j), with the parameters of j."""
         cdef Py_ssize_t keep = i if i < j else j, gone = j if i < j else i
         cdef int32_t t
+        if not self.conjugate:
+            self.copy_parameters(j, keep)
         self.absorb(keep, gone)
         self.size[keep] += self.size[gone]
         self.known[keep] = False
@@ -560,20 +604,27 @@ cdef class Model:
             self.link(t, keep)
         self.delete(gone)
 
-    cdef void commit_remix(self, Py_ssize_t i, Py_ssize_t j, const int32_t *items, const int8_t *in_a,
-                           Py_ssize_t n) noexcept nogil:
-        """Clusters min(i, j), max(i, j) become scratch columns K (side A), K + 1 (side B), with these items."""
-        cdef Py_ssize_t first = i if i < j else j, second = j if i < j else i, t, k, s
-        for s in range(2):
-            k = second if s else first
-            self.copy(self.K + s, k)
-            self.size[k] = self.size[self.K + s]
-            self.ll[k] = self.ll[self.K + s]
-            self.known[k] = self.known[self.K + s]
+    cdef int commit_sides(self, const int32_t *clusters, Py_ssize_t m, const int32_t *items, const int8_t *side,
+                          Py_ssize_t n) except -1 nogil:
+        """Scratch columns K, ..., K + m - 1 take the place of these m clusters, the last of which may be K (a new one);
+        items[t] goes to clusters[side[t]].
+        """
+        cdef Py_ssize_t t, s, k, scratch = self.K
+        self.reserve(self.K + 1)
+        for s in range(m):
+            k = clusters[s]
+            if k == scratch:
+                self.K += 1
+                self.head[k] = -1
+            self.copy(scratch + s, k)
+            self.size[k] = self.size[scratch + s]
+            self.ll[k] = self.ll[scratch + s]
+            self.known[k] = self.known[scratch + s]
         for t in range(n):
             self.unlink(items[t])
-            self.link(items[t], first if in_a[t] else second)
+            self.link(items[t], clusters[side[t]])
         self.version += 1
+        return 0
 
     # -- Python side
     @classmethod
@@ -678,11 +729,29 @@ cdef class Model:
 
     def log_prior_total(self):
         """float: log prior of the state."""
-        return self.log_prior(self.size, self.K, self.K)
+        return self.log_prior(self.size, self.K, self.K) + self.log_extra()
 
     def log_joint(self):
         """float: log prior plus log likelihood of the state."""
         return self.log_lik_total() + self.log_prior_total()
+
+    @property
+    def refreshes(self):
+        """bool: whether the state holds more than the partition: parameters, or a random concentration."""
+        return not self.conjugate or self.random_concentration
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (K, P): the parameters of every cluster, a copy; None where they are integrated
+        out."""
+        return None
+
+    def set_parameters(self, values):
+        """Set the parameters of every cluster, ndarray of shape (K, P)."""
+        raise ValueError(f"model {type(self).__name__} keeps no parameters")
+
+    def start_parameters(self, Rng rng not None):
+        """Draw the parameters of every cluster given its items: the start of a chain."""
 
     # For tests: the pieces that samplers use, one call each.
     def _log_pred(self, Py_ssize_t i, Py_ssize_t k):
@@ -756,6 +825,8 @@ cdef class Sampler:
     MOVES = ()
     TERMS = ()
     LITERAL_TERM = None
+    NEEDS_CONJUGATE = True
+    """Whether it needs a model whose parameters are integrated out."""
 
     def __cinit__(self, *args, **kwargs):
         cdef int t
@@ -781,6 +852,9 @@ cdef class Sampler:
     @classmethod
     def supports(cls, model):
         """Whether this sampler can serve the model: (bool, reason)."""
+        if cls.NEEDS_CONJUGATE and not model.conjugate:
+            return False, ("it needs the parameters integrated out (model.conjugate=true); "
+                           "neal8, dyadic, sams and triadic do without")
         return True, ""
 
     cdef int make_step(self) except -1 nogil:

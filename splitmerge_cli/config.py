@@ -131,12 +131,14 @@ def import_beside(search_path: Iterable[str]) -> None:
 
 
 def rewrite(overrides: Iterable[str]) -> list[str]:
-    """Turn ``schedule=[{sdds: 1}, {gibbs: 1}]`` into what Hydra's grammar accepts."""
+    """Turn ``schedule=[{sdds: 1}, {gibbs: 1}]`` and ``gamma(1,2)`` into what Hydra's grammar accepts."""
     rewritten: list[str] = []
     for override in overrides:
         key, _, value = override.partition("=")
         if key == "schedule" and value.lstrip().startswith("["):
             rewritten += ["schedule=mix", f"schedule.mix={value}"]
+        elif re.fullmatch(r"\s*gamma\([^()'\"]*\)\s*", value):
+            rewritten.append(f"{key}='{value.strip()}'")
         else:
             rewritten.append(override)
     return rewritten
@@ -344,6 +346,10 @@ def complete(incomplete: str) -> list[str]:
     return [candidate for candidate in offered if candidate.startswith(incomplete)]
 
 
+_NUMBER_OR_PRIOR = ("model.concentration",)
+"""Options that are a number or the text of a prior; their class reads the text."""
+
+
 def check_options(
     group: str, name: str, options: Mapping[str, Any], search_path: Sequence[str] = (), prefix: str | None = None
 ) -> dict[str, Any]:
@@ -385,7 +391,7 @@ def check_options(
         elif key not in known:
             named = [k for k in known if k not in ("name", "_target_")] + ["weight"] * prefix.startswith("schedule.mix")
             raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
-        else:
+        elif not (f"{group}.{key}" in _NUMBER_OR_PRIOR and isinstance(value, str)):
             checked[key] = _like(f"{prefix}.{key}", value, known[key], declared.get(key))
     return checked
 

@@ -105,6 +105,12 @@ class Plan:
         """Seconds of sampling after which a chain ends."""
         return math.inf if self.cfg.budget is None else self.cfg.budget
 
+    @property
+    def optional_columns(self) -> list[str]:
+        """Columns of the trace that not every run has."""
+        resampled = isinstance(self.cfg.model.get("concentration"), str)
+        return ["concentration"] * resampled + ["nmi", "ari"] * (self.dataset.truth is not None)
+
     @np.errstate(all="ignore")  # what overflows leaves no finite density, which is said below
     def chain(self, number: int) -> tuple[Chain, Model]:
         """Build chain `number` at its start.
@@ -122,6 +128,7 @@ class Plan:
         generator = np.random.Generator(rng.bit_generator)
         labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
         model.set_labels(labels, K if model.allows_empty else None)
+        model.start_parameters(rng)
         log_joint = model.log_joint()
         if not math.isfinite(log_joint):
             raise ConfigError(
@@ -219,11 +226,14 @@ def _schedule(cfg: DictConfig, model: Model, rng: Rng) -> tuple[list[Sampler], l
     if cfg.schedule.mix is not None:
         return [sampler(entry) for entry in cfg.schedule.mix], [entry.weight for entry in cfg.schedule.mix]
     mover = sampler(cfg.sampler)
+    iteration = [mover]
     scan = _FOLLOWED_BY[cfg.schedule.name]
-    if scan is None or not mover.scans:
-        return [mover], None
-    gibbs = sampler(OmegaConf.create(choice("sampler", "gibbs") | {"scan": scan}))
-    return [mover, *[gibbs] * (mover.scans if scan == "full" else 1)], None
+    if scan is not None and mover.scans:
+        one_item = choice("sampler", "gibbs" if model.conjugate else "neal8")
+        iteration += [sampler(OmegaConf.create(one_item | {"scan": scan}))] * (mover.scans if scan == "full" else 1)
+    if model.refreshes and cfg.sampler.name != "refresh":
+        iteration.append(sampler(OmegaConf.create(choice("sampler", "refresh"))))
+    return iteration, None
 
 
 def _digest(key: str, path: str) -> str | None:
@@ -307,7 +317,7 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
     cfg, path = plan.cfg, plan.path
     if plan.done:
         return path
-    store = RunStore(path, _provenance(plan), plan.id, cfg.sampler.name, cfg.seed, plan.dataset.truth is not None)
+    store = RunStore(path, _provenance(plan), plan.id, cfg.sampler.name, cfg.seed, plan.optional_columns)
     session = store.session()
     try:
         session.__enter__()
@@ -484,7 +494,7 @@ def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: l
 
 def _diagnosed_trace(path: Path) -> pd.DataFrame:
     """The trace with the largest fraction alone in place of the list of five."""
-    names = schema.core(schema.TRACE, truth=False).names
+    names = schema.core(schema.TRACE).names
     table = pq.read_table(path / f"{schema.TRACE}.parquet", columns=names, partitioning=None)
     position = table.column_names.index("largest")
     return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()

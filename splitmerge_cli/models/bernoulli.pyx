@@ -3,7 +3,7 @@
 p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
 over partitions. Sources: papers 000, section 5.2, and 003, section 3.1.
 """
-from libc.math cimport fabs, frexp, ldexp, lgamma, log, log10
+from libc.math cimport fabs, frexp, ldexp, log, log10
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from splitmerge_cli._kernels cimport Model, doubles, log_rising, release
+from splitmerge_cli._mixture cimport Mixture
 
 from splitmerge_cli._kernels import check_positive
 
@@ -67,17 +68,15 @@ cdef extern from *:
     void product_of_pair(const double *ca, const double *cb, const uint8_t *x, Py_ssize_t D, Py_ssize_t cap,
                          const double *beta, double *out) noexcept nogil
 
-PRIORS = ("crp", "uniform")
 
-
-cdef class Bernoulli(Model):
+cdef class Bernoulli(Mixture):
     """Mixture of products of Bernoulli attributes.
 
     Parameters
     ----------
     x : array_like of 0 and 1, shape (N, D)
-    concentration : float
-        Of the Chinese restaurant process, positive.
+    concentration : float or str
+        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
     beta1, beta0 : float
         Beta prior of every attribute: pseudo-counts of ones and of zeros, positive.
     prior : {'crp', 'uniform'}
@@ -99,8 +98,7 @@ cdef class Bernoulli(Model):
     kind = "binary"
 
     cdef readonly Py_ssize_t D
-    cdef readonly double concentration, beta1, beta0
-    cdef readonly str prior
+    cdef readonly double beta1, beta0
     cdef uint8_t *x                     # [N, D]
     cdef double *count                  # [D, 2, cap] items of a cluster with value v of attribute d; whole numbers
     cdef double beta[2]
@@ -110,13 +108,10 @@ cdef class Bernoulli(Model):
     cdef double *log_rise1              # [N + 2] log of beta1 (beta1 + 1) ... (beta1 + n - 1)
     cdef double *log_rise0
     cdef double *log_rise_all           # [N + 2] the same of beta1 + beta0
-    cdef double *log_gamma              # [N + 2] log Gamma(n), n >= 1
-    cdef double log_normaliser          # log of concentration (concentration + 1) ... : the prior's normaliser
     cdef double *lanes                  # [8] one block of a scan in pieces; odds: the two products
     cdef int32_t *exponent              # [cap] binary exponents of the weights of a scan in pieces
     cdef double *lane_beta              # [9, 2, 8] beta by value and lane: entry l one less in lane l, entry 8 as it is
     cdef double *pair_beta              # [3, 2, 2] the same of a pair: as it is, one less in the first, in the second
-    cdef bint is_uniform                # prior == 'uniform'
     cdef Py_ssize_t piece               # attributes whose product cannot leave the range of a double
 
     def __init__(self, x, concentration=1.0, beta1=0.1, beta0=0.1, prior="crp"):
@@ -125,19 +120,17 @@ cdef class Bernoulli(Model):
             raise ValueError("x: expected a table of 0 and 1 with at least one row and one column")
         if not ((values == 0) | (values == 1)).all():
             raise ValueError("x: a value is neither 0 nor 1")
-        for name, value in (("concentration", concentration), ("beta1", beta1), ("beta0", beta0)):
+        for name, value in (("beta1", beta1), ("beta0", beta0)):
             check_positive(f"model.{name}", value)
-        if prior not in PRIORS:
-            raise ValueError(f"model.prior: expected one of {', '.join(PRIORS)}, got {prior!r}")
         cdef Py_ssize_t n, N = values.shape[0]
         cdef double both = beta1 + beta0, widest
         self.D = values.shape[1]
-        self.concentration, self.beta1, self.beta0, self.prior = concentration, beta1, beta0, prior
-        self.is_uniform = prior == "uniform"
+        self.beta1, self.beta0 = beta1, beta0
         self.beta[0], self.beta[1] = beta0, beta1
         widest = max(fabs(log10(N + both)), fabs(log10(beta1)), fabs(log10(beta0)), fabs(log10(both)), 0.01)
         self.piece = max(1, <Py_ssize_t> (140.0 / widest))
         self._allocate(N, N)
+        self._prior(concentration, prior)
         cdef uint8_t[:, ::1] v = np.ascontiguousarray(values, dtype=np.uint8)
         self.x = <uint8_t *> doubles(N * self.D // 8 + 1)
         memcpy(self.x, &v[0, 0], N * self.D)
@@ -147,7 +140,6 @@ cdef class Bernoulli(Model):
         self.log_rise1 = doubles(N + 2)
         self.log_rise0 = doubles(N + 2)
         self.log_rise_all = doubles(N + 2)
-        self.log_gamma = doubles(N + 2)
         self.lanes = doubles(8)
         self.lane_beta = doubles(144)
         for n in range(144):
@@ -159,13 +151,9 @@ cdef class Bernoulli(Model):
             self.log_den[n] = log(n + both)
             self.power[n] = (n + both) ** -<double> min(self.D, self.piece)
             self.power_rest[n] = (n + both) ** -<double> (self.D % self.piece)
-            self.log_gamma[n] = lgamma(n) if n else 0.0
-            if prior == "crp":
-                self.alloc[n] = n if n else concentration
-            else:
-                self.alloc[n] = 1.0
             self.scan_table[n] = self.alloc[n] * self.power[n] if self.D <= self.piece else self.alloc[n]
-        self.log_normaliser = log_rising(self.concentration, N, NULL)
+        if self.D <= self.piece:
+            self.unit = self.power[0]
         log_rising(self.beta1, N + 1, self.log_rise1)
         log_rising(self.beta0, N + 1, self.log_rise0)
         log_rising(both, N + 1, self.log_rise_all)
@@ -181,7 +169,6 @@ cdef class Bernoulli(Model):
         free(self.log_rise1)
         free(self.log_rise0)
         free(self.log_rise_all)
-        free(self.log_gamma)
         free(self.lanes)
         free(self.lane_beta)
         free(self.pair_beta)
@@ -340,41 +327,6 @@ cdef class Bernoulli(Model):
                       + self.log_rise1[<Py_ssize_t> (row[self.cap + a] + row[self.cap + b])])
             row += 2 * self.cap
         return total
-
-    cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
-        cdef Py_ssize_t t
-        cdef double total
-        if self.is_uniform:
-            return 0.0
-        total = K * log(self.concentration) - self.log_normaliser
-        for t in range(m):
-            total += self.log_gamma[sizes[t]]
-        return total
-
-    def prior_labels(self, generator):
-        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
-
-        A uniform partition is drawn exactly by Stam's urns: k urns with probability proportional to k^N / k!, an urn
-        for each item, empty ones dropped.
-        """
-        cdef Py_ssize_t i
-        if self.prior == "crp":
-            labels = np.zeros(self.N, dtype=np.int32)
-            counts: list = []
-            for i in range(self.N):
-                u = generator.random() * (i + self.concentration)
-                # The seat of an earlier customer chosen uniformly, or a new table.
-                labels[i] = labels[int(u)] if u < i else len(counts)
-                if u >= i:
-                    counts.append(i)
-            return labels, len(counts)
-        k = np.arange(1, self.N + 200)
-        from scipy.special import gammaln
-        log_p = self.N * np.log(k) - gammaln(k + 1)
-        p = np.exp(log_p - np.logaddexp.reduce(log_p))
-        urns = generator.integers(generator.choice(k, p=p / p.sum()), size=self.N)
-        _, first, labels = np.unique(urns, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[labels].astype(np.int32), len(first)
 
     def statistics(self):
         """dict of ndarray: counts, shape (K, D, 2), a copy."""

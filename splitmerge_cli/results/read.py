@@ -87,10 +87,10 @@ class Run:
         rows = [
             {"chain": c} | move
             for c in range(self.config["chains"])
-            if (saved := ChainStore(self.path / WORK, c, truth=False).saved())
+            if (saved := ChainStore(self.path / WORK, c).saved())
             for move in saved["outcome"]["moves"]
         ]
-        return pd.DataFrame(rows, columns=schema.core(schema.MOVES, truth=False).names)
+        return pd.DataFrame(rows, columns=schema.core(schema.MOVES).names)
 
     def diagnostics(self) -> pd.DataFrame:
         """Columns quantity, chain (missing: over all chains), value."""

@@ -1,5 +1,7 @@
 """The columns of every file of a run, in one place."""
 
+from collections.abc import Collection
+
 import pyarrow as pa
 
 TRACE = "trace"
@@ -45,23 +47,25 @@ _COLUMNS = {
         pa.field("note", pa.string()),
     ],
 }
-_WITH_TRUTH = [pa.field("nmi", pa.float64()), pa.field("ari", pa.float64())]
+OPTIONAL = ("concentration", "nmi", "ari")
+"""Columns of the trace that only some runs have: a resampled concentration; scores, where the truth is known."""
 
 
-def core(table: str, truth: bool) -> pa.Schema:
+def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
     """Columns of `table` without provenance: what a chain writes while it runs.
 
     Parameters
     ----------
     table : str
         One of `TABLES`.
-    truth : bool
-        Whether the true labels are known: the trace then has `nmi` and `ari`.
+    optional : collection of str
+        Which of `OPTIONAL` the trace has.
     """
-    return pa.schema(_COLUMNS[table] + (_WITH_TRUTH if truth and table == TRACE else []))
+    extra = [pa.field(name, pa.float64()) for name in OPTIONAL if name in optional]
+    return pa.schema(_COLUMNS[table] + (extra if table == TRACE else []))
 
 
-def full(table: str, truth: bool, metadata: bytes | None = None) -> pa.Schema:
+def full(table: str, optional: Collection[str] = (), metadata: bytes | None = None) -> pa.Schema:
     """Columns of `table` in its parquet file, with `metadata` under the key ``smcmc``."""
-    schema = pa.schema([*core(table, truth), *_PROVENANCE])
+    schema = pa.schema([*core(table, optional), *_PROVENANCE])
     return schema if metadata is None else schema.with_metadata({METADATA_KEY: metadata})

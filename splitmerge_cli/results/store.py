@@ -6,7 +6,7 @@ checkpoint of each chain). At the end the parquet files are written whole, and `
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,14 +42,14 @@ class ChainStore:
         The run's ``work`` folder.
     chain : int
         Number of the chain.
-    truth : bool
-        Whether its trace has scores against true labels.
+    optional : collection of str
+        The optional columns that its trace has, see `schema.OPTIONAL`.
     """
 
-    def __init__(self, work: Path, chain: int, truth: bool) -> None:
+    def __init__(self, work: Path, chain: int, optional: Collection[str] = ()) -> None:
         self.chain = chain
         self._checkpoint = work / f"chain-{chain}.npz"
-        self._schemas = {table: schema.core(table, truth) for table in (schema.TRACE, schema.PARTITIONS)}
+        self._schemas = {table: schema.core(table, optional) for table in (schema.TRACE, schema.PARTITIONS)}
         self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
         self._streams: dict[str, streams.Stream] = {}
 
@@ -146,16 +146,16 @@ class RunStore:
         Configuration, versions, commit, seed, machine: the metadata of every parquet file.
     run_id, sampler, seed
         The columns by which rows of several runs are told apart.
-    truth : bool
-        Whether the true labels are known.
+    optional : collection of str
+        The optional columns of the trace, see `schema.OPTIONAL`.
     """
 
     def __init__(
-        self, path: Path, provenance: dict[str, Any], run_id: str, sampler: str, seed: int, truth: bool
+        self, path: Path, provenance: dict[str, Any], run_id: str, sampler: str, seed: int, optional: Collection[str]
     ) -> None:
         self.path = path
         self.work = path / WORK
-        self.truth = truth
+        self.optional = optional
         self._metadata = json.dumps(provenance, sort_keys=True).encode()
         self._constants = {"run_id": run_id, "sampler": sampler, "seed": seed}
         self._status: dict[str, Any] = {}
@@ -195,21 +195,21 @@ class RunStore:
 
     def chain(self, chain: int) -> ChainStore:
         """The files of one chain."""
-        return ChainStore(self.work, chain, self.truth)
+        return ChainStore(self.work, chain, self.optional)
 
     def write_streamed(self, table: str, chains: Iterable[ChainStore], width: int) -> None:
         """Turn the streams of all chains into a parquet file; `width` is the number of values in a row."""
         rows = max(1, _GROUP_VALUES // width)
         batches = (batch for chain in chains for batch in chain.read(table))
-        self._write(table, _regroup(batches, schema.core(table, self.truth), rows))
+        self._write(table, _regroup(batches, schema.core(table, self.optional), rows))
 
     def write_frame(self, table: str, frame: pd.DataFrame) -> None:
         """Write a table that is at hand as a whole."""
-        columns = schema.core(table, self.truth)
+        columns = schema.core(table, self.optional)
         self._write(table, [pa.Table.from_pandas(frame, schema=columns, preserve_index=False)])
 
     def _write(self, table: str, groups: Iterable[pa.Table]) -> None:
-        columns = schema.full(table, self.truth, self._metadata)
+        columns = schema.full(table, self.optional, self._metadata)
         with (
             replaced(self.path / f"{table}.parquet") as temporary,
             pq.ParquetWriter(temporary, columns, compression="zstd") as writer,

@@ -75,6 +75,7 @@ cdef class RM(SplitMerge):
 
     cdef int make_step(self) except -1 nogil:
         cdef Py_ssize_t K = self.model.K, e1, e2, t, n, a, b, na = 0
+        cdef int32_t both[2]
         cdef double r
         e1 = self.rng.draw_index(K)
         e2 = self.rng.draw_index(K)
@@ -120,7 +121,10 @@ cdef class RM(SplitMerge):
                  + self.term(SPREAD, (self.log_spread(self.model.size[e1], self.model.size[e2])
                                       - self.log_spread(na, n - na))))
             if self.decide(r):
-                self.model.commit_remix(e1, e2, self.items, self.in_a, n)
+                both[0], both[1] = <int32_t> min(e1, e2), <int32_t> max(e1, e2)
+                for t in range(n):
+                    self.in_a[t] = not self.in_a[t]
+                self.model.commit_sides(both, 2, self.items, self.in_a, n)
         return 0
 
     cdef double log_remix_ratio(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t a, Py_ssize_t b) noexcept nogil:

@@ -1,0 +1,705 @@
+"""Mixture of straight lines: y = intercept + slope x + noise, an unknown number of lines (paper 004, section 3).
+
+y_c ~ N(0, sigma1^2 I + sigma0^2 X X'), X = [1, x], with the line of a cluster integrated out; or its intercept and slope
+kept as parameters theta_c ~ N(0, sigma0^2 I); z ~ Chinese restaurant process, or uniform over partitions. The noise is
+known, or has an inverse-gamma prior in every cluster.
+
+With tau = sigma1^2 / sigma0^2, n points of means xm, ym and centred sums of squares Cxx, Cxy, Cyy:
+
+    rho = n tau / (n + tau)        B = Cxx + rho xm^2 + tau        slope = (Cxy + rho xm ym) / B
+    Q = Cyy + rho ym^2 - slope^2 B        the least penalised sum of squares
+    h(x) = 1 / (n + tau) + (x - xc)^2 / B,  xc = n xm / (n + tau)        leverage of a point at x
+    r = y - n ym / (n + tau) - slope (x - xc)        its residual
+
+    p(y | c) = N(r; 0, sigma1^2 (1 + h))        and of a point of c, given the others, N(r / (1 - h); 0, sigma1^2 / (1 - h))
+
+(unknown noise: Student's t of 2 a_n degrees of freedom in place of the normal, b_n = b0 + Q / 2).
+"""
+from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p, sqrt
+from libc.stdint cimport int8_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from splitmerge_cli._kernels cimport Model, Rng, doubles, exp_weights, larger
+from splitmerge_cli._mixture cimport Mixture
+
+from splitmerge_cli._kernels import check_count
+from splitmerge_cli._mixture import quantum
+
+cdef extern from "_lanes.h":
+    pass
+
+cdef extern from "_whole.h":
+    pass
+
+cdef extern from *:
+    """
+    typedef struct { whole x, y, xx, xy, yy; } line_sums;
+
+    static inline void line_count(line_sums *s, int64_t x, int64_t y, int64_t sign)
+    {
+        s->x += sign * x;
+        s->y += sign * y;
+        s->xx += (whole)x * (sign * x);
+        s->xy += (whole)x * (sign * y);
+        s->yy += (whole)y * (sign * y);
+    }
+
+    static inline void line_absorb(line_sums *s, const line_sums *t)
+    {
+        s->x += t->x;
+        s->y += t->y;
+        s->xx += t->xx;
+        s->xy += t->xy;
+        s->yy += t->yy;
+    }
+
+    /* Means, and centred sums of squares and products, in quanta. */
+    typedef struct { double x, y, xx, xy; long double lxx, lxy, lyy; } moments;
+
+    static inline moments line_moments(const line_sums *s, int64_t n, double inverse, int full)
+    {
+        moments m = {0};
+        int64_t rx, ry;
+        const int64_t mx = whole_mean(s->x, n, inverse, &rx), my = whole_mean(s->y, n, inverse, &ry);
+        const double fx = rx * inverse, fy = ry * inverse;
+        const whole xx = whole_about(s->xx, mx, rx, s->x, mx), xy = whole_about(s->xy, mx, rx, s->y, my);
+        m.x = mx + fx;
+        m.y = my + fy;
+        m.xx = whole_double(xx) - rx * fx;
+        m.xy = whole_double(xy) - rx * fy;
+        if (full) {
+            m.lxx = whole_long(xx) - rx * fx;
+            m.lxy = whole_long(xy) - rx * fy;
+            m.lyy = whole_long(whole_about(s->yy, my, ry, s->y, my)) - ry * fy;
+        }
+        return m;
+    }
+
+    /* 1 / sqrt(s); in the lane that is turned, where s is the share left, sqrt(s). */
+    static inline lanes8 line_front(lanes8 s, lanes8 sign)
+    {
+        lanes8 root;
+        for (int l = 0; l < 8; l++)
+            root[l] = sqrt(s[l]);
+        const lanes8 turned = (1.0 - sign) * 0.5;
+        return (1.0 - turned + turned * s) / root;
+    }
+
+    /* A point against eight lines. turn: 1, or -1 in the lane of the cluster that counts the point.
+       Normal noise: `power` the exponent, `front` the factor before it, up to constants. */
+    static inline void line_normal(const double *at, ptrdiff_t cap, double x, double y, const double *turn,
+                                   double *power, double *front, double *left)
+    {
+        const lanes8 sign = *(const lanes8 *)turn;
+        const lanes8 d = x - *(const lanes8 *)at;
+        const lanes8 r = y - *(const lanes8 *)(at + cap) - *(const lanes8 *)(at + 2 * cap) * d;
+        const lanes8 h = *(const lanes8 *)(at + 3 * cap) + d * d * *(const lanes8 *)(at + 4 * cap);
+        const lanes8 s = 1.0 + sign * h;
+        *(lanes8 *)left = s;
+        *(lanes8 *)power = -(r * r) / s * *(const lanes8 *)(at + 5 * cap);
+        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap) * line_front(s, sign);
+    }
+
+    /* Unknown noise: the power is a logarithm's multiple; `degree` is a_n + 1/2, or minus a of the other points. */
+    static inline void line_student(const double *at, ptrdiff_t cap, double x, double y, const double *turn,
+                                    const double *degree, double *power, double *front, double *left)
+    {
+        const lanes8 sign = *(const lanes8 *)turn;
+        const lanes8 d = x - *(const lanes8 *)at;
+        const lanes8 r = y - *(const lanes8 *)(at + cap) - *(const lanes8 *)(at + 2 * cap) * d;
+        const lanes8 h = *(const lanes8 *)(at + 3 * cap) + d * d * *(const lanes8 *)(at + 4 * cap);
+        const lanes8 s = 1.0 + sign * h, q = 1.0 + sign * (r * r) / s * *(const lanes8 *)(at + 5 * cap);
+        for (int l = 0; l < 8; l++)
+            left[l] = q[l] < s[l] ? q[l] : s[l];
+        *(lanes8 *)power = -*(const lanes8 *)degree * lanes_log(q);
+        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap) * line_front(s, sign);
+    }
+
+    static inline void line_weigh(const double *W, const double *power, const double *front, double top, double *w)
+    {
+        *(lanes8 *)w = *(const lanes8 *)W * *(const lanes8 *)front * lanes_exp(*(const lanes8 *)power - top);
+    }
+    """
+    ctypedef struct line_sums:
+        pass
+    void line_count(line_sums *s, int64_t x, int64_t y, int64_t sign) noexcept nogil
+    void line_absorb(line_sums *s, const line_sums *t) noexcept nogil
+    ctypedef struct moments:
+        double x, y, xx, xy
+        long double lxx, lxy, lyy
+    moments line_moments(const line_sums *s, int64_t n, double inverse, bint full) noexcept nogil
+    void line_normal(const double *at, Py_ssize_t cap, double x, double y, const double *turn, double *power,
+                     double *front, double *left) noexcept nogil
+    void line_student(const double *at, Py_ssize_t cap, double x, double y, const double *turn, const double *degree,
+                      double *power, double *front, double *left) noexcept nogil
+    void line_weigh(const double *W, const double *power, const double *front, double top, double *w) noexcept nogil
+
+NOISES = ("known", "nig")
+REFRESHES = ("draw", "metropolis")
+
+cdef enum:
+    # rows of `at`: what scores a point, one column a cluster. With parameters: 0, intercept, slope, 0, 0, ...
+    XC, YC, SLOPE, H0, IB, SCALE, FRONT, N_ROWS
+    # parameters of a cluster
+    INTERCEPT = 0
+    GRADIENT = 1
+    VARIANCE = 2
+
+# A point's own share is taken out in closed form while 1 - h keeps its digits, and by counting where it does not.
+cdef double LEAST_LEFT = 1e-3
+# standard deviations of a step of the Metropolis walk, of two numbers and of one
+cdef double STEP2 = 1.7
+cdef double STEP1 = 2.4
+
+cdef double LOG_2PI = log(2.0 * M_PI)
+cdef double HALF_LOG_PI = 0.5 * log(M_PI)
+
+
+def _check_range(str key, value, least, most):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
+
+
+cdef struct Fit:
+    double xc, yc, slope, h0, B, xm, ym
+    long double Q
+
+
+cdef class Lines(Mixture):
+    """Mixture of straight lines.
+
+    Parameters
+    ----------
+    x : array_like of float, shape (N, 2)
+        Points x, y.
+    concentration : float or str
+        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
+    sigma0 : float
+        Standard deviation of intercept and slope, in units of y and of y / x. (noise=nig: times the noise's standard
+        deviation over sigma1.)
+    sigma1 : float
+        Standard deviation of the noise. (nig: square root of the mean of the noise's variance.)
+    noise : {'known', 'nig'}
+        `nig`: the variance of each cluster's noise has an inverse-gamma prior of shape a0 and mean sigma1^2.
+    a0 : float
+        Shape of that prior, above 1.
+    prior : {'crp', 'uniform'}
+        Prior of the partition.
+    conjugate : bool
+        True integrates the lines out; False keeps intercept, slope (and variance) of each cluster.
+    refresh : {'draw', 'metropolis'}
+        How `refresh` updates them: an exact draw given the cluster's points, or `steps` steps of a random walk.
+    steps : int
+    candidates : list of [intercept, slope], optional
+        A finite base measure: every line is one of these, all alike (conjugate=false, noise=known).
+
+    Raises
+    ------
+    ValueError
+        For points that are not finite or out of range, or a parameter out of range.
+
+    Notes
+    -----
+    Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 40 bytes a point,
+    192 a cluster. Sums are exact (see docs/decisions/0006): the state is the labels and parameters alone.
+    Source: paper 004, sections 2.1.1 and 3.
+    """
+
+    kind = "points"
+
+    cdef readonly double sigma0, sigma1, a0, b0
+    cdef readonly str noise, refresh
+    cdef readonly int steps
+    cdef bint student, walks            # noise == 'nig'; refresh == 'metropolis'
+    cdef double *xy                     # [N, 2] points, whole numbers of quanta
+    cdef double quantum_x, quantum_y
+    cdef double tau                     # sigma1^2 / sigma0^2
+    cdef line_sums *sums                # [cap]
+    cdef int8_t *stale                  # [cap] whether `at` is behind the sums
+    cdef double *at                     # [N_ROWS, cap] what scores a point
+    cdef double *theta                  # [cap, 3] parameters
+    cdef double *turn                   # [9, 8] 1; row l: -1 in lane l
+    cdef double *degree                 # [8] of a block
+    cdef double *power                  # [cap]
+    cdef double *front                  # [cap]
+    cdef double *left                   # [cap]
+    cdef double *inverse                # [N + 2] 1 / n, 0 at 0
+    cdef double *h0                     # [N + 2] 1 / (n + tau)
+    cdef double *log_c                  # [N + 2] nig: lgamma(a_n + 1/2) - lgamma(a_n)
+    cdef double *log_rise               # [N + 2] nig: lgamma(a_n) - lgamma(a0)
+    cdef double *candidate              # [n_candidates, 2]
+    cdef double *chances                # [n_candidates]
+    cdef readonly Py_ssize_t n_candidates
+
+    def __init__(self, x, concentration=1.0, sigma0=10.0, sigma1=1.0, noise="known", a0=2.0, prior="crp",
+                 conjugate=True, refresh="draw", steps=5, candidates=None):
+        points = np.ascontiguousarray(x, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+            raise ValueError(f"x: expected points (x, y), an array of shape (N, 2), got {points.shape}")
+        if not (np.abs(points) <= 1e30).all():
+            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+        for key, value in (("sigma0", sigma0), ("sigma1", sigma1)):
+            _check_range(f"model.{key}", value, 1e-30, 1e30)
+        if not 1e-12 <= sigma1 / sigma0 <= 1e12:
+            raise ValueError(f"model.sigma1: expected 1e-12 to 1e12 times sigma0={sigma0:g}, got {sigma1:g}")
+        _check_range("model.a0", a0, 1.0 + 1e-9, 1e6)
+        for key, value, offered in (("noise", noise, NOISES), ("refresh", refresh, REFRESHES)):
+            if value not in offered:
+                raise ValueError(f"model.{key}: expected one of {', '.join(offered)}, got {value!r}")
+        if not isinstance(conjugate, bool):
+            raise ValueError(f"model.conjugate: expected true or false, got {conjugate!r}")
+        check_count("model.steps", steps, 1, 10_000)
+        spread = float(np.ptp(points[:, 1]))
+        if sigma1 < 1e-7 * spread:
+            raise ValueError(f"model.sigma1: expected at least {1e-7 * spread:.3g}, a ten-millionth of the range of y, "
+                             f"got {sigma1:g}: less leaves no digits to compare lines")
+        lines = None if candidates is None else self._candidates(candidates, noise, conjugate)
+        cdef Py_ssize_t N = len(points), n, l
+        self._allocate(N, N)
+        self._prior(concentration, prior)
+        self.conjugate = conjugate
+        self.sigma0, self.sigma1, self.a0, self.noise, self.refresh = sigma0, sigma1, a0, noise, refresh
+        self.steps = steps
+        self.b0 = sigma1 * sigma1 * (a0 - 1.0)
+        self.student, self.walks = noise == "nig", refresh == "metropolis"
+        self.tau = (sigma1 / sigma0) ** 2
+        self.quantum_x, self.quantum_y = (quantum(points[:, d]) for d in range(2))
+        cdef double[:, ::1] v = np.rint(points / [self.quantum_x, self.quantum_y])
+        self.xy = doubles(2 * N)
+        memcpy(self.xy, &v[0, 0], 2 * N * sizeof(double))
+        for n in range(self.cap):
+            self.theta[3 * n + VARIANCE] = sigma1 * sigma1
+        self.turn = doubles(72)
+        for n in range(9):
+            for l in range(8):
+                self.turn[8 * n + l] = -1.0 if n == l else 1.0
+        self.degree = doubles(8)
+        self.inverse = doubles(N + 2)
+        self.h0 = doubles(N + 2)
+        self.log_c = doubles(N + 2)
+        self.log_rise = doubles(N + 2)
+        for n in range(N + 2):
+            self.inverse[n] = 1.0 / n if n else 0.0
+            self.h0[n] = 1.0 / (n + self.tau)
+            if self.student:
+                self.log_rise[n] = lgamma(a0 + 0.5 * n) - lgamma(a0)
+                if conjugate:
+                    self.log_c[n] = lgamma(a0 + 0.5 * n + 0.5) - lgamma(a0 + 0.5 * n)
+                    self.scan_table[n] = self.alloc[n] * exp(self.log_c[n] - self.log_c[0])
+        if lines is not None:
+            self.n_candidates = len(lines)
+            self.candidate = doubles(2 * self.n_candidates)
+            self.chances = doubles(2 * self.n_candidates)
+            for n in range(self.n_candidates):
+                self.candidate[2 * n], self.candidate[2 * n + 1] = lines[n]
+        self.set_labels(np.zeros(N, dtype=np.int32))
+
+    def _candidates(self, candidates, noise, conjugate):
+        """The candidate lines as an array, checked."""
+        if conjugate or noise != "known":
+            raise ValueError("model.candidates: expected with conjugate=false and noise=known only")
+        try:
+            lines = np.array(candidates, dtype=np.float64)
+        except (TypeError, ValueError):
+            lines = np.empty(0)
+        if lines.ndim != 2 or lines.shape[1] != 2 or not len(lines) or not (np.abs(lines) <= 1e30).all():
+            raise ValueError("model.candidates: expected a list of [intercept, slope], numbers of magnitude at most 1e30")
+        if len(np.unique(lines, axis=0)) != len(lines):
+            raise ValueError("model.candidates: a line stands there twice")
+        return lines
+
+    def __dealloc__(self):
+        free(self.xy)
+        free(self.sums)
+        free(self.stale)
+        free(self.at)
+        free(self.theta)
+        free(self.turn)
+        free(self.degree)
+        free(self.power)
+        free(self.front)
+        free(self.left)
+        free(self.inverse)
+        free(self.h0)
+        free(self.log_c)
+        free(self.log_rise)
+        free(self.candidate)
+        free(self.chances)
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t r, k, old = self.cap
+        cdef double *at = doubles(N_ROWS * cap)
+        for r in range(N_ROWS):
+            memcpy(at + r * cap, self.at + r * old, old * sizeof(double))
+        free(self.at)
+        self.at = at
+        self.sums = <line_sums *> larger(self.sums, old * sizeof(line_sums), cap * sizeof(line_sums))
+        self.stale = <int8_t *> larger(self.stale, old, cap)
+        self.theta = <double *> larger(self.theta, 3 * old * sizeof(double), 3 * cap * sizeof(double))
+        self.power = <double *> larger(self.power, old * sizeof(double), cap * sizeof(double))
+        self.front = <double *> larger(self.front, old * sizeof(double), cap * sizeof(double))
+        self.left = <double *> larger(self.left, old * sizeof(double), cap * sizeof(double))
+        for k in range(old, cap):
+            self.theta[3 * k + VARIANCE] = self.sigma1 * self.sigma1
+            self.stale[k] = True
+        return 0
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        memset(self.sums + k, 0, sizeof(line_sums))
+        self.stale[k] = True
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        line_count(self.sums + k, <int64_t> self.xy[2 * i], <int64_t> self.xy[2 * i + 1], 1)
+        self.stale[k] = True
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        line_count(self.sums + k, <int64_t> self.xy[2 * i], <int64_t> self.xy[2 * i + 1], -1)
+        self.stale[k] = True
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        cdef Py_ssize_t r
+        self.sums[dst] = self.sums[src]
+        self.stale[dst] = self.stale[src]
+        for r in range(N_ROWS):
+            self.at[r * self.cap + dst] = self.at[r * self.cap + src]
+        self.copy_parameters(src, dst)
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        line_absorb(self.sums + dst, self.sums + src)
+        self.stale[dst] = True
+
+    cdef Fit fit(self, const line_sums *s, Py_ssize_t n, bint full) noexcept nogil:
+        """The penalised regression of n points; Q only if `full`."""
+        cdef Fit f
+        cdef double rho = n * self.tau * self.h0[n], xx = self.quantum_x * self.quantum_x
+        cdef double xy = self.quantum_x * self.quantum_y, yy = self.quantum_y * self.quantum_y
+        cdef moments m = line_moments(s, n, self.inverse[n], full)
+        cdef long double b
+        f.xm = m.x * self.quantum_x
+        f.ym = m.y * self.quantum_y
+        f.h0 = self.h0[n]
+        f.B = m.xx * xx + rho * f.xm * f.xm + self.tau
+        f.xc = n * f.xm * f.h0
+        f.yc = n * f.ym * f.h0
+        f.slope = (m.xy * xy + rho * f.xm * f.ym) / f.B
+        f.Q = 0.0
+        if full:
+            # the sum of squares at the slope at hand: its rounding enters by its square alone
+            b = f.slope
+            f.Q = (m.lyy * yy - 2.0 * b * m.lxy * xy + b * b * m.lxx * xx
+                   + rho * (f.ym - b * f.xm) * (f.ym - b * f.xm) + self.tau * b * b)
+            if f.Q < 0.0:
+                f.Q = 0.0
+        return f
+
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        """Bring what scores a point up to date."""
+        cdef Fit f
+        cdef double *at = self.at + k
+        cdef double half
+        cdef Py_ssize_t cap = self.cap
+        self.stale[k] = False
+        if self.conjugate:
+            f = self.fit(self.sums + k, self.size[k], self.student)
+            at[XC * cap], at[YC * cap], at[SLOPE * cap] = f.xc, f.yc, f.slope
+            at[H0 * cap], at[IB * cap] = f.h0, 1.0 / f.B
+            half = 0.5 / (self.b0 + 0.5 * <double> f.Q) if self.student else 0.5 / (self.sigma1 * self.sigma1)
+        else:
+            at[XC * cap], at[H0 * cap], at[IB * cap] = 0.0, 0.0, 0.0
+            at[YC * cap], at[SLOPE * cap] = self.theta[3 * k + INTERCEPT], self.theta[3 * k + GRADIENT]
+            half = 0.5 / self.theta[3 * k + VARIANCE]
+        at[SCALE * cap] = half
+        at[FRONT * cap] = sqrt(half)
+
+    # -- probabilities
+    cdef double log_lane(self, Py_ssize_t i, Py_ssize_t k, bint own, double *left) noexcept nogil:
+        """log p(point i | column k), but for log_c and a constant; `own`: the column counts the point, whose share is
+        taken out. left[0]: what of it is left."""
+        cdef double *at = self.at + k
+        cdef Py_ssize_t cap = self.cap
+        cdef double x = self.xy[2 * i] * self.quantum_x, d, r, s, q
+        if self.stale[k]:
+            self.settle(k)
+        d = x - at[XC * cap]
+        r = self.xy[2 * i + 1] * self.quantum_y - at[YC * cap] - at[SLOPE * cap] * d
+        s = at[H0 * cap] + d * d * at[IB * cap]
+        s = 1.0 - s if own else 1.0 + s
+        left[0] = s
+        if not (self.student and self.conjugate):
+            return -r * r / s * at[SCALE * cap] + log(at[FRONT * cap]) + (0.5 if own else -0.5) * log(s)
+        if own:
+            q = 1.0 - r * r / s * at[SCALE * cap]
+            left[0] = min(s, q)
+            return (self.a0 + 0.5 * (self.size[k] - 1)) * log(q) + log(at[FRONT * cap]) + 0.5 * log(s)
+        q = 1.0 + r * r / s * at[SCALE * cap]
+        return -(self.a0 + 0.5 * self.size[k] + 0.5) * log(q) + log(at[FRONT * cap]) - 0.5 * log(s)
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef double left
+        return self.log_lane(i, k, False, &left) + self.log_c[self.size[k]] - HALF_LOG_PI
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef double left_a, left_b, r
+        cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b)
+        r = (self.log_lane(i, b, own == b and self.conjugate, &left_b)
+             - self.log_lane(i, a, own == a and self.conjugate, &left_a))
+        if not (left_a >= LEAST_LEFT and left_b >= LEAST_LEFT):
+            return Model.odds(self, i, a, b, own, sized)
+        r = exp(r + self.log_c[nb] - self.log_c[na])
+        return r * self.alloc[nb] / self.alloc[na] if sized else r
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, l, own = self.z[i], m = self.K + self.auxiliaries, n = self.size[own] - 1, cap = self.cap
+        cdef Py_ssize_t mine = own & ~7
+        cdef bint student = self.student and self.conjugate, alone = n == 0
+        cdef double x = self.xy[2 * i] * self.quantum_x, y = self.xy[2 * i + 1] * self.quantum_y, top = -INFINITY
+        cdef double w_own
+        cdef double *turn
+        for k in range(self.K, m):
+            self.W[k] = self.scan_table[0] / self.auxiliaries
+        for k in range(0, m, 8):
+            for l in range(k, min(k + 8, m)):
+                if self.stale[l]:
+                    self.settle(l)
+            turn = self.turn + 8 * (own - mine if k == mine and self.conjugate else 8)
+            if student:
+                for l in range(8):
+                    self.degree[l] = self.a0 + 0.5 * self.size[k + l] + 0.5
+                if k == mine:
+                    self.degree[own - mine] = -(self.a0 + 0.5 * n)
+                line_student(self.at + k, cap, x, y, turn, self.degree, self.power + k, self.front + k, self.left + k)
+            else:
+                line_normal(self.at + k, cap, x, y, turn, self.power + k, self.front + k, self.left + k)
+        if self.conjugate and not alone and not self.left[own] >= LEAST_LEFT:
+            self.scan_by_counting(i)
+            return
+        for k in range(m):
+            if self.power[k] > top and not (alone and k == (own if self.conjugate else m - 1)):
+                top = self.power[k]
+        w_own = self.W[own]
+        self.W[own] = self.scan_table[n] if n else self.scan_table[0] / self.auxiliaries
+        for k in range(0, m, 8):
+            line_weigh(self.W + k, self.power + k, self.front + k, top, self.w + k)
+        self.W[own] = w_own
+        for k in range(self.K + 1, m):
+            self.W[k] = 0.0
+        if alone:
+            # its own cluster stands for the new one, or for the first of several
+            if self.conjugate:
+                self.w[own] = self.w[self.K]
+            self.w[m - 1] = 0.0
+        self.W[self.K] = self.scan_table[0]
+
+    cdef void scan_by_counting(self, Py_ssize_t i) noexcept nogil:
+        """``scan`` where the point decides the line of its own cluster: it is taken out and put back."""
+        Model.scan(self, i)
+        self.settle(self.z[i])
+
+    cdef double log_lik_of(self, const line_sums *s, Py_ssize_t n, const double *theta) noexcept nogil:
+        """log p(points), the line integrated out, or of this one."""
+        cdef Fit f
+        cdef double v
+        if not self.conjugate:
+            v = theta[VARIANCE]
+            return -0.5 * n * (LOG_2PI + log(v)) - 0.5 * self.squares(s, n, theta) / v
+        f = self.fit(s, n, True)
+        v = -0.5 * (log((n + self.tau) / self.tau) + log(f.B / self.tau) + n * LOG_2PI)
+        if self.student:
+            return (v + self.log_rise[n] - 0.5 * n * log(self.b0)
+                    - (self.a0 + 0.5 * n) * log1p(0.5 * <double> f.Q / self.b0))
+        return v - n * log(self.sigma1) - 0.5 * <double> f.Q / (self.sigma1 * self.sigma1)
+
+    cdef double squares(self, const line_sums *s, Py_ssize_t n, const double *theta) noexcept nogil:
+        """Sum of squared residuals from a line."""
+        cdef moments m = line_moments(s, n, self.inverse[n], True)
+        cdef double r = m.y * self.quantum_y - theta[INTERCEPT] - theta[GRADIENT] * m.x * self.quantum_x
+        cdef long double b = theta[GRADIENT] * (self.quantum_x / self.quantum_y)
+        cdef double rest = <double> ((m.lyy - 2.0 * b * m.lxy + b * b * m.lxx) * self.quantum_y * self.quantum_y)
+        return n * r * r + max(rest, 0.0)
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        return self.log_lik_of(self.sums + k, self.size[k], self.theta + 3 * k)
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Of the union of two clusters; with parameters, those of b."""
+        cdef line_sums s = self.sums[a]
+        line_absorb(&s, self.sums + b)
+        return self.log_lik_of(&s, self.size[a] + self.size[b], self.theta + 3 * b)
+
+    # -- parameters
+    cdef void draw_parameters(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        cdef double *theta = self.theta + 3 * k
+        cdef double s = self.sigma0
+        cdef Py_ssize_t c
+        if self.conjugate:
+            return
+        self.stale[k] = True
+        self.known[k] = False
+        if self.n_candidates:
+            c = rng.draw_index(self.n_candidates)
+            theta[INTERCEPT], theta[GRADIENT] = self.candidate[2 * c], self.candidate[2 * c + 1]
+            return
+        if self.student:
+            theta[VARIANCE] = self.b0 / rng.draw_gamma(self.a0)
+            s *= sqrt(theta[VARIANCE]) / self.sigma1
+        theta[INTERCEPT] = s * rng.draw_normal()
+        theta[GRADIENT] = s * rng.draw_normal()
+
+    cdef void copy_parameters(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        memcpy(self.theta + 3 * dst, self.theta + 3 * src, 3 * sizeof(double))
+        if src != dst and not self.conjugate:
+            self.stale[dst] = True
+            self.known[dst] = False
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        cdef Py_ssize_t k, changed = 0
+        for k in range(self.K):
+            changed += self.walk(rng, k) if self.walks else self.draw(rng, k)
+        return changed
+
+    cdef bint draw(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """Parameters of cluster k from their law given its points."""
+        cdef double *theta = self.theta + 3 * k
+        cdef Py_ssize_t c, n = self.size[k]
+        cdef double s = self.sigma1
+        cdef Fit f
+        self.stale[k] = True
+        self.known[k] = False
+        if self.n_candidates:
+            for c in range(self.n_candidates):
+                self.chances[c] = -0.5 * self.squares_of(k, c) / theta[VARIANCE]
+            exp_weights(self.chances, self.n_candidates, self.chances + self.n_candidates)
+            c = rng.draw_categorical(self.chances + self.n_candidates, self.n_candidates)
+            theta[INTERCEPT], theta[GRADIENT] = self.candidate[2 * c], self.candidate[2 * c + 1]
+            return True
+        f = self.fit(self.sums + k, n, self.student)
+        if self.student:
+            theta[VARIANCE] = (self.b0 + 0.5 * <double> f.Q) / rng.draw_gamma(self.a0 + 0.5 * n)
+            s = sqrt(theta[VARIANCE])
+        theta[GRADIENT] = f.slope + s * rng.draw_normal() / sqrt(f.B)
+        theta[INTERCEPT] = f.yc - theta[GRADIENT] * f.xc + s * sqrt(f.h0) * rng.draw_normal()
+        return True
+
+    cdef double squares_of(self, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
+        """Sum of squared residuals of cluster k from a candidate line."""
+        cdef double[2] line
+        line[0], line[1] = self.candidate[2 * c], self.candidate[2 * c + 1]
+        return self.squares(self.sums + k, self.size[k], line)
+
+    cdef bint walk(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """`steps` Metropolis steps from the parameters of cluster k; whether one was accepted."""
+        cdef double *theta = self.theta + 3 * k
+        cdef double[3] kept
+        cdef double log_p = self.log_posterior(k), log_q, s
+        cdef Fit f = self.fit(self.sums + k, self.size[k], False)
+        cdef Py_ssize_t _step, c
+        cdef bint changed = False, varying
+        cdef int part
+        for _step in range(self.steps):
+            for part in range(2 if self.student else 1):
+                memcpy(kept, theta, 3 * sizeof(double))
+                varying = part == 1
+                if self.n_candidates:
+                    c = rng.draw_index(self.n_candidates)
+                    theta[INTERCEPT], theta[GRADIENT] = self.candidate[2 * c], self.candidate[2 * c + 1]
+                elif varying:
+                    theta[VARIANCE] *= exp(STEP1 * rng.draw_normal() / sqrt(self.a0 + 0.5 * self.size[k]))
+                else:
+                    s = STEP2 * sqrt(theta[VARIANCE])
+                    theta[GRADIENT] += s * rng.draw_normal() / sqrt(f.B)
+                    theta[INTERCEPT] += s * sqrt(f.h0) * rng.draw_normal() - f.xc * (theta[GRADIENT] - kept[GRADIENT])
+                log_q = self.log_posterior(k)
+                # the walk is on the variance's logarithm
+                if rng.draw_accept(log_q - log_p + (log(theta[VARIANCE] / kept[VARIANCE]) if varying else 0.0)):
+                    log_p = log_q
+                    changed = True
+                else:
+                    memcpy(theta, kept, 3 * sizeof(double))
+        self.stale[k] = True
+        self.known[k] = False
+        return changed
+
+    cdef double log_posterior(self, Py_ssize_t k) noexcept nogil:
+        """log density of the parameters of cluster k given its points, up to a constant."""
+        return self.cluster_log_lik(k) + self.log_base(self.theta + 3 * k)
+
+    cdef double log_base(self, const double *theta) noexcept nogil:
+        """log density of a cluster's parameters under their prior."""
+        cdef double v = self.sigma0 * self.sigma0, total = 0.0
+        if self.n_candidates:
+            return -log(<double> self.n_candidates)
+        if self.student:
+            v *= theta[VARIANCE] / (self.sigma1 * self.sigma1)
+            total = (self.a0 * log(self.b0) - lgamma(self.a0) - (self.a0 + 1.0) * log(theta[VARIANCE])
+                     - self.b0 / theta[VARIANCE])
+        return total - LOG_2PI - log(v) - 0.5 * (theta[INTERCEPT] ** 2 + theta[GRADIENT] ** 2) / v
+
+    cdef double log_extra(self) noexcept nogil:
+        cdef double total = Mixture.log_extra(self)
+        cdef Py_ssize_t k
+        if not self.conjugate:
+            for k in range(self.K):
+                total += self.log_base(self.theta + 3 * k)
+        return total
+
+    def start_parameters(self, Rng rng not None):
+        """Draw the parameters of every cluster given its points."""
+        cdef Py_ssize_t k
+        if not self.conjugate:
+            for k in range(self.K):
+                self.draw(rng, k)
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (K, P): intercept, slope and, where the noise is unknown, its variance; None where
+        they are integrated out."""
+        if self.conjugate:
+            return None
+        return np.array([[self.theta[3 * k + p] for p in range(3 if self.student else 2)] for k in range(self.K)])
+
+    def set_parameters(self, values):
+        """Set the parameters of every cluster, ndarray of shape (K, P).
+
+        Raises
+        ------
+        ValueError
+            The lines are integrated out, or the values are no parameters.
+        """
+        cdef Py_ssize_t k, p, width = 3 if self.student else 2
+        if self.conjugate:
+            raise ValueError("parameters: this model integrates its lines out")
+        given = np.ascontiguousarray(values, dtype=np.float64)
+        if given.shape != (self.K, width) or not np.isfinite(given).all():
+            raise ValueError(f"parameters: expected {self.K} rows of {width} finite numbers, got shape {given.shape}")
+        cdef double[:, ::1] v = given
+        for k in range(self.K):
+            for p in range(width):
+                self.theta[3 * k + p] = v[k, p]
+            self.stale[k] = True
+            self.known[k] = False
+
+    def fitted(self):
+        """ndarray of float64, shape (K, 2): intercept and slope of every cluster: the parameters, or their mean given
+        the points."""
+        cdef Py_ssize_t k
+        cdef Fit f
+        out = np.empty((self.K, 2))
+        for k in range(self.K):
+            f = self.fit(self.sums + k, self.size[k], False)
+            out[k] = f.yc - f.slope * f.xc, f.slope
+        return out if self.conjugate else self.parameters[:, :2]
+
+    def statistics(self):
+        """dict of ndarray: n, means and centred sums of squares xx, xy, yy of every cluster, shape (K, 6), a copy."""
+        cdef Py_ssize_t k
+        cdef moments m
+        cdef double qx = self.quantum_x, qy = self.quantum_y
+        rows = []
+        for k in range(self.K):
+            m = line_moments(self.sums + k, self.size[k], self.inverse[self.size[k]], True)
+            rows.append([self.size[k], m.x * qx, m.y * qy, m.xx * qx * qx, m.xy * qx * qy, <double> m.lyy * qy * qy])
+        return {"counts": np.array(rows)}

@@ -1,0 +1,3 @@
+from splitmerge_cli._dyadic import PairMoves
+
+class Dyadic(PairMoves): ...

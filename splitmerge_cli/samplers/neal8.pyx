@@ -1,0 +1,91 @@
+"""Auxiliary components: Algorithm 8 of Neal (2000), the "auxiliary variables" of paper 004, Table 1.
+
+An item chooses among the clusters, item i itself not counted, and m auxiliary ones whose parameters are drawn from their
+prior H:
+
+    P(c_i = c) proportional to  n_c p(y_i | theta_c),  and  (alpha / m) p(y_i | theta_a) of each auxiliary component
+
+When the item is alone, its own parameters are those of the first auxiliary component and m - 1 others are drawn. The
+algorithm's last step, an update of theta_c given the items of c, is the sampler `refresh`.
+
+Where the parameters are integrated out, the m components are alike, and count as one of weight alpha: the algorithm is
+then Gibbs sampling. The acceptance probability is 1. Cost: an item O(K + m) predictives.
+"""
+from splitmerge_cli._kernels cimport Model, Rng, Sampler
+
+from splitmerge_cli._kernels import check_count
+
+
+cdef class Neal8(Sampler):
+    """Gibbs sampling with auxiliary components.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    m : int
+        Auxiliary components, at least 1.
+    scan : {'full', 'site'}
+        One step updates every item in turn, or one item chosen uniformly.
+    mode : {'exact', 'literal'}
+        Makes no difference.
+
+    Notes
+    -----
+    The move `neal8` counts updates of an item as proposed and those that moved it as accepted.
+    """
+
+    MOVES = ("neal8",)
+    NEEDS_CONJUGATE = False
+
+    cdef readonly bint full
+    cdef readonly int m
+
+    def __init__(self, Model model not None, Rng rng not None, m=3, str scan="full", str mode="exact"):
+        super().__init__(model, rng, mode)
+        if scan not in ("full", "site"):
+            raise ValueError(f"sampler.scan: expected full or site, got {scan!r}")
+        check_count("sampler.m", m, 1, 10_000)
+        self.full = scan == "full"
+        self.m = m
+        self.scans = 0
+
+    @classmethod
+    def supports(cls, model):
+        """Whether new clusters are drawn from a base measure: (bool, reason)."""
+        if model.allows_empty:
+            return False, "the model keeps its empty clusters: no component is auxiliary"
+        return True, ""
+
+    cdef int make_step(self) except -1 nogil:
+        cdef Py_ssize_t i, changed = 0, n = self.model.N if self.full else 1
+        cdef Py_ssize_t start = 0 if self.full else self.rng.draw_index(self.model.N)
+        self.move = 0
+        self.last_log_ratio = 0.0
+        self.model.auxiliaries = 1 if self.model.conjugate else self.m
+        self.model.begin_scan()
+        for i in range(start, start + n):
+            changed += self.update(i)
+        self.model.auxiliaries = 1
+        self.proposed[0] += n
+        self.accepted[0] += changed
+        return 0
+
+    cdef int update(self, Py_ssize_t i) except -1 nogil:
+        """Choose the component of item i; returns whether it moved."""
+        cdef Py_ssize_t k, t, K = self.model.K, drawn = self.m - (self.model.size[self.model.z[i]] == 1)
+        if not self.model.conjugate:
+            self.model.reserve(K + self.m)
+            for t in range(self.m):
+                self.model.scratch(K + t)
+            for t in range(drawn):
+                self.model.draw_parameters(self.rng, K + t)
+        self.model.scan(i)
+        k = self.rng.draw_categorical(self.model.w, self.model.options())
+        if k == self.model.z[i]:
+            return 0
+        if k > K:
+            self.model.copy_parameters(k, K)
+            k = K
+        self.model.move(i, k)
+        return 1

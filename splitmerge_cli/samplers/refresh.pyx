@@ -1,0 +1,57 @@
+"""What a chain's state holds beside the partition: parameters of clusters, and a concentration with a prior of its own.
+
+*parameters*: those of every cluster, given its items: an exact draw, or Metropolis steps, as the model says (the last
+step of Neal's algorithm 8; Jain and Neal 2007). *concentration*: Escobar and West (1995), section 6:
+
+    eta ~ Beta(alpha + 1, N)
+    alpha ~ p Gamma(a + K, b - log eta) + (1 - p) Gamma(a + K - 1, b - log eta),  p / (1 - p) = (a + K - 1) / (N (b - log eta))
+
+The schedules alone, site and sweep end every iteration with a step of this where the model has anything to refresh.
+"""
+from splitmerge_cli._kernels cimport Model, Rng, Sampler
+
+cdef enum:
+    PARAMETERS, CONCENTRATION           # MOVES
+
+
+cdef class Refresh(Sampler):
+    """Update of the parameters and of the concentration.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    mode : {'exact', 'literal'}
+        Makes no difference.
+
+    Notes
+    -----
+    The move `parameters` counts clusters as proposed, and those that changed theirs as accepted.
+    """
+
+    MOVES = ("parameters", "concentration")
+    NEEDS_CONJUGATE = False
+
+    def __init__(self, Model model not None, Rng rng not None, str mode="exact"):
+        super().__init__(model, rng, mode)
+        self.scans = 0
+
+    @classmethod
+    def supports(cls, model):
+        """Whether the model has anything to refresh: (bool, reason)."""
+        if not model.refreshes:
+            return False, "the partition is all of the model's state: there is nothing to refresh"
+        return True, ""
+
+    cdef int make_step(self) except -1 nogil:
+        self.last_log_ratio = 0.0
+        if not self.model.conjugate:
+            self.move = PARAMETERS
+            self.proposed[PARAMETERS] += self.model.K
+            self.accepted[PARAMETERS] += self.model.refresh_parameters(self.rng)
+        if self.model.random_concentration:
+            self.move = CONCENTRATION
+            self.proposed[CONCENTRATION] += 1
+            self.accepted[CONCENTRATION] += 1
+            self.model.resample_concentration(self.rng)
+        return 0
