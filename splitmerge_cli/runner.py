@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,10 @@ from splitmerge_cli.results import provenance, schema
 from splitmerge_cli.results.files import DamagedRun, Locked
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS, ChainStore, RunStore
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.point_estimate import PointEstimate
+    from splitmerge_cli.diagnostics.summary import Clustering
 
 FIRST_BATCH = 0.1
 """Seconds of the first batch of a chain: something to show soon."""
@@ -462,6 +466,10 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
                 "best_log_joint": chain.best_log_joint,
                 "best_iteration": chain.best_iteration,
                 "best_labels": chain.best_labels,
+                "best_log_lik": chain.best_log_lik,
+                "best_lik_iteration": chain.best_lik_iteration,
+                "best_lik_labels": chain.best_lik_labels,
+                "last_labels": chain.last_labels,
             }
             store.checkpoint(chain.state, outcome, finished)
             heard(number, _progress(plan, outcome))
@@ -484,12 +492,82 @@ def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: l
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
     store.write_frame(schema.MOVES, moves)
-    labels = {c: outcome["best_labels"] for c, outcome in enumerate(outcomes)}
-    diagnostics = diagnose(_diagnosed_trace(store.path), moves, labels, plan.dataset.truth)
+    clusterings, estimate = _clusterings(plan, store.path, outcomes)
+    diagnostics = diagnose(_diagnosed_trace(store.path), moves, clusterings, plan.dataset.truth)
     store.write_frame(schema.DIAGNOSTICS, diagnostics)
-    best = max(range(len(outcomes)), key=lambda c: outcomes[c]["best_log_joint"])
-    store.write_clusters(labels[best].tolist())
-    store.write_summary(_summary(plan, outcomes, diagnostics, best))
+    summary = _summary(plan, outcomes, diagnostics, estimate, clusterings["point"].note)
+    store.write_clusters(summary["point_estimate"]["labels"])
+    store.write_summary(summary)
+
+
+def _clusterings(
+    plan: Plan, path: Path, outcomes: list[dict[str, Any]]
+) -> tuple[dict[str, "Clustering"], "PointEstimate | None"]:
+    """The clusterings that are scored, and the one of least expected variation of information over all chains."""
+    from splitmerge_cli.diagnostics.summary import Clustering
+
+    def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
+        best = _best(outcomes, criterion)
+        labels = {c: outcome[key] for c, outcome in enumerate(outcomes)}
+        return Clustering(labels, labels[best], f"chain {best}, the highest log {meaning}")
+
+    point, estimate = _point_estimates(plan, path, outcomes)
+    return {
+        "last": of_outcomes("last_labels", "best_log_joint", "joint"),
+        "best": of_outcomes("best_labels", "best_log_joint", "joint"),
+        "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
+        "point": point,
+    }, estimate
+
+
+def _best(outcomes: list[dict[str, Any]], key: str) -> int:
+    """The first chain that has the highest value."""
+    return max(range(len(outcomes)), key=lambda c: outcomes[c][key])
+
+
+def _point_estimates(
+    plan: Plan, path: Path, outcomes: list[dict[str, Any]]
+) -> tuple["Clustering", "PointEstimate | None"]:
+    """Partitions of least expected variation of information: of all chains, and where they are scored of each."""
+    from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
+    from splitmerge_cli.diagnostics.summary import Clustering
+
+    sampled = _second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
+    if not sampled:
+        why = "no partitions of the second half; trace.partitions=10 records every tenth"
+        return Clustering({}, None, why), None
+    try:
+        estimate = minimise_expected_vi(np.concatenate(list(sampled.values())))
+        each = {}
+        if plan.dataset.truth is not None:
+            each = {
+                c: (minimise_expected_vi(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
+            }
+    except TooManyClusters as error:
+        return Clustering({}, None, str(error)), None
+    return Clustering(each, estimate.labels, f"from {estimate.partitions} partitions of all chains"), estimate
+
+
+def _second_half_partitions(path: Path, N: int, iterations: list[int]) -> dict[int, NDArray[np.int32]]:
+    """Recorded partitions ``[M, N]`` of the second half of every chain, thinned; chains that have none are left out."""
+    from splitmerge_cli.diagnostics.point_estimate import evenly, most_partitions
+
+    with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
+        rows = file.read(columns=["chain", "iteration"]).to_pandas()
+        late = rows["iteration"] > rows["chain"].map(dict(enumerate(iterations))) / 2
+        chosen = [np.flatnonzero(late & (rows["chain"] == c)) for c in range(len(iterations))]
+        chosen = [numbers[evenly(len(numbers), most_partitions(N))] for numbers in chosen]
+        wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
+        for group in range(file.num_row_groups):
+            end = begin + file.metadata.row_group(group).num_rows
+            here = wanted[(wanted >= begin) & (wanted < end)] - begin
+            if len(here):
+                labels = file.read_row_group(group, columns=["labels"])["labels"].combine_chunks().take(here)
+                parts.append(labels.flatten().to_numpy().reshape(-1, N))
+            begin = end
+    ends = np.cumsum([len(numbers) for numbers in chosen])
+    each = np.split(np.concatenate(parts), ends[:-1])
+    return {c: labels for c, labels in enumerate(each) if len(labels)}
 
 
 def _diagnosed_trace(path: Path) -> pd.DataFrame:
@@ -500,10 +578,35 @@ def _diagnosed_trace(path: Path) -> pd.DataFrame:
     return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()
 
 
-def _summary(plan: Plan, outcomes: list[dict[str, Any]], diagnostics: pd.DataFrame, best: int) -> dict[str, Any]:
+def _summary(
+    plan: Plan,
+    outcomes: list[dict[str, Any]],
+    diagnostics: pd.DataFrame,
+    estimate: "PointEstimate | None",
+    note: str,
+) -> dict[str, Any]:
     overall = diagnostics[diagnostics["chain"].isna()]
-    outcome = outcomes[best]
-    labels = outcome["best_labels"]
+    joint, lik = (_best(outcomes, key) for key in ("best_log_joint", "best_log_lik"))
+    best = {
+        "criterion": "highest log joint density over all iterations of all chains",
+        "chain": joint,
+        "iteration": outcomes[joint]["best_iteration"],
+        "log_joint": outcomes[joint]["best_log_joint"],
+        **_described(outcomes[joint]["best_labels"]),
+    }
+    likeliest = {
+        "criterion": "highest log likelihood over all iterations of all chains",
+        "chain": lik,
+        "iteration": outcomes[lik]["best_lik_iteration"],
+        "log_lik": outcomes[lik]["best_log_lik"],
+        **_described(outcomes[lik]["best_lik_labels"]),
+    }
+    central = estimate and {
+        "criterion": "least expected variation of information over partitions of the second halves of all chains",
+        "expected_vi": estimate.expected_vi,
+        "partitions": estimate.partitions,
+        **_described(estimate.labels),
+    }
     return {
         "run_id": plan.id,
         "sampler": plan.cfg.sampler.name,
@@ -519,15 +622,15 @@ def _summary(plan: Plan, outcomes: list[dict[str, Any]], diagnostics: pd.DataFra
             quantity: value if math.isfinite(value) else None
             for quantity, value in zip(overall["quantity"], overall["value"], strict=True)
         },
-        "point_estimate": {
-            "criterion": "highest log joint density over all iterations of all chains",
-            "chain": best,
-            "iteration": outcome["best_iteration"],
-            "log_joint": outcome["best_log_joint"],
-            "n_clusters": len(np.unique(labels)),
-            "labels": labels.tolist(),
-        },
+        "point_estimate": central or best | {"note": note},
+        "highest_log_joint": best,
+        "highest_log_lik": likeliest,
+        "least_expected_vi": central,
     }
+
+
+def _described(labels: NDArray[np.int32]) -> dict[str, Any]:
+    return {"n_clusters": int(labels.max()) + 1, "labels": labels.tolist()}
 
 
 __all__ = [

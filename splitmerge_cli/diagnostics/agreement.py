@@ -1,4 +1,4 @@
-"""Agreement of a clustering with the true one; 1 is perfect for all four scores. scikit-learn is imported late."""
+"""Agreement of a clustering with the true one; 1 is perfect for all five scores. scikit-learn is imported late."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,13 @@ def purity(truth: ArrayLike, labels: ArrayLike) -> float:
     return float(table.max(axis=0).sum() / table.sum())
 
 
+def rand(truth: ArrayLike, labels: ArrayLike) -> float:
+    """Rand index: share of the pairs of items on which the two agree, together or apart; not corrected for chance."""
+    from sklearn.metrics import rand_score
+
+    return float(rand_score(truth, labels))
+
+
 def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
     """Share of items that are right under the best one-to-one match of clusters to true clusters (Hungarian method)."""
     from scipy.optimize import linear_sum_assignment
@@ -39,4 +46,4 @@ def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
     return float(table[rows, columns].sum() / table.sum())
 
 
-SCORES = {"nmi": nmi, "ari": ari, "purity": purity, "accuracy": accuracy}
+SCORES = {"nmi": nmi, "ari": ari, "purity": purity, "rand": rand, "accuracy": accuracy}

@@ -1,6 +1,7 @@
 """The diagnosis of one run: one row per quantity and chain."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,22 @@ from splitmerge_cli.diagnostics.agreement import SCORES
 
 SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest")
 COLUMNS = ["quantity", "chain", "value", "note"]
+
+
+Row = tuple[str, int | None, float, str | None]
+"""quantity, chain (None: over all chains), value, note."""
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """One way to take a clustering from a chain, and from all chains of a run."""
+
+    chains: Mapping[int, ArrayLike]
+    """Labels ``[N]`` by chain; a chain may have none."""
+    over_all: ArrayLike | None
+    """Labels ``[N]``; None if there are none."""
+    note: str
+    """Where `over_all` comes from, or why there is none."""
 
 
 def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
@@ -43,7 +60,7 @@ def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
 def diagnose(
     trace: pd.DataFrame,
     moves: pd.DataFrame,
-    labels: Mapping[int, ArrayLike] | None = None,
+    clusterings: Mapping[str, Clustering] | None = None,
     truth: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Diagnose the chains of a run.
@@ -54,8 +71,8 @@ def diagnose(
         Columns as in ``trace.parquet``.
     moves : pandas.DataFrame
         Columns as in ``moves.parquet``: counts of each move at the end of each chain.
-    labels : mapping of int to array_like, optional
-        The best clustering of each chain, ``[N]``.
+    clusterings : mapping of str to Clustering, optional
+        What is scored where the truth is known, by name.
     truth : array_like, optional
         True clusters, ``[N]``.
 
@@ -66,11 +83,10 @@ def diagnose(
         half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded
         draws (all chains: the mean of those defined), for X in log_joint, log_lik, n_clusters, K, largest. Of the whole
         chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void), ``seconds_per_iteration``, and
-        where the truth is known ``nmi/best``, ``ari/best``, ``purity/best``, ``accuracy/best`` (all chains: those of
-        the chain with the highest recorded log joint).
+        where the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
     """
     chains = [int(c) for c in sorted(trace["chain"].unique())]
-    rows: list[tuple[str, int | None, float, str | None]] = []
+    rows: list[Row] = []
     for name, x in second_half(trace).items():
         no_rhat, no_ess = mixing.why_no_rhat(x), mixing.why_no_ess(x)
         rows.append((f"rhat/{name}", None, mixing.rhat(x), no_rhat))
@@ -86,20 +102,26 @@ def diagnose(
         rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, x, strict=True)]
     rows += _moves(moves, chains)
     rows += _pace(trace, chains)
-    if labels and truth is not None:
-        best = trace.loc[trace["log_joint"].idxmax(), "chain"]
-        for name, score in SCORES.items():
-            values = {c: score(truth, labels[c]) for c in chains}
-            rows.append((f"{name}/best", None, values[best], f"chain {best}, the highest log joint"))
-            rows += [(f"{name}/best", c, v, None) for c, v in values.items()]
+    if truth is not None:
+        rows += _scores(clusterings or {}, truth)
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame["chain"] = frame["chain"].astype("Int32")
     frame["value"] = frame["value"].astype(float)
     return frame
 
 
-def _moves(moves: pd.DataFrame, chains: list[int]) -> list[tuple[str, int | None, float, str | None]]:
-    rows: list[tuple[str, int | None, float, str | None]] = []
+def _scores(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> list[Row]:
+    rows: list[Row] = []
+    for name, clustering in clusterings.items():
+        for score, agreement in SCORES.items():
+            quantity, labels = f"{score}/{name}", clustering.over_all
+            rows.append((quantity, None, np.nan if labels is None else agreement(truth, labels), clustering.note))
+            rows += [(quantity, c, agreement(truth, labels), None) for c, labels in clustering.chains.items()]
+    return rows
+
+
+def _moves(moves: pd.DataFrame, chains: list[int]) -> list[Row]:
+    rows: list[Row] = []
     for move in dict.fromkeys(moves["move"]):
         of_move = moves[moves["move"] == move]
         for column, name in [("accepted", "acceptance"), ("null", "null")]:
@@ -111,7 +133,7 @@ def _moves(moves: pd.DataFrame, chains: list[int]) -> list[tuple[str, int | None
     return rows
 
 
-def _pace(trace: pd.DataFrame, chains: list[int]) -> list[tuple[str, int | None, float, str | None]]:
+def _pace(trace: pd.DataFrame, chains: list[int]) -> list[Row]:
     last = trace.groupby("chain")[["seconds", "iteration"]].max().loc[chains]
     note = None if last["seconds"].sum() > 0 else "timing=false: no times were taken"
 

@@ -96,7 +96,7 @@ class ChainStore:
             ``Chain.state``.
         outcome : dict
             What the summary needs of the chain: `moves`, `iterations`, `seconds`, `best_log_joint`,
-            `best_iteration`, `best_labels`.
+            `best_iteration`, `best_labels`, the same three of `best_log_lik`, and `last_labels`.
         finished : bool
             Whether the chain is complete.
         """

@@ -17,6 +17,8 @@ import yaml
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runner
 from splitmerge_cli.config import compose
+from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics.point_estimate import minimise_expected_vi
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import Run, find_runs
 
@@ -103,19 +105,48 @@ def test_content(smcmc) -> None:
         at = trace[(trace["chain"] == row.chain) & (trace["iteration"] == row.iteration)]
         if len(at):
             assert at["n_clusters"].item() == max(row.labels) + 1
+    highest = run.summary["highest_log_joint"]
+    assert highest["log_joint"] >= trace["log_joint"].max()
+    assert run.summary["highest_log_lik"]["log_lik"] >= trace["log_lik"].max()
     estimate = run.summary["point_estimate"]
-    assert estimate["log_joint"] >= trace["log_joint"].max()
+    assert estimate == run.summary["least_expected_vi"]
+    # those of iterations 150 and 200 of two chains
+    assert estimate["partitions"] == 4
+    late = partitions.loc[partitions["iteration"] > 100, "labels"].tolist()
+    assert estimate["labels"] == minimise_expected_vi(late).labels.tolist()
     clusters = (run.path / "clusters.csv").read_text().splitlines()
     assert clusters[0] == "row,cluster"
     assert [line.split(",") for line in clusters[1:]] == [
         [str(i + 1), str(k)] for i, k in enumerate(estimate["labels"])
     ]
     diagnostics = run.diagnostics()
-    assert {"rhat/log_joint", "ess/n_clusters", "nmi/best"} <= set(diagnostics["quantity"])
+    assert {"rhat/log_joint", "ess/n_clusters"} <= set(diagnostics["quantity"])
+    truth = runner.prepare(compose([*SMALL, "trace.partitions=50", "thin=4"])).dataset.truth
+    best, last = highest["chain"], partitions[partitions["iteration"] == 200].set_index("chain")["labels"]
+    scored = {"last": last[best], "best": highest["labels"], "best_lik": run.summary["highest_log_lik"]["labels"]}
+    for name, labels in (scored | {"point": estimate["labels"]}).items():
+        for score, agreement in SCORES.items():
+            of_name = diagnostics[diagnostics["quantity"] == f"{score}/{name}"].set_index("chain")["value"]
+            assert set(of_name.index.dropna()) == {0, 1}
+            assert of_name[of_name.index.isna()].item() == agreement(truth, labels)
+    assert diagnostics.set_index(["quantity", "chain"])["value"]["ari/last", 1] == SCORES["ari"](truth, last[1])
     moves = run.moves()
     assert (moves["accepted"] + moves["null"] <= moves["proposed"]).all()
     two_kernels = moves[moves["move"].isin(["smart_split", "dumb_merge", "smart_merge", "dumb_split"])]
     assert two_kernels.groupby("chain")["proposed"].sum().tolist() == [200, 200]
+
+
+def test_without_partitions_the_point_estimate_is_the_best_state(smcmc) -> None:
+    for given in ([], ["trace.partitions=1000"]):
+        run = Run(run_path(smcmc("run", *SMALL, *given)))
+        estimate = run.summary["point_estimate"]
+        assert run.summary["least_expected_vi"] is None
+        assert "trace.partitions=10" in estimate["note"]
+        assert estimate.items() >= run.summary["highest_log_joint"].items()
+        diagnostics = run.diagnostics()
+        point = diagnostics[diagnostics["quantity"].str.endswith("/point")]
+        assert len(point) == len(SCORES) and point["value"].isna().all()
+        assert point["note"].str.contains("trace.partitions=10").all()
 
 
 def test_chains_that_disagree_are_named(smcmc) -> None:

@@ -67,6 +67,8 @@ def test_scores_by_hand():
     mutual = 2 / 6 * np.log(2) + 1 / 6 * np.log(1 / 2) + 3 / 6 * np.log(3 / 2)
     assert agreement.nmi(truth, labels) == pytest.approx(2 * mutual / sum(entropy))
     # pairs together in both 4, in the truth 6, in the labels 7, of 15
+    # and apart in both 15 - 6 - 7 + 4
+    assert agreement.rand(truth, labels) == pytest.approx((4 + 6) / 15)
     expected = 6 * 7 / 15
     assert agreement.ari(truth, labels) == pytest.approx((4 - expected) / ((6 + 7) / 2 - expected))
     for score in agreement.SCORES.values():
@@ -116,7 +118,11 @@ def test_diagnosis_of_a_run():
     trace, moves = frames()
     truth = np.array([0, 0, 1, 1])
     labels = {0: np.array([0, 0, 0, 0]), 1: np.array([1, 1, 0, 0])}
-    d = summary.diagnose(trace, moves, labels, truth)
+    clusterings = {
+        "best": summary.Clustering(labels, labels[1], "chain 1"),
+        "point": summary.Clustering({0: labels[0]}, None, "none at all"),
+    }
+    d = summary.diagnose(trace, moves, clusterings, truth)
     kept = trace[trace["iteration"] > 200]
     by_chain = [g["log_joint"].to_numpy() for _, g in kept.groupby("chain")]
     assert value(d, "rhat/log_joint").value == pytest.approx(mixing.rhat(np.stack(by_chain)))
@@ -131,9 +137,14 @@ def test_diagnosis_of_a_run():
     assert value(d, "null/split", 0).value == pytest.approx(0.2)
     assert np.isnan(value(d, "acceptance/merge").value) and value(d, "acceptance/merge").note == "never proposed"
     assert value(d, "seconds_per_iteration").value == pytest.approx(0.5)
-    # chain 1 holds the highest log joint, and its clustering is the true one
-    assert value(d, "nmi/best").value == pytest.approx(1)
-    assert value(d, "nmi/best", 0).value == pytest.approx(0)
+    for score in agreement.SCORES:
+        assert value(d, f"{score}/best").value == value(d, f"{score}/best", 1).value == pytest.approx(1)
+        assert value(d, f"{score}/best").note == "chain 1"
+        assert value(d, f"{score}/best", 0).value < 1
+        assert np.isnan(value(d, f"{score}/point").value) and value(d, f"{score}/point").note == "none at all"
+        assert not ((d["quantity"] == f"{score}/point") & (d["chain"] == 1)).any()
+    assert value(d, "nmi/point", 0).value == pytest.approx(0)
+    assert not summary.diagnose(trace, moves, clusterings)["quantity"].str.startswith("nmi/").any()
 
 
 def test_diagnosis_says_why_a_value_is_missing():

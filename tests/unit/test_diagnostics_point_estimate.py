@@ -1,0 +1,158 @@
+"""The point estimate against all partitions of few items, and against its definition."""
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.diagnostics import point_estimate
+from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, evenly, minimise_expected_vi, most_partitions
+
+
+def partitions_of(n):
+    """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
+    rows = [[0]]
+    for _ in range(n - 1):
+        rows = [[*row, k] for row in rows for k in range(max(row) + 2)]
+    return np.array(rows)
+
+
+def entropy(p):
+    return -(p[p > 0] * np.log(p[p > 0])).sum()
+
+
+def vi(a, b):
+    """Variation of information, by its definition: H(A | B) + H(B | A)."""
+    joint = np.zeros((max(a) + 1, max(b) + 1))
+    np.add.at(joint, (a, b), 1 / len(a))
+    return 2 * entropy(joint) - entropy(joint.sum(axis=0)) - entropy(joint.sum(axis=1))
+
+
+def expected(labels, rows):
+    return np.mean([vi(labels, row) for row in rows])
+
+
+@pytest.fixture(scope="module")
+def distances():
+    return {n: np.array([[vi(a, b) for b in partitions_of(n)] for a in partitions_of(n)]) for n in range(1, 7)}
+
+
+def posterior(n, seed):
+    """Counts of all partitions of `n` items: a few of them, many, or those near one; 256 in all at most."""
+    rng, rows = np.random.default_rng(seed), partitions_of(n)
+    few = np.bincount(rng.integers(len(rows), size=5), minlength=len(rows))
+    many = np.bincount(rng.integers(len(rows), size=250), minlength=len(rows))
+    centre = rows[rng.integers(len(rows))]
+    weights = np.exp([-4 * vi(centre, row) for row in rows])
+    near = np.bincount(rng.choice(len(rows), size=200, p=weights / weights.sum()), minlength=len(rows))
+    return {"few": few, "many": many, "near": near}
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+@pytest.mark.parametrize("kind", ["few", "many", "near"])
+def test_the_least_of_all_partitions_is_found(n, kind, distances):
+    rows, missed = partitions_of(n), 0
+    for seed in range(20):
+        counts = posterior(n, seed)[kind]
+        losses = distances[n] @ counts / counts.sum()
+        found = minimise_expected_vi(np.repeat(rows, counts, axis=0))
+        assert found.partitions == counts.sum()
+        at = np.flatnonzero((rows == found.labels).all(axis=1))
+        assert found.expected_vi == pytest.approx(losses[at].item(), abs=1e-12)
+        assert found.expected_vi <= losses[counts > 0].min() + 1e-12
+        missed += found.expected_vi > losses.min() + 1e-10
+    assert missed == 0
+
+
+def noisy(n, clusters, draws, seed, noise=0.15):
+    """Partitions near a true one: [draws, n], and the true one."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(clusters, size=n)
+    stray = rng.random((draws, n)) < noise
+    return np.where(stray, rng.integers(clusters, size=(draws, n)), truth), truth
+
+
+def test_the_expected_distance_is_its_definition():
+    rows, truth = noisy(80, 6, 60, seed=1)
+    found = minimise_expected_vi(rows)
+    assert found.expected_vi == pytest.approx(expected(found.labels, rows), rel=1e-12)
+    assert found.expected_vi < min(expected(row, rows) for row in rows)
+    assert vi(found.labels, truth) == pytest.approx(0, abs=1e-12)
+    # no single item is better elsewhere
+    for i in range(len(truth)):
+        for k in range(found.labels.max() + 2):
+            moved = found.labels.copy()
+            moved[i] = k
+            assert expected(moved, rows) >= found.expected_vi - 1e-12
+
+
+def test_numbers_and_order_do_not_matter():
+    rows, _ = noisy(40, 5, 50, seed=2, noise=0.4)
+    found = minimise_expected_vi(rows)
+    rng = np.random.default_rng(3)
+    renamed = np.stack([rng.permutation(100)[row] for row in rows[rng.permutation(len(rows))]])
+    again = minimise_expected_vi(renamed)
+    np.testing.assert_array_equal(again.labels, found.labels)
+    assert again.expected_vi == found.expected_vi
+    # a partition that came up twice weighs twice
+    doubled = minimise_expected_vi(np.concatenate([rows, rows]))
+    np.testing.assert_array_equal(doubled.labels, found.labels)
+    assert found.labels.dtype == np.int32
+    assert list(dict.fromkeys(found.labels)) == list(range(found.labels.max() + 1))
+
+
+def test_items_never_separated_move_as_one():
+    rows, _ = noisy(12, 3, 40, seed=4, noise=0.4)
+    twins = np.repeat(rows, 5, axis=1)
+    found = minimise_expected_vi(twins).labels.reshape(12, 5)
+    assert (found == found[:, :1]).all()
+    # five of each item: the same distances, and so the same partition
+    np.testing.assert_array_equal(found[:, 0], minimise_expected_vi(rows).labels)
+
+
+def test_the_least_posteriors():
+    assert minimise_expected_vi([[7]]).labels.tolist() == [0]
+    same = minimise_expected_vi([[3, 3, 1, 2]] * 9)
+    assert same.labels.tolist() == [0, 0, 1, 2] and same.expected_vi == 0
+    assert minimise_expected_vi([[0, 1, 2]]).labels.tolist() == [0, 1, 2]
+    # two against one
+    two = minimise_expected_vi([[0, 0, 1], [0, 0, 1], [0, 1, 1]])
+    assert two.labels.tolist() == [0, 0, 1]
+    for empty in ([], [[]], [0, 1]):
+        with pytest.raises(ValueError, match=r"labels \[M, N\]"):
+            minimise_expected_vi(empty)
+
+
+def test_two_chains_that_disagree_are_balanced_by_their_pool():
+    left, right = [[0, 0, 0, 1, 1, 1, 2, 2, 2]], [[0, 0, 0, 0, 0, 0, 1, 1, 1]]
+    assert minimise_expected_vi(left * 30 + right * 20).labels.tolist() == left[0]
+    assert minimise_expected_vi(left * 20 + right * 30).labels.tolist() == right[0]
+
+
+def test_thinning_is_even():
+    assert evenly(5, 9).tolist() == [0, 1, 2, 3, 4]
+    assert evenly(10, 5).tolist() == [1, 3, 5, 7, 9]
+    assert evenly(7, 3).tolist() == [1, 3, 5]
+    assert evenly(0, 3).tolist() == []
+    assert most_partitions(100) == point_estimate.MAX_PARTITIONS
+    assert most_partitions(100_000) == 40
+    rows, truth = noisy(30, 3, 600, seed=5)
+    found = minimise_expected_vi(rows)
+    assert found.partitions == point_estimate.MAX_PARTITIONS
+    assert vi(found.labels, truth) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_small_table_thins_and_limits(monkeypatch):
+    rows, _ = noisy(60, 4, 100, seed=6, noise=0.5)
+    monkeypatch.setattr(point_estimate, "MAX_CELLS", 20 * 4**2)
+    found = minimise_expected_vi(rows)
+    assert found.partitions == 20
+    assert found.labels.max() < 4
+    assert found.expected_vi == pytest.approx(expected(found.labels, rows[evenly(100, 20)]), rel=1e-12)
+    monkeypatch.setattr(point_estimate, "MAX_CELLS", 7 * 4**2)
+    with pytest.raises(TooManyClusters, match="4 clusters"):
+        minimise_expected_vi(rows)
+
+
+def test_a_costly_search_makes_fewer_starts(monkeypatch):
+    rows, truth = noisy(60, 4, 50, seed=7)
+    monkeypatch.setattr(point_estimate, "MAX_WORK", 0)
+    assert vi(minimise_expected_vi(rows).labels, truth) == pytest.approx(0, abs=1e-12)
