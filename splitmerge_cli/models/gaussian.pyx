@@ -1,0 +1,662 @@
+"""Mixture of normal distributions, means and covariances integrated out, an unknown number of clusters.
+
+    diag   x_d ~ N(mu_d, v_d), v_d ~ InvGamma(a0, b0_d), mu_d | v_d ~ N(m0_d, v_d / kappa0)
+    iso    the same with one v for all dimensions
+    full   x ~ N(mu, S), S ~ InvWishart(nu0, Psi0), mu | S ~ N(m0, S / kappa0);  nu0 = 2 a0 + D - 1, Psi0 = 2 diag(b0)
+
+so that all three are one model when D = 1. z ~ Chinese restaurant process, or uniform over partitions. With n points of
+mean xm and scatter C about it: kappa_n = kappa0 + n, a_n = a0 + n / 2 (iso: a0 + n D / 2), nu_n = nu0 + n,
+
+    m_n = (kappa0 m0 + n xm) / kappa_n          b_n = b0 + C / 2 + kappa0 n (xm - m0)^2 / (2 kappa_n),  Psi_n = 2 b_n
+
+A point's predictive, and that of a point of the cluster given the others, are one form in the statistics of the whole
+cluster: log p = level + degree log q, with q a product over dimensions (diag), or of one factor
+
+    another point   q = prod 1 + g (x - m_n)^2,   g = kappa_n / (2 b_n (kappa_n + 1)),   degree = -(a_n + 1/2)
+    its own point   q = prod 1 - g (kappa_n + 1) / (kappa_n - 1) (x - m_n)^2,            degree = a_n - 1/2
+
+(Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
+"""
+from libc.math cimport INFINITY, M_PI, exp, lgamma, log, sqrt
+from libc.stdint cimport int8_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from splitmerge_cli._kernels cimport Model, doubles, larger
+from splitmerge_cli._mixture cimport Mixture
+
+from splitmerge_cli._mixture import quantum
+
+cdef extern from "_lanes.h":
+    pass
+
+cdef extern from "_whole.h":
+    ctypedef struct whole:
+        pass
+
+cdef extern from *:
+    """
+    /* Scores of a point against eight clusters. `turn` is 1, or minus (kappa_n + 1) / (kappa_n - 1) in the lane of the
+       cluster that counts the point. A block holds mean, gain (diag) or mean (iso, full) by dimension, eight lanes each;
+       full: then the rows of the Cholesky factor of Psi_n, the reciprocals of its diagonal on the diagonal. */
+
+    static inline void score_diag(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece, const double *turn,
+                                  double *log_q, double *left)
+    {
+        const lanes8 t = *(const lanes8 *)turn;
+        lanes8 all = {1, 1, 1, 1, 1, 1, 1, 1}, total = {0};
+        for (ptrdiff_t from = 0; from < D; from += piece) {
+            const ptrdiff_t to = from + piece < D ? from + piece : D;
+            lanes8 p = {1, 1, 1, 1, 1, 1, 1, 1}, q = p;
+            ptrdiff_t d = from;
+            #define FACTOR(d) ({ const lanes8 *b = (const lanes8 *)(block + 16 * (d)); \\
+                                 const lanes8 e = x[d] - b[0]; 1.0 + t * b[1] * e * e; })
+            for (; d + 2 <= to; d += 2) {
+                p *= FACTOR(d);
+                q *= FACTOR(d + 1);
+            }
+            if (d < to)
+                p *= FACTOR(d);
+            p *= q;
+            all *= p;
+            total += lanes_log(p);
+        }
+        *(lanes8 *)log_q = total;
+        *(lanes8 *)left = all;
+    }
+
+    static inline void score_distance(lanes8 distance, const double *gain, const double *turn, double *log_q,
+                                      double *left)
+    {
+        const lanes8 q = 1.0 + *(const lanes8 *)turn * *(const lanes8 *)gain * distance;
+        *(lanes8 *)log_q = lanes_log(q);
+        *(lanes8 *)left = q;
+    }
+
+    static inline void score_iso(const double *block, const double *x, ptrdiff_t D, const double *gain,
+                                 const double *turn, double *log_q, double *left)
+    {
+        lanes8 s = {0};
+        for (ptrdiff_t d = 0; d < D; d++) {
+            const lanes8 e = x[d] - *(const lanes8 *)(block + 8 * d);
+            s += e * e;
+        }
+        score_distance(s, gain, turn, log_q, left);
+    }
+
+    static inline void score_full(const double *block, const double *x, ptrdiff_t D, const double *gain,
+                                  const double *turn, double *work, double *log_q, double *left)
+    {
+        const lanes8 *row = (const lanes8 *)(block + 8 * D);
+        lanes8 *u = (lanes8 *)work, s = {0};
+        for (ptrdiff_t r = 0; r < D; r++) {
+            lanes8 e = x[r] - *(const lanes8 *)(block + 8 * r), f = {0}, g = f, h = f;
+            ptrdiff_t c = 0;
+            for (; c + 4 <= r; c += 4) {
+                e -= row[c] * u[c];
+                f += row[c + 1] * u[c + 1];
+                g += row[c + 2] * u[c + 2];
+                h += row[c + 3] * u[c + 3];
+            }
+            for (; c < r; c++)
+                e -= row[c] * u[c];
+            u[r] = (e - (f + (g + h))) * row[r];
+            s += u[r] * u[r];
+            row += r + 1;
+        }
+        score_distance(s, gain, turn, log_q, left);
+    }
+
+    /* power = level + degree log q */
+    static inline void score_power(const double *level, const double *degree, const double *log_q, double *power)
+    {
+        *(lanes8 *)power = *(const lanes8 *)level + *(const lanes8 *)degree * *(const lanes8 *)log_q;
+    }
+
+    static inline void score_weigh(const double *W, const double *power, double top, double *w)
+    {
+        *(lanes8 *)w = *(const lanes8 *)W * lanes_exp(*(const lanes8 *)power - top);
+    }
+
+    /* Sums of x and of its squares (diag), of all squares (iso), of all products (full), in quanta. */
+    enum { DIAG, ISO, FULL };
+
+    static inline void gauss_count(whole *sum, whole *square, const double *x, ptrdiff_t D, int kind, int64_t sign)
+    {
+        for (ptrdiff_t d = 0; d < D; d++) {
+            const int64_t v = (int64_t)x[d], signed_v = sign * v;
+            sum[d] += signed_v;
+            if (kind == FULL)
+                for (ptrdiff_t c = 0; c <= d; c++)
+                    *square++ += (whole)signed_v * (int64_t)x[c];
+            else
+                square[kind == DIAG ? d : 0] += (whole)v * signed_v;
+        }
+    }
+
+    static inline void whole_absorb(whole *to, const whole *from, ptrdiff_t n)
+    {
+        for (ptrdiff_t r = 0; r < n; r++)
+            to[r] += from[r];
+    }
+
+    static inline void whole_sum(whole *to, const whole *a, const whole *b, ptrdiff_t n)
+    {
+        for (ptrdiff_t r = 0; r < n; r++)
+            to[r] = a[r] + b[r];
+    }
+
+    /* Means of n points, and their scatter about them: D numbers (diag), one (iso), or D (D + 1) / 2 (full). */
+    static inline void gauss_moments(const whole *sum, const whole *square, ptrdiff_t D, int kind, int64_t n,
+                                     double inverse, double *mean, double *scatter, int64_t *middle, int64_t *rest)
+    {
+        whole all = kind == ISO ? *square : 0;
+        double off = 0.0;
+        for (ptrdiff_t d = 0; d < D; d++) {
+            middle[d] = whole_mean(sum[d], n, inverse, rest + d);
+            const double f = rest[d] * inverse;
+            mean[d] = middle[d] + f;
+            if (kind == DIAG)
+                scatter[d] = whole_double(whole_about(square[d], middle[d], rest[d], sum[d], middle[d])) - rest[d] * f;
+            else if (kind == ISO) {
+                all = whole_about(all, middle[d], rest[d], sum[d], middle[d]);
+                off += rest[d] * f;
+            } else
+                for (ptrdiff_t c = 0; c <= d; c++, square++)
+                    *scatter++ = whole_double(whole_about(*square, middle[d], rest[d], sum[c], middle[c])) - f * rest[c];
+        }
+        if (kind == ISO)
+            *scatter = whole_double(all) - off;
+    }
+    """
+    enum:
+        DIAG, ISO, FULL
+    void score_diag(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
+                    double *log_q, double *left) noexcept nogil
+    void score_iso(const double *block, const double *x, Py_ssize_t D, const double *gain, const double *turn,
+                   double *log_q, double *left) noexcept nogil
+    void score_full(const double *block, const double *x, Py_ssize_t D, const double *gain, const double *turn,
+                    double *work, double *log_q, double *left) noexcept nogil
+    void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
+    void score_weigh(const double *W, const double *power, double top, double *w) noexcept nogil
+    void gauss_count(whole *sum, whole *square, const double *x, Py_ssize_t D, int kind, int64_t sign) noexcept nogil
+    void whole_absorb(whole *to, const whole *source, Py_ssize_t n) noexcept nogil
+    void whole_sum(whole *to, const whole *a, const whole *b, Py_ssize_t n) noexcept nogil
+    void gauss_moments(const whole *sum, const whole *square, Py_ssize_t D, int kind, int64_t n, double inverse,
+                       double *mean, double *scatter, int64_t *middle, int64_t *rest) noexcept nogil
+
+COVARIANCES = ("diag", "iso", "full")
+
+# A point's own share is taken out in closed form while q keeps its digits, and by counting where it does not.
+cdef double LEAST_LEFT = 1e-4
+
+
+cdef class Gaussian(Mixture):
+    """Mixture of normal distributions.
+
+    Parameters
+    ----------
+    x : array_like of float, shape (N, D)
+        Points.
+    concentration : float or str
+        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
+    prior : {'crp', 'uniform'}
+        Prior of the partition.
+    covariance : {'diag', 'iso', 'full'}
+        A variance per dimension, one for all, or a covariance matrix.
+    m0 : float or sequence of D floats, optional
+        Prior mean of the means; by default that of the data.
+    kappa0 : float
+        The prior's weight on m0, in points.
+    a0 : float
+        Shape of the variances' inverse-gamma prior.
+    b0 : float or sequence of D floats, optional
+        Its scale (iso: one number); by default a tenth of the data's variance (iso: of their mean), so that with a0 = 2
+        and kappa0 = 0.1 the prior spreads over the data. A column without spread counts as one of variance 1.
+
+    Raises
+    ------
+    ValueError
+        For points that are not finite or out of range, or a parameter out of range.
+
+    Notes
+    -----
+    Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D), full
+    O(D^3). Memory: 8 D + 40 bytes a point; a cluster 48 D + 150, full 12 D^2. Sums are exact (docs/decisions/0006).
+    """
+
+    kind = "points"
+
+    cdef readonly Py_ssize_t D
+    cdef readonly str covariance
+    cdef readonly double kappa0, a0
+    cdef int shape_of                   # DIAG, ISO, FULL
+    cdef double *x                      # [N, D] points less their column's middle, whole numbers of quanta
+    cdef double *m0                     # [D] in quanta, from the middle
+    cdef double *b0                     # [D] in quanta^2; iso: one
+    cdef double log_quanta              # sum of the logs of the columns' quanta
+    cdef double log_b0                  # sum over dimensions of log b0
+    cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
+    cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
+    cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
+    cdef whole *sum                     # [cap, D]
+    cdef whole *square                  # [cap, n_squares]
+    cdef double *at                     # [cap / 8, rows, 8] what scores a point
+    cdef double *gain                   # [cap] iso, full: factor of the distance
+    cdef double *level                  # [cap]
+    cdef double *degree                 # [cap]
+    cdef double *log_det                # [cap] sum over dimensions of log b_n; full: log det Psi_n
+    cdef double *power                  # [cap] log predictive of the point at hand
+    cdef double *left                   # [cap] q of the point at hand
+    cdef int8_t *stale                  # [cap] whether all these are behind the sums
+    cdef double *inverse                # [N + 2] 1 / n, 0 at 0
+    cdef double *log_c                  # [N + 2] the part of a predictive that depends on n alone
+    cdef double *log_n                  # [N + 2] the part of a likelihood that depends on n alone
+    cdef double *work                   # [8 D] solution of a triangular system
+    cdef double *mean                   # [D] of the cluster that is settled
+    cdef double *scatter                # [max(n_squares, D)]
+    cdef int64_t *middle                # [D]
+    cdef int64_t *rest                  # [D]
+    cdef whole *both                    # [D + n_squares] sums of a union
+    cdef double *lane                   # [5, 8] turn of no lane; turn, level, degree of a block with a turned lane; log q
+
+    def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
+        points = np.asarray(x, dtype=np.float64)
+        if points.ndim != 2 or not points.size:
+            raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
+        if not (np.abs(points) <= 1e30).all():
+            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+        if covariance not in COVARIANCES:
+            raise ValueError(f"model.covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r}")
+        for key, value, least, most in (("kappa0", kappa0, 1e-9, 1e9), ("a0", a0, 1e-3, 1e6)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+                raise ValueError(f"model.{key}: expected a number from {least:g} to {most:g}, got {value}")
+        cdef Py_ssize_t N = points.shape[0], D = points.shape[1], d, n
+        cdef int kind = COVARIANCES.index(covariance)
+        self.D, self.covariance, self.kappa0, self.a0, self.shape_of = D, covariance, kappa0, a0, kind
+        self.n_squares = D if kind == DIAG else 1 if kind == ISO else D * (D + 1) // 2
+        self.rows = 2 * D if kind == DIAG else D if kind == ISO else D + self.n_squares
+        self._prepare(points, m0, b0)
+        self._allocate(N, N)
+        self._prior(concentration, prior)
+        self.inverse = doubles(N + 2)
+        self.log_c = doubles(N + 2)
+        self.log_n = doubles(N + 2)
+        for n in range(N + 2):
+            self.inverse[n] = 1.0 / n if n else 0.0
+            self.log_c[n] = self.predictive_constant(n)
+            self.log_n[n] = self.likelihood_constant(n) - self.likelihood_constant(0) - n * self.log_quanta
+        self.set_labels(np.zeros(N, dtype=np.int32))
+
+    def _prepare(self, points, m0, b0):
+        """Points in quanta from their column's middle, and the prior with them."""
+        cdef Py_ssize_t N = points.shape[0], D = self.D, d
+        # the middle as a number that loses no digit of points near it
+        centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
+        # a second array of the data's size for a moment only
+        shifted = points - centre
+        quanta = np.array([quantum(shifted[:, d]) for d in range(D)])
+        if self.shape_of == ISO:
+            quanta[:] = quanta.max()
+        mean = shifted.mean(axis=0)
+        variance = ((shifted - mean) ** 2).mean(axis=0)
+        variance[variance == 0.0] = 1.0
+        location = _numbers("model.m0", m0, D)
+        location = mean if location is None else location - centre
+        scale = _numbers("model.b0", b0, D)
+        if scale is None:
+            scale = 0.1 * (np.full(D, variance.mean()) if self.shape_of == ISO else variance)
+        elif self.shape_of == ISO and np.ptp(scale) > 0.0:
+            raise ValueError("model.b0: expected one number, since covariance=iso has one variance")
+        least = 1e-24 * np.ptp(shifted, axis=0) ** 2
+        if not ((scale >= 1e-100) & (scale <= 1e100)).all():
+            raise ValueError(f"model.b0: expected positive numbers from 1e-100 to 1e100, got {scale.min():g}")
+        if (scale < least).any():
+            raise ValueError(f"model.b0: expected at least {least.max():.3g}, 1e-24 of the squared range of the data, got "
+                             f"{scale.min():.3g}: less leaves no digits to compare clusters")
+        if not (np.abs(location) <= 1e30).all():
+            raise ValueError("model.m0: expected numbers of magnitude at most 1e30")
+        np.rint(np.divide(shifted, quanta, out=shifted), out=shifted)
+        cdef double[:, ::1] v = shifted
+        cdef double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
+        self.x = doubles(N * D)
+        memcpy(self.x, &v[0, 0], N * D * sizeof(double))
+        self.m0 = doubles(D)
+        self.b0 = doubles(D)
+        for d in range(D):
+            self.m0[d], self.b0[d] = location_v[d], scale_v[d]
+        self.log_quanta = np.log(quanta).sum()
+        self.log_b0 = np.log(scale / quanta ** 2).sum()
+        # the widest factor of a product over dimensions
+        widest = 1.0 + (np.abs(shifted).max(axis=0) + np.abs(location / quanta)) ** 2 * 2.0 / (scale / quanta ** 2)
+        self.piece = max(1, min(D, int(300.0 / max(np.log10(widest).max(), 0.01))))
+        self.work = doubles(8 * D)
+        self.mean = doubles(D)
+        self.scatter = doubles(max(D, self.n_squares))
+        self.middle = <int64_t *> doubles(D)
+        self.rest = <int64_t *> doubles(D)
+        self.both = <whole *> doubles(2 * (D + self.n_squares))
+        self.lane = doubles(40)
+        for d in range(8):
+            self.lane[d] = 1.0
+
+    def __dealloc__(self):
+        free(self.x)
+        free(self.m0)
+        free(self.b0)
+        free(self.sum)
+        free(self.square)
+        free(self.at)
+        free(self.gain)
+        free(self.level)
+        free(self.degree)
+        free(self.log_det)
+        free(self.power)
+        free(self.left)
+        free(self.stale)
+        free(self.inverse)
+        free(self.log_c)
+        free(self.log_n)
+        free(self.work)
+        free(self.mean)
+        free(self.scatter)
+        free(self.middle)
+        free(self.rest)
+        free(self.both)
+        free(self.lane)
+
+    # -- what depends on a cluster's size alone
+    cdef double a_n(self, Py_ssize_t n) noexcept nogil:
+        """Half the degrees of freedom; full: of Psi_n, nu_n / 2."""
+        if self.shape_of == ISO:
+            return self.a0 + 0.5 * n * self.D
+        return self.a0 + 0.5 * n + (0.5 * (self.D - 1) if self.shape_of == FULL else 0.0)
+
+    cdef double predictive_constant(self, Py_ssize_t n):
+        """log of the factors of a predictive that depend on n alone, in quanta."""
+        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D
+        cdef double shrink = half * log(kappa / (kappa + 1.0))
+        if self.shape_of == DIAG:
+            return self.D * (lgamma(a + 0.5) - lgamma(a)) - half * log(2.0 * M_PI) + shrink
+        if self.shape_of == ISO:
+            return lgamma(a + half) - lgamma(a) - half * log(2.0 * M_PI) + shrink
+        return lgamma(a + 0.5) - lgamma(a + 0.5 - half) - half * log(M_PI) + shrink
+
+    cdef double likelihood_constant(self, Py_ssize_t n):
+        """log of the factors of a marginal likelihood that depend on n alone, in quanta, up to one for all n."""
+        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D, total
+        cdef Py_ssize_t d
+        total = -half * log(kappa)
+        if self.shape_of == FULL:
+            for d in range(self.D):
+                total += lgamma(a - 0.5 * d)
+            # of Psi0 beside det(Psi_n / Psi0)^-a: Psi0 = 2 diag(b0)
+            return total - n * half * log(M_PI) - 0.5 * n * (self.log_b0 + self.D * log(2.0))
+        if self.shape_of == ISO:
+            return total + lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
+        return total + self.D * lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
+        self.sum = <whole *> larger(self.sum, 16 * self.D * old, 16 * self.D * cap)
+        self.square = <whole *> larger(self.square, 16 * self.n_squares * old, 16 * self.n_squares * cap)
+        self.at = <double *> larger(self.at, old * row, cap * row)
+        self.gain = <double *> larger(self.gain, 8 * old, 8 * cap)
+        self.level = <double *> larger(self.level, 8 * old, 8 * cap)
+        self.degree = <double *> larger(self.degree, 8 * old, 8 * cap)
+        self.log_det = <double *> larger(self.log_det, 8 * old, 8 * cap)
+        self.power = <double *> larger(self.power, 8 * old, 8 * cap)
+        self.left = <double *> larger(self.left, 8 * old, 8 * cap)
+        self.stale = <int8_t *> larger(self.stale, old, cap)
+        for k in range(old, cap):
+            self.stale[k] = True
+        return 0
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        memset(<char *> self.sum + 16 * self.D * k, 0, 16 * self.D)
+        memset(<char *> self.square + 16 * self.n_squares * k, 0, 16 * self.n_squares)
+        self.stale[k] = True
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        gauss_count(self.sums_of(k), self.squares_of(k), self.x + i * self.D, self.D, self.shape_of, 1)
+        self.stale[k] = True
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        gauss_count(self.sums_of(k), self.squares_of(k), self.x + i * self.D, self.D, self.shape_of, -1)
+        self.stale[k] = True
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        cdef Py_ssize_t r
+        cdef double *here = self.at + (src >> 3) * 8 * self.rows + (src & 7)
+        cdef double *there = self.at + (dst >> 3) * 8 * self.rows + (dst & 7)
+        memcpy(self.sums_of(dst), self.sums_of(src), 16 * self.D)
+        memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.n_squares)
+        self.stale[dst] = self.stale[src]
+        if self.stale[src]:
+            return
+        for r in range(self.rows):
+            there[8 * r] = here[8 * r]
+        self.gain[dst] = self.gain[src]
+        self.level[dst] = self.level[src]
+        self.degree[dst] = self.degree[src]
+        self.log_det[dst] = self.log_det[src]
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        whole_absorb(self.sums_of(dst), self.sums_of(src), self.D)
+        whole_absorb(self.squares_of(dst), self.squares_of(src), self.n_squares)
+        self.stale[dst] = True
+
+    cdef whole *sums_of(self, Py_ssize_t k) noexcept nogil:
+        return <whole *> (<char *> self.sum + 16 * self.D * k)
+
+    cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil:
+        return <whole *> (<char *> self.square + 16 * self.n_squares * k)
+
+    # -- posterior of one cluster
+    cdef double posterior(self, const whole *sum, const whole *square, Py_ssize_t n) noexcept nogil:
+        """self.mean: m_n; self.scatter: b_n (full: the Cholesky factor of Psi_n), in quanta. Returns the sum over
+        dimensions of log b_n (full: log det Psi_n)."""
+        cdef Py_ssize_t d, c, at = 0, D = self.D
+        cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off
+        gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], self.mean, self.scatter, self.middle, self.rest)
+        if self.shape_of == ISO:
+            total = self.scatter[0]
+        for d in range(D):
+            self.mean[d] -= self.m0[d]
+            if self.shape_of == DIAG:
+                self.scatter[d] = self.b0[d] + 0.5 * (self.scatter[d] + pull * self.mean[d] * self.mean[d])
+            elif self.shape_of == ISO:
+                total += pull * self.mean[d] * self.mean[d]
+            else:
+                for c in range(d + 1):
+                    self.scatter[at + c] += pull * self.mean[d] * self.mean[c]
+                self.scatter[at + d] += 2.0 * self.b0[d]
+                at += d + 1
+        for d in range(D):
+            self.mean[d] = self.m0[d] + n * self.mean[d] / kappa
+        if self.shape_of == ISO:
+            self.scatter[0] = self.b0[0] + 0.5 * total
+            return D * log(self.scatter[0])
+        if self.shape_of == FULL:
+            return factorise(self.scatter, D)
+        off = 1.0
+        for d in range(D):
+            off *= self.scatter[d] / self.b0[d]
+            if not 1e-200 < off < 1e200:
+                total += log(off)
+                off = 1.0
+        return total + log(off) + self.log_b0
+
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        """Bring what scores a point against cluster k up to date."""
+        cdef Py_ssize_t d, n = self.size[k], D = self.D
+        cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
+        cdef double kappa = self.kappa0 + n, shrink = kappa / (kappa + 1.0)
+        self.stale[k] = False
+        self.log_det[k] = self.posterior(self.sums_of(k), self.squares_of(k), n)
+        if self.shape_of == DIAG:
+            for d in range(D):
+                block[16 * d] = self.mean[d]
+                block[16 * d + 8] = 0.5 * shrink / self.scatter[d]
+        else:
+            for d in range(D):
+                block[8 * d] = self.mean[d]
+            self.gain[k] = 0.5 * shrink / self.scatter[0] if self.shape_of == ISO else shrink
+        if self.shape_of == FULL:
+            block += 8 * D
+            for d in range(self.n_squares):
+                block[8 * d] = self.scatter[d]
+        self.level[k] = self.log_c[n] - 0.5 * self.log_det[k]
+        self.degree[k] = -self.a_n(n) - (0.5 * D if self.shape_of == ISO else 0.5)
+
+    # -- probabilities
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """power[k] and left[k] of point i for the eight columns from `block` on; `own` of them, or -1, counts it."""
+        cdef double *turn = self.lane
+        cdef double *level = self.level + block
+        cdef double *degree = self.degree + block
+        cdef double *log_q = self.lane + 32
+        cdef double *x = self.x + i * self.D
+        cdef double *at = self.at + block * self.rows
+        cdef Py_ssize_t lane, n
+        cdef double kappa
+        if own >= 0:
+            lane = own - block
+            n = self.size[own] - 1
+            kappa = self.kappa0 + n
+            turn = self.lane + 8
+            memcpy(turn, self.lane, 8 * sizeof(double))
+            memcpy(turn + 8, level, 8 * sizeof(double))
+            memcpy(turn + 16, degree, 8 * sizeof(double))
+            level = turn + 8
+            degree = turn + 16
+            turn[lane] = -(kappa + 2.0) / kappa
+            level[lane] = self.log_c[n] - 0.5 * self.log_det[own]
+            degree[lane] = self.a_n(n)
+        if self.shape_of == DIAG:
+            score_diag(at, x, self.D, self.piece, turn, log_q, self.left + block)
+        elif self.shape_of == ISO:
+            score_iso(at, x, self.D, self.gain + block, turn, log_q, self.left + block)
+        else:
+            score_full(at, x, self.D, self.gain + block, turn, self.work, log_q, self.left + block)
+        score_power(level, degree, log_q, self.power + block)
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        if self.stale[k]:
+            self.settle(k)
+        self.score(i, k & ~7, -1)
+        return self.power[k] - self.log_quanta
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b), block = a & ~7
+        cdef double r
+        if self.stale[a]:
+            self.settle(a)
+        if self.stale[b]:
+            self.settle(b)
+        self.score(i, block, own if own >= 0 and (own & ~7) == block else -1)
+        if (b & ~7) != block:
+            self.score(i, b & ~7, own if own == b else -1)
+        if own >= 0 and not self.left[own] >= LEAST_LEFT:
+            return Model.odds(self, i, a, b, own, sized)
+        r = exp(self.power[b] - self.power[a])
+        return r * self.alloc[nb] / self.alloc[na] if sized else r
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, n = self.size[own] - 1, mine = own & ~7
+        cdef double top = -INFINITY, w_own = self.W[own]
+        for k in range(m):
+            if self.stale[k]:
+                self.settle(k)
+        for k in range(0, m, 8):
+            self.score(i, k, own if k == mine and n else -1)
+        if n and not self.left[own] >= LEAST_LEFT:
+            self.leave(i, own)
+            self.settle(own)
+            self.score(i, mine, -1)
+            self.join(i, own)
+        if n == 0:
+            # its own cluster stands for the new one
+            self.power[own] = self.power[self.K]
+        for k in range(m):
+            if self.power[k] > top:
+                top = self.power[k]
+        self.W[own] = self.scan_table[n]
+        for k in range(0, m, 8):
+            score_weigh(self.W + k, self.power + k, top, self.w + k)
+        self.W[own] = w_own
+        if n == 0:
+            self.w[m - 1] = 0.0
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        if self.stale[k]:
+            self.settle(k)
+        return self.log_lik_of(self.size[k], self.log_det[k])
+
+    cdef double log_lik_of(self, Py_ssize_t n, double log_det) noexcept nogil:
+        cdef double prior = self.log_b0
+        if self.shape_of == FULL:
+            prior += self.D * log(2.0)
+        return self.log_n[n] - self.a_n(n) * (log_det - prior) / (self.D if self.shape_of == ISO else 1)
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t n = self.size[a] + self.size[b]
+        cdef whole *square = <whole *> (<char *> self.both + 16 * self.D)
+        whole_sum(self.both, self.sums_of(a), self.sums_of(b), self.D)
+        whole_sum(square, self.squares_of(a), self.squares_of(b), self.n_squares)
+        return self.log_lik_of(n, self.posterior(self.both, square, n))
+
+    def statistics(self):
+        """dict of ndarray: size, mean (from the columns' middles, in quanta) and scatter of every cluster, shape
+        (K, 1 + D + squares), a copy."""
+        cdef Py_ssize_t k, d
+        rows = []
+        for k in range(self.K):
+            gauss_moments(self.sums_of(k), self.squares_of(k), self.D, self.shape_of, self.size[k],
+                          self.inverse[self.size[k]], self.mean, self.scatter, self.middle, self.rest)
+            rows.append([self.size[k], *(self.mean[d] for d in range(self.D)),
+                         *(self.scatter[d] for d in range(self.n_squares))])
+        return {"counts": np.array(rows)}
+
+
+cdef double factorise(double *a, Py_ssize_t D) noexcept nogil:
+    """Cholesky factor of a packed positive definite matrix, in place, reciprocals on its diagonal; returns the log of
+    the determinant."""
+    cdef Py_ssize_t r, c, s
+    cdef double total = 0.0, product = 1.0, v
+    cdef double *row = a
+    cdef double *col
+    for r in range(D):
+        col = a
+        for c in range(r):
+            v = row[c]
+            for s in range(c):
+                v -= row[s] * col[s]
+            row[c] = v * col[c]
+            col += c + 1
+        v = row[r]
+        for s in range(r):
+            v -= row[s] * row[s]
+        product *= v
+        if not 1e-200 < product < 1e200:
+            total += log(product)
+            product = 1.0
+        row[r] = 1.0 / sqrt(v)
+        row += r + 1
+    return total + log(product)
+
+
+def _numbers(str key, value, Py_ssize_t D):
+    """A number or one per column as an array of D; None stays."""
+    if value is None:
+        return None
+    try:
+        given = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty((0, 0))
+    if isinstance(value, (bool, str)) or given.shape not in ((), (D,)) or not np.isfinite(given).all():
+        raise ValueError(f"{key}: expected a number, or one for each of {D} columns, got {value}")
+    return np.broadcast_to(given, (D,)).astype(np.float64)
