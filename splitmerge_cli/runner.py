@@ -509,7 +509,7 @@ def _clusterings(
     def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
         best = _best(outcomes, criterion)
         labels = {c: outcome[key] for c, outcome in enumerate(outcomes)}
-        return Clustering(labels, labels[best], f"chain {best}, the highest log {meaning}")
+        return Clustering(labels, labels[best], f"chain {best}: highest log {meaning}")
 
     point, estimate = _point_estimates(plan, path, outcomes)
     return {
@@ -534,7 +534,7 @@ def _point_estimates(
 
     sampled = _second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
     if not sampled:
-        why = "no partitions of the second half; trace.partitions=10 records every tenth"
+        why = "no late partitions; trace.partitions=10 records some"
         return Clustering({}, None, why), None
     try:
         estimate = minimise_expected_vi(np.concatenate(list(sampled.values())))
@@ -545,7 +545,7 @@ def _point_estimates(
             }
     except TooManyClusters as error:
         return Clustering({}, None, str(error)), None
-    return Clustering(each, estimate.labels, f"from {estimate.partitions} partitions of all chains"), estimate
+    return Clustering(each, estimate.labels, f"{estimate.partitions} partitions of all chains"), estimate
 
 
 def _second_half_partitions(path: Path, N: int, iterations: list[int]) -> dict[int, NDArray[np.int32]]:

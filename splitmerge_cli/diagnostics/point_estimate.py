@@ -35,7 +35,8 @@ MAX_CELLS = 2**24
 MIN_PARTITIONS = 8
 """Where fewer would fit that table there is no estimate."""
 MAX_WORK = 2**29
-"""Once the search has looked up so many cells, about five seconds' work, it tries no further start."""
+"""Once the search has looked up so many cells, about five seconds' work, it tries no further start; after four times as
+many it makes no further sweep."""
 
 _ALLOCATIONS = 4
 _SPARE = 8
@@ -129,7 +130,7 @@ def _candidates(loss: "_Loss") -> Iterator[NDArray[np.int64]]:
         if start is nowhere:
             for i in rng.permutation(blocks):
                 search.place(i)
-        while search.sweep():
+        while search.sweep() and work + search.work <= 4 * MAX_WORK:
             pass
         work += search.work
         yield search.labels

@@ -150,18 +150,24 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     """The diagnosis for a terminal: a row per quantity, a column for all chains and one for each."""
     chains = sorted(diagnosis["chain"].dropna().unique())
     out = Table(title=title, title_justify="left")
-    out.add_column("quantity")
-    out.add_column("all", justify="right")
+    out.add_column("quantity", overflow="fold")
+    out.add_column("all", justify="right", overflow="fold")
     for chain in chains:
-        out.add_column(f"chain {chain}", justify="right")
-    out.add_column("note")
+        out.add_column(f"chain {chain}", justify="right", overflow="fold")
+    out.add_column("note", overflow="fold")
+    subject, said = None, ""
     for quantity in dict.fromkeys(diagnosis["quantity"]):
         rows = diagnosis[diagnosis["quantity"] == quantity]
         over_all = rows[rows["chain"].isna()]
         cells = [_number(over_all["value"])]
         cells += [_number(rows.loc[rows["chain"] == chain, "value"]) for chain in chains]
-        note = over_all["note"].dropna().tolist() if "note" in rows else []
-        out.add_row(quantity, *cells, note[0] if note else "")
+        note = next(iter(over_all["note"].dropna()), "") if "note" in rows else ""
+        if quantity.partition("/")[2] != subject:
+            subject, said = quantity.partition("/")[2], ""
+            out.add_section()
+        # a note that holds for all of a subject is said once
+        out.add_row(quantity, *cells, "" if note == said else note)
+        said = note
     return out
 
 

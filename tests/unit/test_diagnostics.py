@@ -176,3 +176,16 @@ def test_terminal_table_shows_values_and_notes():
     console.print(summary.table(summary.diagnose(*frames(constant=True)), title="run"))
     text = console.export_text()
     assert "rhat/log_joint" in text and "constant" in text and "chain 1" in text and "0.25" in text
+
+
+def test_terminal_table_says_the_note_of_a_subject_once():
+    labels = [0, 1, 1]
+    clusterings = {
+        name: summary.Clustering({0: labels}, labels, f"the note of {name}") for name in ("last", "best_lik", "point")
+    }
+    console = Console(width=80, record=True)
+    console.print(summary.table(summary.diagnose(*frames(), clusterings, labels)))
+    text = console.export_text()
+    assert text.count("the note of last") == text.count("the note of point") == 1
+    # nothing is cut, only folded
+    assert "…" not in text
