@@ -32,12 +32,14 @@ def main() -> int:
         found: object = scaling.main(args.out, args.quick)
     else:
         try:
-            library, compiler = baseline.build(), baseline.compiler_version()
+            for source in ("counts", "lines"):
+                baseline.build(source)
+            compiler = baseline.compiler_version()
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"bench: the plain C baseline needs a C compiler (set CC): {error}", file=sys.stderr)
             return 2
         print(f"plain C: {' '.join(baseline.compiler())} -O3, {compiler}\n")
-        results = [rows.measure(library, row, 5 if args.quick else 15) for row in rows.rows()]
+        results = [rows.measure(row, 5 if args.quick else 15) for row in rows.rows()]
         print(rows.table(results))
         print(
             "\nCPU time of one thread, by turns; median ratio over the rounds, its range. a+: bar 'beyond'."

@@ -1,4 +1,4 @@
-"""The plain C of ``baseline.c``: compiled with the system's compiler, loaded with ctypes, given a model's state."""
+"""The plain C of ``*.c``: compiled with the system's compiler, loaded with ctypes, given a model's state."""
 
 import ctypes
 import math
@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sysconfig
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,9 @@ from splitmerge_cli._kernels import Rng
 from splitmerge_cli.data.base import Dataset
 
 HERE = Path(__file__).parent
+NUMPY = Path(np.__file__).parent
 I64 = ctypes.c_int64
-POINTERS = ("index", "beta", "alloc", "power", "rise", "rise_all", "prior_size", "prior_K", "truth", "nlogn")
 COLUMNS = 12  # of a row of the trace that emm_run writes
-
-
-class Given(ctypes.Structure):
-    """The part of C's state that the caller fills in; the order is that of ``baseline.c``."""
-
-    _fields_: ClassVar[Any] = [
-        *((name, I64) for name in ("N", "D", "R", "K", "cap")),
-        *((name, ctypes.c_void_p) for name in POINTERS),
-        *(("T", I64), ("z", ctypes.c_void_p), ("rng", ctypes.c_uint64 * 4)),
-    ]
 
 
 def compiler() -> list[str]:
@@ -38,8 +28,8 @@ def compiler() -> list[str]:
     return shlex.split(os.environ.get("CC") or (sysconfig.get_config_var("CC") or "cc").split()[0])
 
 
-def build() -> ctypes.CDLL:
-    """Compile ``baseline.c`` if it changed, and load it.
+def build(source: str) -> ctypes.CDLL:
+    """Compile one of the C files if it changed, and load it.
 
     Raises
     ------
@@ -48,12 +38,13 @@ def build() -> ctypes.CDLL:
     subprocess.CalledProcessError
         It failed.
     """
-    target = HERE / "build" / "baseline.so"
-    source = HERE / "baseline.c"
+    target = HERE / "build" / f"{source}.so"
+    files = [HERE / f"{source}.c", HERE / "stream.h"]
     march = ["-march=native"] if platform.machine().lower() in ("x86_64", "amd64", "i686") else []
-    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+    if not target.exists() or target.stat().st_mtime < max(f.stat().st_mtime for f in files):
         target.parent.mkdir(exist_ok=True)
-        command = [*compiler(), "-O3", *march, "-fPIC", "-shared", "-o", str(target), str(source), "-lm"]
+        command = [*compiler(), "-O3", *march, "-fno-math-errno", "-fPIC", "-shared", f"-I{np.get_include()}"]
+        command += ["-o", str(target), str(files[0]), f"-L{NUMPY / 'random' / 'lib'}", "-lnpyrandom", "-lm"]
         subprocess.run(command, check=True)
     library = ctypes.CDLL(str(target))
     library.state_bytes.restype = library.weights.restype = I64
@@ -63,18 +54,76 @@ def build() -> ctypes.CDLL:
 class Baseline:
     """A chain in plain C, in the same state as a model and at the same point of the random stream.
 
+    A subclass names the C file and says what C's state begins with.
+
     Parameters
     ----------
-    library : ctypes.CDLL
-        From :func:`build`.
     data : Dataset
     model : Model
-        An ``EMM`` or a ``Bernoulli``; its parameters and labels are taken over, its memory is not.
+        Its parameters and labels are taken over, its memory is not.
     rng : Rng
     """
 
-    def __init__(self, library: ctypes.CDLL, data: Dataset, model: Any, rng: Rng) -> None:
-        self.library = library
+    source = ""
+
+    def __init__(self, data: Dataset, model: Any, rng: Rng) -> None:
+        self.library = build(self.source)
+        given = self.given(data, model)
+        self.room = int(given["cap"])
+        stream = rng.state["state"]
+        halves = [half for value in (stream["state"], stream["inc"]) for half in (value >> 64, value & (2**64 - 1))]
+        given["rng"] = np.array(halves, dtype=np.uint64)
+        self.kept = {name: np.ascontiguousarray(v) for name, v in given.items() if isinstance(v, np.ndarray)}
+        self.memory = ctypes.create_string_buffer(self.library.state_bytes() + 64)
+        start = -ctypes.addressof(self.memory) % 64
+        self.state = ctypes.byref(self.memory, start)
+        fields = [(name, self.field(name, value)) for name, value in given.items()]
+        layout = type("Given", (ctypes.Structure,), {"_fields_": fields})
+        begin = layout.from_buffer(self.memory, start)
+        for name, value in given.items():
+            if name == "rng":
+                begin.rng[:] = halves
+            else:
+                setattr(begin, name, self.kept[name].ctypes.data if name in self.kept else value)
+        self.library.prepare(self.state)
+
+    @staticmethod
+    def field(name: str, value: Any) -> Any:
+        """The C type of what is given under this name."""
+        if name == "rng":
+            return ctypes.c_uint64 * 4
+        if value is None or isinstance(value, np.ndarray):
+            return ctypes.c_void_p
+        return ctypes.c_double if isinstance(value, float) else I64
+
+    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+        """The part of C's state that the caller fills in, in the order of the C file, ``rng`` left out: int, float,
+        array or None (no array)."""
+        raise NotImplementedError
+
+    def call(self, name: str, *args: Any) -> None:
+        """Call one of C's functions on this state; numbers are passed as 64-bit integers, arrays by address."""
+        passed = [ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else I64(a) for a in args]
+        getattr(self.library, name)(self.state, *passed)
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """ndarray of int32, shape (N,): cluster of each item."""
+        return self.kept["z"]
+
+    def conditional(self, i: int) -> NDArray[np.float64]:
+        """Gibbs probabilities of item i: shape (options,)."""
+        w = np.zeros(self.room)
+        m = self.library.weights(self.state, I64(i), ctypes.c_void_p(w.ctypes.data))
+        return w[:m] / w[:m].sum()
+
+
+class Counts(Baseline):
+    """Of an ``EMM`` or a ``Bernoulli``."""
+
+    source = "counts"
+
+    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
         N, n = model.N, np.arange(model.N + 2)
         emm = model.allows_empty
         if emm:
@@ -94,7 +143,9 @@ class Baseline:
             prior_K = np.arange(cap) * math.log(model.concentration)
         if R > 256:
             raise ValueError(f"the baseline's counts are numbered in 8 bits, {R} are too many")
-        self.arrays: dict[str, NDArray[Any]] = {
+        truth = np.unique(np.asarray(data.truth), return_inverse=True)[1].astype(np.int32)
+        return {
+            **{"N": N, "D": D, "R": R, "K": model.K, "cap": cap},
             "index": index.astype(np.uint8),
             "beta": np.resize(betas, R),
             "alloc": alloc.astype(float),
@@ -103,39 +154,37 @@ class Baseline:
             "rise_all": D * (gammaln(n + total) - gammaln(total)),
             "prior_size": prior_size,
             "prior_K": prior_K,
-            "truth": np.unique(np.asarray(data.truth), return_inverse=True)[1].astype(np.int32),
+            "truth": truth,
             "nlogn": n * np.log(np.maximum(n, 1)),
+            "T": int(truth.max()) + 1,
             "z": model.labels,
         }
-        self.arrays = {name: np.ascontiguousarray(a) for name, a in self.arrays.items()}
-        self.memory = ctypes.create_string_buffer(library.state_bytes() + 64)
-        start = -ctypes.addressof(self.memory) % 64
-        self.given = Given.from_buffer(self.memory, start)
-        self.state = ctypes.byref(self.memory, start)
-        self.given.N, self.given.D, self.given.R, self.given.K, self.given.cap = N, D, R, model.K, cap
-        self.given.T = int(self.arrays["truth"].max()) + 1
-        for name, array in self.arrays.items():
-            setattr(self.given, name, array.ctypes.data)
-        stream = rng.state["state"]
-        for t, value in enumerate((stream["state"], stream["inc"])):
-            self.given.rng[2 * t], self.given.rng[2 * t + 1] = value >> 64, value & (2**64 - 1)
-        library.prepare(self.state)
 
-    def call(self, name: str, *args: Any) -> None:
-        """Call one of C's functions on this state; numbers are passed as 64-bit integers, arrays by address."""
-        passed = [ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else I64(a) for a in args]
-        getattr(self.library, name)(self.state, *passed)
 
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """ndarray of int32, shape (N,): cluster of each item."""
-        return self.arrays["z"]
+class OfLines(Baseline):
+    """Of ``Lines`` with known noise."""
 
-    def conditional(self, i: int) -> NDArray[np.float64]:
-        """Gibbs probabilities of item i: shape (options,)."""
-        w = np.zeros(self.given.cap)
-        m = self.library.weights(self.state, I64(i), ctypes.c_void_p(w.ctypes.data))
-        return w[:m] / w[:m].sum()
+    source = "lines"
+
+    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+        cap = model.N + 16
+        theta = None
+        if not model.conjugate:
+            theta = np.zeros((cap, 2))
+            theta[: model.K] = model.parameters
+        return {
+            **{"N": model.N, "K": model.K, "cap": cap, "concentration": float(model.concentration)},
+            **{"sigma0": float(model.sigma0), "sigma1": float(model.sigma1), "beta": 0.1},
+            "xy": np.asarray(data.values, dtype=float),
+            "log_gamma": log_gamma(model.N),
+            "theta": theta,
+            "z": model.labels,
+        }
+
+
+def log_gamma(N: int) -> NDArray[np.float64]:
+    """log Gamma(n), n = 0 .. N + 1; 0 at 0."""
+    return np.concatenate([[0.0], gammaln(np.arange(1, N + 2))])
 
 
 def log_prior_K(model: Any) -> NDArray[np.float64]:

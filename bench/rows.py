@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from bench.baseline import COLUMNS, Baseline
+from bench.baseline import COLUMNS, Baseline, Counts, OfLines
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import emm, jain_neal
+from splitmerge_cli.data import emm, jain_neal, lines
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.triadic import Triadic
 
 Samplers = Callable[[Any, Rng], list[Sampler]]
 
@@ -34,22 +39,26 @@ class Row:
         The work.
     unit : str
         What a time is given for.
-    model : {'bernoulli', 'emm'}
+    model : {'bernoulli', 'emm', 'lines', 'lines with parameters'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
-        The function of baseline.c, called with (state, iterations, *c_args) and, when `traced`, a buffer for the trace.
+        The function of the C file, called with (state, iterations, *c_args) and, when `traced`, a buffer for the trace.
     c_args : tuple of int
     iterations : int
         Iterations a round.
     items : int
         Divides a time of an iteration: N where the unit is an item, else 1.
+    batch : int
+        Iterations of one unit.
     bar : float
         The highest ratio that meets the bar of docs/speed.md.
     microseconds : float or None
         A bar on our own time in place of the ratio.
     traced : bool
         Every iteration is recorded, with NMI and ARI.
+    peer_us : float or None
+        Microseconds that others need for one unit, from the literature of this project.
     """
 
     name: str
@@ -61,9 +70,11 @@ class Row:
     c_args: tuple[int, ...] = ()
     iterations: int = 10
     items: int = 1
+    batch: int = 1
     bar: float = 1.5
     microseconds: float | None = None
     traced: bool = False
+    peer_us: float | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,7 @@ class Result:
 
     Attributes
     ----------
-    row, what, unit, bar
+    row, what, unit, bar, peer_us
         As in :class:`Row`.
     ours_ns, c_ns : float
         CPU time of one unit in nanoseconds, median over the rounds.
@@ -101,10 +112,16 @@ class Result:
     probability_gap: float
     same_labels: bool
     K: int
+    peer_us: float | None
 
 
 def rows() -> list[Row]:
-    """The rows a, a2 and a3, in the order of docs/speed.md."""
+    """All rows, in the order of docs/speed.md."""
+    return [*count_rows(), *line_rows()]
+
+
+def count_rows() -> list[Row]:
+    """The rows a, a2 and a3."""
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     ssdm: Samplers = lambda m, r: [SDDS(m, r, kernel="ssdm")]  # noqa: E731
     both: Samplers = lambda m, r: [SDDS(m, r)]  # noqa: E731
@@ -125,19 +142,46 @@ def rows() -> list[Row]:
     ]
 
 
-def start(row: Row) -> tuple[Dataset, Any, Rng]:
-    """Data, model in its true state, generator.
+def line_rows() -> list[Row]:
+    """The rows e: 200 points, 200 updates. The peer: the C++ program of paper 004's authors."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731
+    kept: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
+    dyadic: Samplers = lambda m, r: [Dyadic(m, r)]  # noqa: E731
+    triadic: Samplers = lambda m, r: [Triadic(m, r)]  # noqa: E731
+    sweep, moves = "sweep", "200 moves"
+    return [
+        Row("e", "lines, Gibbs sweep of 200 points", sweep, "lines", gibbs, "gibbs", (), 200),
+        Row("e", "lines, algorithm 8, lines integrated out", sweep, "lines", auxiliary, "gibbs", (), 200, peer_us=820),
+        Row(
+            *("e", "lines, algorithm 8, m=3, and refresh", sweep, "lines with parameters", kept, "neal8", (3,), 200),
+            peer_us=820,
+        ),
+        Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peer_us=6500),
+        Row("e", "lines, triadic (SAMS)", moves, "lines", triadic, "triadic", (), 1_000, batch=200, peer_us=5300),
+    ]
 
-    Bernoulli: N=10,000, D=15, K=5, so 2,000 items a cluster. EMM: N=500, K=10.
+
+def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
+    """Data, model in its true state, generator, and the plain C in the same state.
+
+    Bernoulli: N=10,000, D=15, K=5, so 2,000 items a cluster. EMM: N=500, K=10. Lines: N=200, sigma0=10, sigma1=1.
     """
+    rng = Rng(1)
+    kind: type[Baseline] = Counts
     if row.model == "emm":
         data = emm.generate(500)
         model: Any = EMM.from_data(data, labels="literal")
-    else:
+    elif row.model == "bernoulli":
         data = jain_neal.generate(10_000)
         model = Bernoulli.from_data(data)
+    else:
+        data = lines.generate(200)
+        model = Lines.from_data(data, conjugate=row.model == "lines")
+        kind = OfLines
     model.set_labels(data.truth)
-    return data, model, Rng(1)
+    model.start_parameters(rng)
+    return data, model, rng, kind(data, model, rng)
 
 
 def probability_gap(model: Any, baseline: Baseline) -> float:
@@ -149,7 +193,7 @@ def probability_gap(model: Any, baseline: Baseline) -> float:
     return gap
 
 
-def measure(library: Any, row: Row, rounds: int) -> Result:
+def measure(row: Row, rounds: int) -> Result:
     """Alternate our round and C's.
 
     Raises
@@ -157,9 +201,8 @@ def measure(library: Any, row: Row, rounds: int) -> Result:
     RuntimeError
         The C's Gibbs probabilities are not the model's: its times would mean nothing.
     """
-    data, model, rng = start(row)
-    baseline = Baseline(library, data, model, rng)
-    gap = probability_gap(model, baseline)
+    data, model, rng, baseline = start(row)
+    gap = probability_gap(model, baseline) if model.conjugate else 0.0
     if not gap < 1e-9:
         raise RuntimeError(f"{row.what}: the baseline's Gibbs probabilities differ from the model's by {gap:.2g}")
     samplers = row.samplers(model, rng)
@@ -177,7 +220,7 @@ def measure(library: Any, row: Row, rounds: int) -> Result:
         baseline.call(row.c, row.iterations, *row.c_args, *buffer)
         if t >= 0:
             times[t] = between - began, thread_time() - between
-    unit = 1e9 * times / (row.iterations * row.items)
+    unit = 1e9 * times * row.batch / (row.iterations * row.items)
     ratio = (unit[:, 0] / unit[:, 1]).tolist()
     ours = median(unit[:, 0].tolist())
     if row.microseconds is None:
@@ -198,21 +241,23 @@ def measure(library: Any, row: Row, rounds: int) -> Result:
         probability_gap=gap,
         same_labels=bool((baseline.labels == model.labels).all()),
         K=model.K,
+        peer_us=row.peer_us,
     )
 
 
 def table(results: list[Result]) -> str:
     """The results as text."""
-    head = f"{'row':4}{'work':40}{'per':9}{'ours':>10}{'plain C':>11}{'ratio':>7}  {'min-max':11}{'bar':>8}"
-    head += "  met  same chain"
+    head = f"{'row':4}{'work':42}{'per':11}{'ours':>10}{'plain C':>11}{'ratio':>7}  {'min-max':11}{'bar':>8}"
+    head += "  met  same chain  peer"
     lines = [head, "-" * len(head)]
     for r in results:
         scale, unit = (1, "ns") if r.unit == "item" else (1e3, "us")
         digits = 1 if r.ours_ns / scale >= 10 else 2
+        peer = "" if r.peer_us is None else f"{r.peer_us:.0f} us, {1e3 * r.peer_us / r.ours_ns:.1f} x ours"
         lines.append(
-            f"{r.row:4}{r.what:40}{r.unit:9}{r.ours_ns / scale:7.{digits}f} {unit} {r.c_ns / scale:7.{digits}f} {unit}"
+            f"{r.row:4}{r.what:42}{r.unit:11}{r.ours_ns / scale:7.{digits}f} {unit} {r.c_ns / scale:7.{digits}f} {unit}"
             f"{r.ratio:7.2f}  {f'{r.ratio_min:.2f}-{r.ratio_max:.2f}':11}{r.bar:>8}  {'yes' if r.met else 'NO':4} "
-            f"{'yes' if r.same_labels else 'no'}"
+            f"{'yes' if r.same_labels else 'no':10}  {peer}".rstrip()
         )
     return "\n".join(lines)
 

@@ -5,13 +5,11 @@
    prod_d (count[k][index[i][d]] + beta) / (n_k + B)^D and log g(k) = sum_r rise[count[k][r]] - D rise_all[n_k].
    Tables that depend on a count alone come from the caller. The generator is NumPy's PCG64DXSM, inlined, and the choices
    are made in the order of docs/design.md, so that a baseline and the sampler it stands beside walk through the same states. */
-#include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "stream.h"
 
-typedef int64_t I;
 typedef double lanes __attribute__((vector_size(64)));
 
 typedef struct {
@@ -35,36 +33,13 @@ typedef struct {
     double *count, *table, *ll, *w, *lw, *fresh;  /* count [cap, R] with beta inside; table = alloc * power;
                                                    fresh [N] weight of a new cluster */
     int32_t *known, *side, *present;
-    unsigned __int128 pcg, inc;
+    stream stream;
     int changed;
     /* the trace's last row */
     double log_lik, log_joint, seconds, nmi, ari, best, largest[5];
     int32_t *best_z, *cells;
     I occupied;
 } S;
-
-static inline double next(S *s)
-{
-    const uint64_t mul = 0xda942042e4dd58b5ULL;
-    uint64_t hi = (uint64_t)(s->pcg >> 64), lo = (uint64_t)s->pcg | 1;
-    hi = (hi ^ (hi >> 32)) * mul;
-    hi = (hi ^ (hi >> 48)) * lo;
-    s->pcg = s->pcg * mul + s->inc;
-    return (hi >> 11) * 0x1p-53;
-}
-
-static inline I draw_index(S *s, I n) { return (I)(next(s) * n); }
-static inline int accept(S *s, double r) { return r >= 0 || next(s) < exp(r); }
-
-static inline I categorical(S *s, const double *w, I m)
-{
-    double total = 0, c = 0, u;
-    for (I k = 0; k < m; k++) total += w[k];
-    u = next(s) * total;
-    for (I k = 0; k < m; k++)
-        if (u < (c += w[k])) return k;
-    return m - 1;
-}
 
 /* ------------------------------------------------------------------------------------------------- statistics */
 
@@ -185,7 +160,7 @@ static inline I weights_of(S *s, I i, const I D, const int empties)
 
 static inline void site(S *s, I i, const I D, const int empties)
 {
-    I k = categorical(s, s->w, weights_of(s, i, D, empties)), own = s->z[i];
+    I k = categorical(&s->stream, s->w, weights_of(s, i, D, empties)), own = s->z[i];
     if (k == own) return;
     if (k == s->K) {
         if (++s->K + 3 > s->cap) abort();
@@ -245,7 +220,7 @@ void gibbs_lanes(S *s, I scans)
                 * ((*(const lanes *)(W + block) * (one - own_lane) + own_lane * left) * (one + new_lane * (fresh - 1)));
         }
         for (I j = 0; j <= K; j++) w[j] = total += w[j];
-        u = next(s) * total;
+        u = next(&s->stream) * total;
         for (I j = 0; j <= K; j++) k += u >= w[j];
         k = k > K ? K : k;
         if (k == own) continue;
@@ -284,16 +259,13 @@ void gibbs_lanes(S *s, I scans)
 
 /* ------------------------------------------------------------------------------------------------ split-merge */
 
-/* log of the probability of the sides taken: a product until it is small */
-#define SCORE(p) do { prod *= (p); if (prod < 1e-20) { total += log(prod); prod = 1; } } while (0)
-
 static inline double allocate(S *s, I n, I a, I b, int forced, const I D)
 {
     double prod = 1, total = 0;
     for (I t = 0; t < n; t++) {
         I i = s->items[t];
         double pa = product(s, i, a, 0, D) * s->power[s->size[a]], pb = product(s, i, b, 0, D) * s->power[s->size[b]];
-        if (!forced) s->side[t] = next(s) * (pa + pb) < pa;
+        if (!forced) s->side[t] = next(&s->stream) * (pa + pb) < pa;
         SCORE((s->side[t] ? pa : pb) / (pa + pb));
         add(s, i, s->side[t] ? a : b, 1, D);
     }
@@ -307,7 +279,7 @@ static inline double restricted_scan(S *s, I n, I a, I b, const int32_t *target,
         I i = s->items[t], in_a = s->side[t];
         double pa = product(s, i, a, in_a ? 1 : 0, D) * s->table[s->size[a] - in_a];
         double pb = product(s, i, b, in_a ? 0 : 1, D) * s->table[s->size[b] - !in_a];
-        I to_a = target ? target[t] : next(s) * (pa + pb) < pa;
+        I to_a = target ? target[t] : next(&s->stream) * (pa + pb) < pa;
         if (scored) SCORE((to_a ? pa : pb) / (pa + pb));
         if (to_a != in_a) {
             add(s, i, in_a ? a : b, -1, D);
@@ -355,21 +327,21 @@ static inline double merge_both(S *s, I a, I b, double joined, I skip)
 /* kernel 0 both, 1 smart split/dumb merge */
 static inline void sdds_step(S *s, int kernel, const I D, const int empties)
 {
-    int smart_merges = kernel == 0 && draw_index(s, 2) == 1, merge = draw_index(s, 2) == 1;
+    int smart_merges = kernel == 0 && draw_index(&s->stream, 2) == 1, merge = draw_index(&s->stream, 2) == 1;
     const I K = s->K;
     if (merge) {
         if (K == 1) return;
-        I i = draw_index(s, K), j;
+        I i = draw_index(&s->stream, K), j;
         double joined, r;
         if (smart_merges) {
             for (I k = 0; k < K; k++) s->lw[k] = k == i ? -INFINITY : log_union(s, i, k);
             to_weights(s, K);
-            j = categorical(s, s->w, K);
+            j = categorical(&s->stream, s->w, K);
             joined = s->lw[j];
             r = log_merge(s, i, j, joined) - (s->size[i] + s->size[j] - 1) * M_LN2 - log(K - 1.) + log((double)K)
                 - (empties ? log((double)K) : 0) - merge_both(s, i, j, joined, -1);
         } else {
-            j = draw_index(s, K - 1);
+            j = draw_index(&s->stream, K - 1);
             j += j >= i;
             joined = log_union(s, i, j);
             I m = 0, n = members(s, i, j);
@@ -382,18 +354,18 @@ static inline void sdds_step(S *s, int kernel, const I D, const int empties)
             for (I t = 0; t < n; t++) s->side[t] = s->z[s->items[t]] == i;
             r += allocate(s, n, K, K + 1, 1, D);
         }
-        if (accept(s, r)) commit_merge(s, i, j);
+        if (accept(&s->stream, r)) commit_merge(s, i, j);
         return;
     }
     if (K + 4 > s->cap) abort();
     double forward;
     I c, n;
     if (smart_merges) {
-        c = draw_index(s, K);
+        c = draw_index(&s->stream, K);
     } else {
         for (I k = 0; k < K; k++) s->lw[k] = -lik(s, k);
         forward = -to_weights(s, K);
-        c = categorical(s, s->w, K);
+        c = categorical(&s->stream, s->w, K);
         forward += s->lw[c];
     }
     clear(s, K);
@@ -401,7 +373,7 @@ static inline void sdds_step(S *s, int kernel, const I D, const int empties)
     n = members(s, c, c);
     if (smart_merges) {
         for (I t = 0; t < n; t++) {
-            s->side[t] = next(s) < .5;
+            s->side[t] = next(&s->stream) < .5;
             add(s, s->items[t], K + !s->side[t], 1, D);
         }
         forward = -(n - 1) * M_LN2 - log((double)K);
@@ -411,7 +383,7 @@ static inline void sdds_step(S *s, int kernel, const I D, const int empties)
     if (!empties && (s->size[K] == 0 || s->size[K + 1] == 0)) return;
     double r = log_split(s, c, K, K + 1) - forward + (empties ? log(K + 1.) : 0) - log(K + 1.);
     r += smart_merges ? merge_both(s, K, K + 1, lik(s, c), c) : -log((double)K);
-    if (accept(s, r)) commit_split(s, c, n, -1);
+    if (accept(&s->stream, r)) commit_split(s, c, n, -1);
 }
 
 void sdds(S *s, I steps)
@@ -423,7 +395,7 @@ void rgsm(S *s, I steps, I scans)
 {
     const I D = s->D;
     while (steps-- > 0) {
-        I i = draw_index(s, s->N), j = draw_index(s, s->N - 1), K = s->K, n = 0, m;
+        I i = draw_index(&s->stream, s->N), j = draw_index(&s->stream, s->N - 1), K = s->K, n = 0, m;
         j += j >= i;
         I ci = s->z[i], cj = s->z[j], split = ci == cj;
         if (K + 4 > s->cap) abort();
@@ -439,14 +411,14 @@ void rgsm(S *s, I steps, I scans)
         add(s, i, K, 1, D);
         add(s, j, K + 1, 1, D);
         for (I t = 0; t < n; t++) {
-            s->side[t] = next(s) < .5;
+            s->side[t] = next(&s->stream) < .5;
             add(s, s->items[t], K + !s->side[t], 1, D);
         }
         for (I t = 0; t < scans; t++) restricted_scan(s, n, K, K + 1, NULL, 0, D);
         double q = restricted_scan(s, n, K, K + 1, split ? NULL : s->present, 1, D);
         if (split) {
-            if (accept(s, log_split(s, ci, K, K + 1) - q)) commit_split(s, ci, n, j);
-        } else if (accept(s, log_merge(s, ci, cj, log_union(s, ci, cj)) + q)) {
+            if (accept(&s->stream, log_split(s, ci, K, K + 1) - q)) commit_split(s, ci, n, j);
+        } else if (accept(&s->stream, log_merge(s, ci, cj, log_union(s, ci, cj)) + q)) {
             commit_merge(s, ci, cj);
         }
     }
@@ -501,7 +473,7 @@ void emm_run(S *s, I iterations, int with_site, double *rows)
             double mid = now();
             s->seconds += mid - start;
             start = mid;
-            site(s, draw_index(s, s->N), 1, 1);
+            site(s, draw_index(&s->stream, s->N), 1, 1);
         }
         s->seconds += now() - start;
         int32_t top[5] = {0};
@@ -546,8 +518,7 @@ void prepare(S *s)
     s->known = calloc(s->cap, 4);
     s->side = calloc(s->N, 4);
     s->present = calloc(s->N, 4);
-    s->pcg = (unsigned __int128)s->rng[0] << 64 | s->rng[1];
-    s->inc = (unsigned __int128)s->rng[2] << 64 | s->rng[3];
+    s->stream = stream_at(s->rng);
     s->best = -INFINITY;
     s->changed = 1;
     for (I n = 0; n < s->N + 2; n++) s->table[n] = s->alloc[n] * s->power[n];
