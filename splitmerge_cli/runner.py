@@ -165,12 +165,9 @@ def prepare(cfg: DictConfig) -> Plan:
     ConfigError, DataError
         The message names the key, or the file, row and column, and what was expected.
     """
-    options = plain(cfg.data)
     kind = _kind(cfg.model)
-    if "kind" in options and options["kind"] is None:
-        options["kind"] = kind
     digests = _digests(cfg)
-    dataset = _dataset(json.dumps(options, sort_keys=True), digests.get("data"))
+    dataset = _loaded(plain(cfg.data), kind, digests.get("data"))
     if dataset.kind != kind:
         fitting = [name for name in choices("model") if _kind(choice("model", name)) == dataset.kind]
         raise ConfigError(
@@ -186,6 +183,31 @@ def prepare(cfg: DictConfig) -> Plan:
     except MemoryError as error:
         raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
     return plan
+
+
+def dataset_of(run: Run) -> Dataset:
+    """The data set of a stored run, loaded again.
+
+    Raises
+    ------
+    ConfigError, DataError
+        A file that the run read is gone or was changed, or a function that made the data is gone.
+    """
+    options, digest = run.config["data"], None
+    if stored := run.provenance["data_sha256"]:
+        key, path = "data.path", options["path"]
+        digest = _digest(key, path)
+        if digest != stored:
+            what = "no such file" if digest is None else "it was changed since the run"
+            raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
+    return _loaded(options, _kind(run.config["model"]), digest)
+
+
+def _loaded(options: dict[str, Any], kind: str, digest: str | None) -> Dataset:
+    """The data set of the options of group data, of the model's `kind` where they leave that open."""
+    if "kind" in options and options["kind"] is None:
+        options = options | {"kind": kind}
+    return _dataset(json.dumps(options, sort_keys=True), digest)
 
 
 def _kind(model: Mapping[str, Any] | DictConfig) -> str:
@@ -640,6 +662,7 @@ __all__ = [
     "Interrupted",
     "Plan",
     "RunError",
+    "dataset_of",
     "is_done",
     "prepare",
     "run",

@@ -36,6 +36,7 @@ from splitmerge_cli.progress import Reporter, SweepProgress
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
+from splitmerge_cli.runner import dataset_of
 
 
 @dataclass(frozen=True)
@@ -307,3 +308,14 @@ def split_hydra(args: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate the overrides of the jobs from those of Hydra itself (launcher and so on)."""
     own = [arg for arg in args if _is_hydra(arg)]
     return [arg for arg in args if not _is_hydra(arg)], own
+
+
+__all__ = [
+    "JobOutcome",
+    "check_jobs",
+    "dataset_of",
+    "expand",
+    "find_job",
+    "run_jobs",
+    "split_hydra",
+]
