@@ -5,7 +5,7 @@ not have, or where too few chains or too short a run cannot tell. The rule that 
 which begins with `UNDECIDED` where a longer run may decide.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -28,6 +28,9 @@ ROOMY = 100
 Summary = Callable[[ArrayLike], tuple[float, float, float]]
 FACTOR = 2.0
 """A rate or a ratio is reproduced within this factor of the published one."""
+DISTANCE = 0.05
+"""A score is reproduced within this distance of the published one: about twice the standard error of a published mean
+over 100 data sets, whose scores spread by .2 to .25."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,63 @@ def by_bound(claim: Claim, samples: ArrayLike, bound: float, reading: str = "", 
         return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "never proposed in any chain", undecided=True)
     verdict = REPRODUCED if ours <= bound else NOT_REPRODUCED
     return Verdict(claim, reading, ours, low, high, n, verdict, f"rule: at most {bound:g}{note}")
+
+
+def by_distance(claim: Claim, samples: ArrayLike, chains: int, reading: str = "") -> Verdict:
+    """Judge a mean score: reproduced when it is within `DISTANCE` of the published value.
+
+    If it is not, but its interval reaches into that range, there are too few data sets to tell.
+
+    Parameters
+    ----------
+    claim : Claim
+    samples : array_like
+        Mean over seeds of every data set, ``[sets]``.
+    chains : int
+        Chains behind them.
+    reading : str
+    """
+    ours, low, high = mean_interval(samples)
+    if not np.isfinite(ours):
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "no run", undecided=True)
+    if abs(ours - claim.value) <= DISTANCE:
+        verdict, why = REPRODUCED, "within"
+    elif low <= claim.value + DISTANCE and high >= claim.value - DISTANCE:
+        verdict, why = NOT_TESTABLE, "too few data sets: the interval reaches into"
+    else:
+        verdict, why = NOT_REPRODUCED, "outside of"
+    sets = len(np.ravel(samples))
+    reason = f"ours - published = {ours - claim.value:+.3f}, {why} {DISTANCE:g}; mean over {sets} data sets"
+    return Verdict(claim, reading, ours, low, high, chains, verdict, reason, undecided=verdict == NOT_TESTABLE)
+
+
+def by_sign(claim: Claim, differences: Mapping[str, ArrayLike], chains: int, reading: str = "") -> Verdict:
+    """Judge "more than": reproduced when every paired difference is positive.
+
+    Parameters
+    ----------
+    claim : Claim
+    differences : mapping of str to array_like
+        Paired differences, one per data set, by what they are. Each is positive if its 95 % t interval lies above 0;
+        the claim is not reproduced if one of the intervals lies below.
+    chains : int
+        Chains behind them.
+    reading : str
+    """
+    intervals = {what: mean_interval(x) for what, x in differences.items()}
+    ours, low, high = min(intervals.values())
+    if all(interval[1] > 0 for interval in intervals.values()):
+        verdict = REPRODUCED
+    elif any(interval[2] < 0 for interval in intervals.values()):
+        verdict = NOT_REPRODUCED
+    else:
+        verdict = NOT_TESTABLE
+    said = [f"{what} {mean:+.3f} [{least:+.3f}, {most:+.3f}]" for what, (mean, least, most) in intervals.items()]
+    sets = min(len(np.ravel(x)) for x in differences.values())
+    reason = f"{'; '.join(said)}: paired over {sets} data sets"
+    if verdict == NOT_TESTABLE:
+        reason += ", no sign can be told"
+    return Verdict(claim, reading, ours, low, high, chains, verdict, reason, undecided=verdict == NOT_TESTABLE)
 
 
 def _positive(samples: ArrayLike, summary: Summary) -> tuple[float, float, float, int]:

@@ -2,21 +2,28 @@
 
 An experiment file ``conf/experiment/ID.yaml`` holds the settings of a figure's runs. Its ``hydra.sweeper.params`` are
 the grid that every scale shares; ``reproduce.quick`` and ``reproduce.paper`` are lists of further overrides, each of
-which is expanded together with that grid. An exact figure has no ``reproduce``: its table is computed and stored.
+which is expanded together with that grid. ``reproduce.each`` names settings that every one of them runs in turn; what a
+setting says stands in place of the grid's. A figure that is drawn from the runs of another names it
+(``reproduce.of``), and which settings it needs (``reproduce.only``). ``reproduce.stand_in`` says what is generated at
+quick scale where a published data set is absent. An exact figure has no ``reproduce``: its table is computed and
+stored.
 """
 
 import difflib
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from splitmerge_cli.config import ConfigError, compose, describe
+from splitmerge_cli.config import ConfigError, compose, describe, plain
+from splitmerge_cli.data import published
 from splitmerge_cli.figures import claims
 from splitmerge_cli.figures.base import Drawing, Entry
 from splitmerge_cli.results.files import replaced
@@ -35,9 +42,10 @@ def list_figures() -> list[tuple[str, str]]:
 
 def entries() -> dict[str, Entry]:
     """How each figure is drawn, by its id."""
-    from splitmerge_cli.figures import sdds  # brings in matplotlib: late, so that lists and completion are quick
+    # they bring in matplotlib: late, so that lists and completion are quick
+    from splitmerge_cli.figures import sdds, triadic
 
-    return {entry.id: entry for entry in sdds.FIGURES}
+    return {entry.id: entry for entry in [*sdds.FIGURES, *triadic.FIGURES]}
 
 
 def select(names: Sequence[str]) -> list[str]:
@@ -55,21 +63,57 @@ def select(names: Sequence[str]) -> list[str]:
         if not found:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]}?" if near else ""
-            raise ConfigError(f"{name}: no such figure; expected all, sdds, or one of {', '.join(known)}.{hint}")
+            papers = ", ".join(dict.fromkeys(i.partition("-")[0] for i in known))
+            raise ConfigError(f"{name}: no such figure; expected all, {papers}, or one of {', '.join(known)}.{hint}")
         chosen += found
     return list(dict.fromkeys(chosen))
 
 
-def jobs(name: str, scale: str, out: Path) -> list[list[str]]:
-    """Overrides of every run that a figure needs; none for an exact figure."""
+def jobs(name: str, scale: str, out: Path, stand_in: bool = False) -> list[list[str]]:
+    """Overrides of every run that a figure needs; none for an exact figure.
+
+    `stand_in`: with generated data in place of the published ones, for an experiment that has such.
+    """
+    own = _plan(name)
+    source = str(own.get("of", name))
+    plan = own if source == name else _plan(source)
+    found = [
+        job
+        for grid in plan.get(scale, [])
+        for chosen in own.get("only", plan["each"])
+        for job in expand(_overrides(_without(grid | plan["shared"], plan["each"][chosen]) | plan["each"][chosen]))
+    ]
+    if stand_in and (instead := plan.get("stand_in")):
+        found = [
+            [f"data={instead['data']}", *(_renamed(override, instead["keys"]) for override in job)] for job in found
+        ]
+    return [[f"experiment={source}", *job, _out(out)] for job in found]
+
+
+def _plan(name: str) -> dict[str, Any]:
+    """What an experiment's file has under ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
     file = resources.files("splitmerge_cli.conf.experiment") / f"{name}.yaml"
     settings = OmegaConf.create(file.read_text(encoding="utf-8"))
-    shared = _overrides(OmegaConf.select(settings, "hydra.sweeper.params") or {})
-    return [
-        [f"experiment={name}", *job, _out(out)]
-        for grid in OmegaConf.select(settings, f"reproduce.{scale}") or []
-        for job in expand([*_overrides(grid), *shared])
-    ]
+    assert isinstance(settings, DictConfig)
+    values = plain(settings, resolve=False)
+    shared = OmegaConf.select(settings, "hydra.sweeper.params") or {}
+    return {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
+
+
+def _without(grid: Mapping[str, object], keys: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in grid.items() if key not in keys}
+
+
+def _renamed(override: str, keys: Mapping[str, str]) -> str:
+    key, _, value = override.partition("=")
+    return f"{keys.get(key, key)}={value}"
+
+
+def _needs_stand_in(name: str, scale: str) -> bool:
+    """Whether the published data of a figure are absent, and others may stand in for them."""
+    own = _plan(name)
+    stand_in = _plan(own.get("of", name)).get("stand_in")
+    return scale == "quick" and stand_in is not None and not published.present(stand_in["published"])
 
 
 def _overrides(grid: Mapping[str, object]) -> list[str]:
@@ -112,12 +156,14 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
     """
     names, out, status = select(ids), Path(out), 0
     known = entries()
-    wanted = {name: jobs(name, scale, out) for name in names}
-    outcomes = run_jobs([job for each in wanted.values() for job in each], workers)
-    if refused := [o for o in outcomes if o.status == "refused"]:
+    wanted = {name: jobs(name, scale, out, _needs_stand_in(name, scale)) for name in names}
+    # figures may share runs
+    distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
+    outcomes = dict(zip(distinct, run_jobs(distinct, workers), strict=True))
+    if refused := [o for o in outcomes.values() if o.status == "refused"]:
         raise ConfigError(f"{' '.join(refused[0].overrides)}: {refused[0].error}")
     for name in names:
-        own, outcomes = outcomes[: len(wanted[name])], outcomes[len(wanted[name]) :]
+        own = [outcomes[tuple(job)] for job in wanted[name]]
         incomplete = [o for o in own if not o.complete]
         if incomplete:
             _explain(name, incomplete)
@@ -179,7 +225,8 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
     Parameters
     ----------
     targets : sequence of str
-        Figures as for `reproduce`, and folders of runs (their traces are drawn into the folder).
+        Figures as for `reproduce`, and folders of runs (their traces are drawn into the folder, and their points in
+        two dimensions with the clusters found).
     scale : {"quick", "paper"}
         Which runs of a figure.
     out : str or Path
@@ -189,14 +236,21 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
     -------
     int
         Exit status: 0, or 2 if results are missing; the command that makes them is then printed.
+
+    Raises
+    ------
+    ConfigError, DataError
+        An unknown figure; the data of a run cannot be loaded again.
     """
     out = Path(out)
     runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
     names = select([target for target in targets if not (Path(target) / STATUS).is_file()])
     missing = []
-    known = entries()
+    known, finished = entries(), _Finished()
     for name in names:
-        found = _finished(jobs(name, scale, out))
+        found = finished.all(jobs(name, scale, out))
+        if found is None and scale == "quick":
+            found = finished.all(jobs(name, scale, out, stand_in=True))
         if found is None or (known[name].compute and not (out / name / TABLE).is_file()):
             missing.append(name)
         else:
@@ -210,25 +264,35 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
     return 0
 
 
-def _finished(wanted: Sequence[Sequence[str]]) -> list[Path] | None:
-    """The folders of all jobs; None as soon as one is missing."""
-    paths = []
-    for job in wanted:
-        path = find_job(job)
-        if path is None:
-            return None
-        paths.append(path)
-    return paths
+class _Finished:
+    """Looks up finished jobs, each once: figures may share runs."""
+
+    def __init__(self) -> None:
+        self.path = cache(find_job)
+
+    def all(self, wanted: Sequence[Sequence[str]]) -> list[Path] | None:
+        """The folders of all jobs; None as soon as one is missing."""
+        paths = []
+        for job in wanted:
+            path = self.path(tuple(job))
+            if path is None:
+                return None
+            paths.append(path)
+        return paths
 
 
 def _plot_run(path: Path) -> None:
+    from splitmerge_cli.figures import points
     from splitmerge_cli.figures.run import traces
     from splitmerge_cli.figures.style import save, styled
 
+    run = Run(path)
     with styled():
-        figure = traces(Run(path))
-        for written in save(figure, path / "traces"):
+        for written in save(traces(run), path / "traces"):
             print(written)
+        if points.can_draw(run):
+            for written in save(points.clusters(run), path / "points"):
+                print(written)
 
 
 def report(out: str | Path = "results") -> Path:

@@ -14,8 +14,9 @@ from splitmerge_cli.figures import claims
 
 PAPERS = {
     "sdds": "Wang & Russell: A Smart-Dumb/Dumb-Smart Algorithm for Efficient Split-Merge MCMC (UAI 2015)",
+    "triadic": "van Rossum, Lin, Dubbeldam & van den Herik: Triadic Split-Merge Sampler",
 }
-NUMBERS = {"sdds": "000"}
+NUMBERS = {"sdds": "000", "triadic": "004"}
 
 STYLE = """
 :root { color-scheme: light; --ink: #1d1d1b; --soft: #5c5c58; --rule: #dddcd6; --paper: #fdfdfb; }

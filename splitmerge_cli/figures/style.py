@@ -19,10 +19,24 @@ COLOURS = {
     "rgsm": "#0072B2",
     "rm": "#CC79A7",
     "gibbs": "#5F5F5F",
+    "triadic": "#E69F00",
+    "sams": "#332288",
+    "dyadic": "#882255",
+    "neal8": "#56B4E9",
 }
 LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
 """Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
-NAMES = {"sdds": "SDDS", "rgsm": "RGSM", "ss": "SS", "rm": "RM", "gibbs": "Gibbs"}
+NAMES = {
+    "sdds": "SDDS",
+    "rgsm": "RGSM",
+    "ss": "SS",
+    "rm": "RM",
+    "gibbs": "Gibbs",
+    "triadic": "triadic",
+    "sams": "SAMS",
+    "dyadic": "dyadic",
+    "neal8": "algorithm 8",
+}
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
 

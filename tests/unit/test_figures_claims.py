@@ -96,6 +96,40 @@ def test_a_terminal_cuts_no_number_and_no_verdict(width):
     assert ("[0.001012, 0.002023]" in text) == (width >= claims.ROOMY)
 
 
+SCORE = claims.Claim("triadic-table1", "lines", "triadic", "purity", 0.8, "", "")
+
+
+@pytest.mark.parametrize(
+    ("samples", "verdict"),
+    [
+        ([0.84, 0.82, 0.83], claims.REPRODUCED),
+        ([0.9, 0.91, 0.9], claims.NOT_REPRODUCED),
+        ([0.95, 0.8, 0.95], claims.NOT_TESTABLE),
+        ([], claims.NOT_TESTABLE),
+    ],
+)
+def test_scores_within_a_distance(samples, verdict):
+    result = claims.by_distance(SCORE, samples, 12, "reading")
+    assert result.verdict == verdict and result.reading == "reading"
+    assert result.undecided == (verdict == claims.NOT_TESTABLE)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ([1.0, 1.1, 0.9], [2.0, 2.1, 1.9], claims.REPRODUCED),
+        ([1.0, 1.1, 0.9], [-2.0, -2.1, -1.9], claims.NOT_REPRODUCED),
+        ([1.0, 1.1, 0.9], [-1.0, 1.1, 0.2], claims.NOT_TESTABLE),
+        ([1.0], [1.0], claims.NOT_TESTABLE),
+    ],
+)
+def test_signs_of_paired_differences(first, second, verdict):
+    result = claims.by_sign(SCORE, {"a - b": first, "b - c": second}, 6)
+    assert result.verdict == verdict and result.chains == 6
+    assert result.ours == min(np.mean(first), np.mean(second))
+    assert "a - b" in result.reason and f"paired over {len(first)} data sets" in result.reason
+
+
 def test_bound_and_exact_values():
     assert claims.by_bound(CLAIM, [0, 0, 1e-4], 1e-3).verdict == claims.REPRODUCED
     assert claims.by_bound(CLAIM, [0, 0.1, 0.1], 1e-3).verdict == claims.NOT_REPRODUCED

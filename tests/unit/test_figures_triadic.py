@@ -1,0 +1,300 @@
+"""Figures of paper 004 from small runs, generated data in place of the published, and pictures of a run's points."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli import runner
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.data import published
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.figures import claims, engine, points, triadic, triadic_runs, triadic_table
+from splitmerge_cli.figures.run import traces
+from splitmerge_cli.figures.style import COLOURS, NAMES, styled
+from splitmerge_cli.results.read import Run
+
+FIGURES = ["triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"]
+SHORT = {"iterations": "30", "budget": "0.01", "trace.partitions": "30"}
+"""What a job of the tests has in place of its own, where it has it."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The runs of Table 1 at quick scale, short, on three small generated sets."""
+    out = tmp_path_factory.mktemp("results")
+    made = []
+    for job in engine.jobs("triadic-table1", "quick", out, stand_in=True):
+        own = dict(override.split("=", 1) for override in job)
+        if int(own["data.seed"]) < 3:
+            own |= {key: value for key, value in SHORT.items() if own.get(key, "null") != "null"}
+            own = {"iterations": SHORT["iterations"]} | own | {"N": "40", "thin": "1", "progress": "none"}
+            made.append(Run(runner.run(compose([f"{key}={value}" for key, value in own.items()]))))
+    return made
+
+
+@pytest.fixture
+def absent(tmp_path, monkeypatch):
+    """A machine without the published data."""
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+
+
+# which runs
+
+
+def test_figures_share_the_runs_of_the_table(tmp_path):
+    table = [tuple(job) for job in engine.jobs("triadic-table1", "paper", tmp_path)]
+    assert len(table) == len(set(table)) == 100 * 24
+    for name in FIGURES[:3]:
+        own = [tuple(job) for job in engine.jobs(name, "paper", tmp_path)]
+        assert set(own) <= set(table) and len(own) == 300
+        assert all("trace.partitions=10000" in job for job in own)
+
+
+def test_a_setting_stands_in_place_of_the_grid(tmp_path):
+    literal = [job for job in engine.jobs("triadic-table1", "quick", tmp_path) if "sampler.mode=literal" in job]
+    assert len(literal) == 8 * 4
+    assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in literal)
+
+
+def test_generated_data_stand_in_at_quick_scale_alone(absent, tmp_path, monkeypatch):
+    assert engine._needs_stand_in("triadic-fig1", "quick") and engine._needs_stand_in("triadic-table1", "quick")
+    assert not engine._needs_stand_in("triadic-table1", "paper") and not engine._needs_stand_in("sdds-fig3", "quick")
+    job = engine.jobs("triadic-fig1", "quick", tmp_path, stand_in=True)[0]
+    assert job[:3] == ["experiment=triadic-table1", "data=lines", "data.seed=0"]
+    folder = tmp_path / "nothing" / "noparama_lines"
+    folder.mkdir(parents=True)
+    (folder / "points.csv.gz").touch()
+    assert not engine._needs_stand_in("triadic-table1", "quick")
+
+
+def test_paper_scale_without_the_data_names_the_variable(absent, tmp_path):
+    with pytest.raises(ConfigError, match=r"noparama_lines.*no such file.*SMCMC_DATA") as info:
+        engine.reproduce(["triadic-fig1"], "paper", tmp_path)
+    assert "\n" not in str(info.value)
+    assert not list(tmp_path.rglob("status.json"))
+
+
+# from runs to numbers
+
+
+def test_settings_and_methods_are_told_from_the_runs(runs):
+    found = {(triadic_runs.setting_of(r), triadic_runs.method_of(r)) for r in runs}
+    three = {"dyadic", "neal8", "triadic"}
+    literal = {"literal_formula", "literal_one"}
+    for setting in triadic_runs.SETTINGS:
+        expected = three - {"neal8"} if setting == "main_scan" else three
+        if setting in ("main", "kept"):
+            expected = expected | literal
+        assert {m for s, m in found if s == setting} == expected
+    assert "generated" in triadic_runs.said_of_data(runs) and triadic_runs.is_stand_in(runs)
+    assert triadic_runs.reading(runs, "a", "b") == "a, b, generated data"
+
+
+def test_scores_are_those_of_the_diagnoses(runs):
+    scores = triadic_runs.Scores(runs)
+    run = triadic_runs.chosen(runs, "kept", "triadic")[1]
+    stored = run.diagnostics().set_index(["quantity", "chain"])["value"]
+    of_run = scores.chains[(scores.chains["setting"] == "kept") & (scores.chains["method"] == "triadic")]
+    of_run = of_run[of_run["set"] == 1].set_index("chain")
+    for c in (0, 1):
+        assert of_run.loc[c, "ari_last"] == stored["ari/last", c]
+        assert of_run.loc[c, "rand_best_lik"] == stored["rand/best_lik", c]
+    means = scores.by_set("kept", "triadic", "ari_last")
+    assert means[1] == pytest.approx(of_run["ari_last"].mean()) and len(means) == 3
+    other = scores.by_set("kept", "dyadic", "ari_last")
+    assert scores.difference("kept", "triadic", "dyadic", "ari_last") == pytest.approx(means - other)
+    assert scores.count("kept", "triadic") == 6
+
+
+def test_paths_hold_the_last_row_before(runs):
+    run = triadic_runs.chosen(runs, "main", "triadic")[0]
+    trace = run.trace()
+    expected = trace[trace["iteration"] == 7].groupby("chain")["ari"].first().mean()
+    assert triadic_runs.paths([run], "iteration", np.array([7.5]))[0, 0] == pytest.approx(expected)
+
+
+# figures
+
+
+def test_table1_draws_all_settings_and_judges_under_each(runs):
+    with styled():
+        drawing = triadic_table.table1(runs)
+    scores = triadic_runs.Scores(runs)
+    plotted = drawing.plotted.set_index(["panel", "setting", "method", "score"])["value"].dropna()
+    mean = scores.by_set("narrow", "neal8", "purity_last").mean()
+    assert plotted["mean", "narrow", "neal8", "purity_last"] == pytest.approx(mean)
+    difference = scores.difference("main_timed", "triadic", "dyadic", "ari_last").mean()
+    assert plotted["triadic minus row", "main_timed", "dyadic", "ari_last"] == pytest.approx(difference)
+    kinds = [v.claim.metric for v in drawing.verdicts]
+    assert kinds.count("outperforms_dyadic") == 9 and kinds.count("outperforms_neal8") == 8
+    assert kinds.count("adjusted_rand_index") == 3 * 3 + 2 * 2
+    readings = {v.reading for v in drawing.verdicts}
+    assert all("generated data" in reading for reading in readings)
+    assert any("literal, q = 1" in reading for reading in readings)
+    said = " ".join(drawing.figure.get_supxlabel().split())
+    assert "Both exact" in said and "after equally many moves" in said and "after equal time" in said
+
+
+def test_fig1_counts_moves_between_neighbours(runs):
+    main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
+    with styled():
+        drawing = triadic.fig1(main)
+    table = drawing.plotted
+    assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
+    assert (table["before"] - table["after"]).abs().eq(1).all()
+    run = triadic_runs.chosen(main, "main", "triadic")[2]
+    split = run.moves().query("move == 'split_2_3' and chain == 1").iloc[0]
+    row = table.query("method == 'triadic' and set == 2 and chain == 1 and move == 'split_2_3'").iloc[0]
+    assert (row["proposed"], row["accepted"]) == (split["proposed"], split["accepted"])
+    verdicts = {v.claim.metric: v for v in drawing.verdicts}
+    assert verdicts["no_direct_transition_between_1_and_3"].verdict == claims.REPRODUCED
+    assert any("none between 1 and 3" in text.get_text() for text in drawing.figure.axes[0].texts)
+
+
+def test_fig2_draws_two_last_states(runs):
+    main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
+    with styled():
+        drawing = triadic.fig2(main)
+    assert len(drawing.figure.axes) == 2 and drawing.plotted["set"].nunique() == 2
+    number = int(drawing.plotted["set"].iloc[0])
+    run = triadic_runs.chosen(main, "main", "triadic")[number]
+    last = run.partitions()
+    last = last[last["iteration"] == 30]["labels"]
+    shown = drawing.plotted.loc[drawing.plotted["set"] == number, "cluster"].to_numpy()
+    assert any(np.array_equal(shown, labels) for labels in last)
+    assert len(drawing.verdicts) == len(claims.published("triadic-fig2"))
+
+
+def test_fig3_shows_the_chains_and_the_papers_means(runs):
+    main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
+    with styled():
+        drawing = triadic.fig3(main)
+    assert len(drawing.plotted) == 3 * 3 * 2
+    paper = {(c.sampler, c.metric): c.value for c in claims.published("triadic-table1")}
+    marks = [line.get_ydata()[0] for line in drawing.figure.axes[2].lines if line.get_marker() == "D"]
+    assert marks == [paper[method, "adjusted_rand_index"] for method in triadic.ORDER]
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("triadic-fig3")}
+
+
+def test_errors_of_a_clustering_of_lines():
+    t = np.linspace(-5, 5, 20)
+    lines = [np.column_stack([t, slope * t + 1]) for slope in (0.0, 0.1, 3.0)]
+    x, truth = np.concatenate(lines), np.repeat([0, 1, 2], 20)
+    perfect = triadic.errors_of(x, truth, truth)
+    assert perfect == triadic.Errors((), np.inf, (), 0)
+    labels = np.where(truth == 1, 0, truth)
+    labels[45:49] = 3
+    wrong = triadic.errors_of(x, truth, labels)
+    assert wrong.merged == (0, 1) and wrong.angle == pytest.approx(np.degrees(np.arctan(0.1)))
+    assert wrong.broken == (2,) and wrong.second == 4
+    # a line of few points counts for nothing
+    assert triadic.errors_of(x[:9], truth[:9], np.arange(9)) == triadic.Errors((), np.inf, (), 0)
+
+
+def test_new_samplers_have_colours_and_names_of_their_own():
+    assert {"triadic", "sams", "dyadic", "neal8"} <= set(COLOURS)
+    assert len(set(COLOURS.values())) == len(COLOURS) and set(COLOURS) == set(NAMES)
+
+
+# points
+
+
+def test_ridge_is_the_posterior_mean():
+    x = np.random.default_rng(0).normal(size=(7, 2))
+    sigma0, sigma1 = 3.0, 0.5
+    X = np.column_stack([np.ones(7), x[:, 0]])
+    # by the joint normal distribution of parameters and observations
+    gain = sigma0**2 * X.T @ np.linalg.inv(sigma1**2 * np.eye(7) + sigma0**2 * X @ X.T)
+    assert points.ridge(x, sigma0, sigma1) == pytest.approx(tuple(gain @ x[:, 1]))
+
+
+def test_segments_stay_beside_their_points():
+    x = np.array([[0.0, 0.0], [1.0, 10.0]])
+    assert points.segment(x, 0.0, 10.0) == pytest.approx(x)
+    steep = points.segment(x, -5.0, 20.0)
+    assert steep == pytest.approx(np.array([[0.25, 0.0], [0.75, 10.0]]))
+    assert points.segment(x, 100.0, 0.1)[:, 0] == pytest.approx([0, 1])
+    assert points.segment(x, 3.0, 0.0) == pytest.approx(np.array([[0, 3.0], [1, 3.0]]))
+
+
+def test_clusters_are_styled_by_size():
+    assert [len(items) for items in points.by_size([2, 0, 0, 1, 0, 2])] == [3, 2, 1]
+    many = [points.style_of(k) for k in range(len(points.COLOURS) * len(points.MARKERS))]
+    assert len(set(many)) == len(many)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch) -> Path:
+    """A user's own file of points."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    t = rng.uniform(-5, 5, 30)
+    rows = np.concatenate([np.column_stack([t, 1 + 2 * t]), np.column_stack([t, 4 - t])]) + rng.normal(0, 0.05, (60, 2))
+    path = tmp_path / "mine.csv"
+    pd.DataFrame(rows, columns=["along", "up"]).to_csv(path, index=False)
+    return path
+
+
+def own_run(table: Path, *overrides: str) -> Run:
+    return Run(
+        runner.run(
+            compose(
+                ["data=csv", f"data.path={table}", "sampler=triadic", "iterations=200", "progress=none", *overrides]
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "model", [["model=lines"], *(["model=gaussian", f"model.covariance={c}"] for c in ("diag", "iso", "full"))]
+)
+def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
+    run = own_run(table, *model, "trace.partitions=10")
+    with styled():
+        figure = points.clusters(run)
+    ax = figure.axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("along", "up")
+    found = run.summary["point_estimate"]["n_clusters"]
+    assert ax.get_title(loc="left").startswith(f"triadic on csv, N = 60: {found} cluster")
+    assert sum(len(c.get_offsets()) for c in ax.collections) == 60
+    sizes = np.bincount(run.summary["point_estimate"]["labels"])
+    if model == ["model=lines"]:
+        assert len(ax.lines) == (sizes > 1).sum()
+    else:
+        assert len(ax.patches) == (sizes > 2).sum()
+    assert engine.plot([str(run.path)]) == 0
+    assert {p.name for p in run.path.glob("p*s.png")} == {"points.png"} and (run.path / "traces.png").is_file()
+
+
+def test_points_that_are_gone_or_changed_are_refused(table):
+    run = own_run(table, "model=lines")
+    table.write_text(table.read_text().replace("along", "across"))
+    with pytest.raises(DataError, match=r"mine.csv: it was changed since the run; expected the file that .* read"):
+        engine.plot([str(run.path)])
+    table.unlink()
+    with pytest.raises(DataError, match=r"mine.csv: no such file; expected the file that .* read"):
+        engine.plot([str(run.path)])
+    assert not (run.path / "points.png").exists() and (run.path / "traces.png").is_file()
+
+
+def test_points_in_more_dimensions_and_tokens_have_no_such_picture(table, tmp_path):
+    rows = pd.read_csv(table)
+    rows["third"] = rows["up"] * 2
+    rows.to_csv(table, index=False)
+    assert not points.can_draw(own_run(table, "model=gaussian"))
+    assert not points.can_draw(Run(runner.run(compose(["N=20", "iterations=5", "progress=none"]))))
+
+
+def test_the_climb_does_not_stretch_the_axis_of_the_log_joint(table):
+    run = own_run(table, "model=lines", "model.sigma1=0.05", "init=one", "schedule=sweep", "chains=2")
+    trace = run.trace()
+    late = trace.loc[trace["iteration"] > 20, "log_joint"].min()
+    assert trace["log_joint"].min() < late - 100
+    with styled():
+        figure = traces(run)
+    low, high = figure.axes[0].get_ylim()
+    assert trace["log_joint"].min() < low < late and high > trace["log_joint"].max()
+    assert "the climb begins at" in figure.get_supxlabel()
+    assert "N = 60" in figure.axes[0].get_title(loc="left")
