@@ -16,7 +16,7 @@
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN, exp, fabs, log
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport abort, free, qsort, realloc
 from libc.string cimport memcpy, memset
 
@@ -750,6 +750,10 @@ cdef class Model:
         """Set the parameters of every cluster, ndarray of shape (K, P)."""
         raise ValueError(f"model {type(self).__name__} keeps no parameters")
 
+    def set_concentration(self, double value):
+        """Set the present concentration."""
+        raise ValueError(f"model {type(self).__name__} has no concentration")
+
     def start_parameters(self, Rng rng not None):
         """Draw the parameters of every cluster given its items: the start of a chain."""
 
@@ -795,6 +799,16 @@ cdef class Model:
 
     def _leave(self, Py_ssize_t i, Py_ssize_t k):
         self.leave(i, k)
+
+    def _shake(self, int64_t pairs, Py_ssize_t k):
+        """Add items to cluster k and remove them again, that many pairs, with up to half of the items in it at once."""
+        cdef int64_t t
+        cdef Py_ssize_t behind = self.N // 2
+        for t in range(pairs + behind):
+            if t < pairs:
+                self.join(t % self.N, k)
+            if t >= behind:
+                self.leave((t - behind) % self.N, k)
 
     def _move(self, Py_ssize_t i, Py_ssize_t k):
         self.move(i, k)

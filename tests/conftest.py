@@ -5,12 +5,20 @@ import pytest
 
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.birth_death import BirthDeath
+from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.samplers.triadic import Triadic
+
+POINTS = np.random.default_rng(9).normal(0.0, 2.0, size=(60, 2))
+CLOUD = np.random.default_rng(10).normal(1.0, 1.5, size=(60, 3))
 
 SAMPLERS = {
     "gibbs": (Gibbs, {}),
@@ -24,21 +32,46 @@ SAMPLERS = {
     "sdds": (SDDS, {}),
     "ssdm": (SDDS, {"kernel": "ssdm"}),
     "smds": (SDDS, {"kernel": "smds"}),
+    "dyadic-random": (Dyadic, {"allocation": "random"}),
+    "dyadic-gibbs": (Dyadic, {"allocation": "gibbs", "t": 1}),
+    "sams": (Dyadic, {"allocation": "sams"}),
+    "triadic": (Triadic, {"beta": 0.3}),
+    "triadic-random": (Triadic, {"beta": 0.3, "allocation": "random"}),
+    "triadic-ordered": (Triadic, {"beta": 0.6, "form": "ordered"}),
+    "neal8": (Neal8, {"m": 2, "scan": "site"}),
+}
+
+
+TOKENS = np.random.default_rng(7).integers(4, size=60).astype(np.int32)
+ROWS = np.random.default_rng(8).integers(2, size=(60, 7)).astype(np.uint8)
+
+MODELS = {
+    "emm": lambda: EMM(TOKENS, n_tokens=5, alpha=0.3, mu=1.0, sigma=0.8, kmax=12),
+    "bernoulli": lambda: Bernoulli(ROWS, concentration=1.7, beta1=0.4, beta0=0.7),
+    "lines": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7),
+    "lines-nig": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7, noise="nig", a0=1.5),
+    "gaussian": lambda: Gaussian(CLOUD, concentration=0.8, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
+    "gaussian-iso": lambda: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
+    "gaussian-full": lambda: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5),
 }
 
 
 @pytest.fixture
 def emm() -> EMM:
-    rng = np.random.default_rng(7)
-    return EMM(rng.integers(4, size=60).astype(np.int32), n_tokens=5, alpha=0.3, mu=1.0, sigma=0.8, kmax=12)
+    return MODELS["emm"]()
 
 
 @pytest.fixture
 def bernoulli() -> Bernoulli:
-    rng = np.random.default_rng(8)
-    return Bernoulli(rng.integers(2, size=(60, 7)).astype(np.uint8), concentration=1.7, beta1=0.4, beta0=0.7)
+    return MODELS["bernoulli"]()
 
 
-@pytest.fixture(params=["emm", "bernoulli"])
-def model(request):
-    return request.getfixturevalue(request.param)
+@pytest.fixture(params=MODELS)
+def build(request):
+    """Makes one of the models, the same each time."""
+    return MODELS[request.param]
+
+
+@pytest.fixture
+def model(build):
+    return build()

@@ -237,8 +237,11 @@ cdef class Lines(Mixture):
     def __init__(self, x, concentration=1.0, sigma0=10.0, sigma1=1.0, noise="known", a0=2.0, prior="crp",
                  conjugate=True, refresh="draw", steps=5, candidates=None):
         points = np.ascontiguousarray(x, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 2 or not len(points):
-            raise ValueError(f"x: expected points (x, y), an array of shape (N, 2), got {points.shape}")
+        if points.ndim != 2 or not len(points):
+            raise ValueError(f"x: expected an array of shape (N, 2), got {points.shape}")
+        if points.shape[1] != 2:
+            raise ValueError(f"lines are fitted to points of two columns, x and y, got {points.shape[1]}; "
+                             "data.columns=[x,y] chooses them by name or number")
         if not (np.abs(points) <= 1e30).all():
             raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
         for key, value in (("sigma0", sigma0), ("sigma1", sigma1)):

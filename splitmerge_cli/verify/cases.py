@@ -11,11 +11,17 @@ from numpy.typing import NDArray
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Model, Rng, Sampler, check_count
+from splitmerge_cli._mixture import gamma_prior
 from splitmerge_cli.verify.enumerate import (
+    Concentration,
     State,
     bernoulli_log_weight,
+    candidates_log_weight,
+    candidates_states,
     emm_log_weight,
     emm_states,
+    gaussian_log_weight,
+    lines_log_weight,
     mixture_states,
     normalise,
     state_of,
@@ -30,17 +36,29 @@ class Case:
     ----------
     model : Model
     states : list of State
-        Every state.
+        Every state; of a model with parameters from a continuum every partition.
     pi : ndarray of float, shape (n_states,)
-        Their exact probabilities.
+        Their exact probabilities: of the law that a move of the partition keeps, which holds the concentration.
     title : str
         The data and parameters, for people.
+    resampled : ndarray of float, shape (n_states,), optional
+        Their exact probabilities where the concentration is resampled too.
     """
 
     model: Model
     states: list[State]
     pi: NDArray[np.float64]
     title: str
+    resampled: NDArray[np.float64] | None = None
+
+    @property
+    def partitions(self) -> tuple[list[State], NDArray[np.float64]]:
+        """Every (labels, K) and its probability in a chain that makes all updates: parameters summed out."""
+        pi = self.pi if self.resampled is None else self.resampled
+        total: dict[State, float] = {}
+        for state, p in zip(self.states, pi, strict=True):
+            total[state[:2]] = total.get(state[:2], 0.0) + p
+        return list(total), np.array(list(total.values()))
 
 
 MOST_ENTITIES = 20
@@ -64,18 +82,94 @@ def bernoulli_case(build: Callable[..., Model], size: int, seed: int, params: Ma
     """`size` rows of three binary attributes."""
     options: dict[str, Any] = {"concentration": 1.3, "beta1": 0.6, "beta0": 0.9, "prior": "crp"} | dict(params)
     x = np.random.default_rng(seed).integers(2, size=(size, 3)).astype(np.uint8)
-    model = build(x, **options)
-    states = mixture_states(size)
-    weight = bernoulli_log_weight(x, *(options[k] for k in ("concentration", "beta1", "beta0", "prior")))
     rows = " ".join("".join(map(str, row)) for row in x)
-    return Case(model, states, normalise([weight(s) for s in states]), f"rows {rows}, {_show(options)}")
+
+    def weight(concentration: Concentration) -> Callable[[State], float]:
+        return bernoulli_log_weight(x, concentration, options["beta1"], options["beta0"], options["prior"])
+
+    return _mixture_case(build(x, **options), mixture_states(size), weight, options, f"rows {rows}")
+
+
+def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` points near two lines; the parameters are integrated out, kept, or kept from two candidates."""
+    options: dict[str, Any] = {"concentration": 1.3, "sigma0": 2.0, "sigma1": 1.5, "noise": "known", "a0": 2.5}
+    options |= {"prior": "crp", "conjugate": True, "refresh": "draw", "steps": 2, "candidates": None} | dict(params)
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.uniform(-2, 2, size), 2)
+    points = np.column_stack([x, np.round(np.where(rng.random(size) < 0.5, x, 1 - x) + rng.normal(0, 1, size), 2)])
+    model = build(points, **options)
+    prior, sigma1 = options["prior"], options["sigma1"]
+    states = mixture_states(size)
+    if options["candidates"] is not None:
+        states = candidates_states(size, options["candidates"])
+
+    def weight(concentration: Concentration) -> Callable[[State], float]:
+        if options["candidates"] is not None:
+            return candidates_log_weight(points, concentration, sigma1, prior, options["candidates"])
+        noise = options["noise"], options["a0"]
+        return lines_log_weight(points, concentration, options["sigma0"], sigma1, *noise, prior)
+
+    return _mixture_case(model, states, weight, options, _points(points))
+
+
+def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` points in the plane."""
+    options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "covariance": "diag", "m0": 0.5, "kappa0": 0.4}
+    options |= {"a0": 1.5, "b0": 0.8} | dict(params)
+    rng = np.random.default_rng(seed)
+    points = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
+    model = build(points, **options)
+
+    def weight(concentration: Concentration) -> Callable[[State], float]:
+        return gaussian_log_weight(
+            points, concentration, *(options[k] for k in ("prior", "covariance", "m0", "kappa0", "a0", "b0"))
+        )
+
+    return _mixture_case(model, mixture_states(size), weight, options, _points(points))
+
+
+def _mixture_case(
+    model: Model,
+    states: list[State],
+    weight: Callable[[Concentration], Callable[[State], float]],
+    options: Mapping[str, Any],
+    data: str,
+) -> Case:
+    """The case of a mixture whose log weights are known for every concentration, and for a gamma prior of it."""
+    title = f"{data}, {_show(options)}"
+    pi = normalise([weight(model.concentration)(s) for s in states])
+    if not model.random_concentration:
+        return Case(model, states, pi, title)
+    resampled = weight(gamma_prior(options["concentration"]))
+    return Case(model, states, pi, title, normalise([resampled(s) for s in states]))
+
+
+def _points(points: NDArray[Any]) -> str:
+    return "points " + " ".join(f"({x:g},{y:g})" for x, y in points)
 
 
 CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], Case]] = {
     "EMM": emm_case,
     "Bernoulli": bernoulli_case,
+    "Lines": lines_case,
+    "Gaussian": gaussian_case,
 }
 """The small case of each model class. A new model adds its own, with a log weight in ``verify.enumerate``."""
+
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "Bernoulli": [{}, {"concentration": "gamma(2,1)"}],
+    "Lines": [
+        {},
+        {"noise": "nig"},
+        {"concentration": "gamma(2,1)"},
+        {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]},
+        {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]], "refresh": "metropolis"},
+        {"conjugate": False},
+        {"conjugate": False, "noise": "nig", "refresh": "metropolis"},
+    ],
+    "Gaussian": [{"covariance": "diag"}, {"covariance": "iso"}, {"covariance": "full"}],
+}
+"""Options of the model that ``smcmc verify`` goes through when none are given; a class not named here has one case."""
 
 
 def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping[str, Any] | None = None) -> Case:
@@ -100,7 +194,7 @@ def sampled_frequencies(
     ----------
     case : Case
     samplers : list of Sampler
-        A cycle: each steps once an iteration.
+        A cycle: each steps once an iteration; `refresh` among them where the model has anything to refresh.
     rng : Rng
         The samplers' generator.
     iterations : int
@@ -109,16 +203,20 @@ def sampled_frequencies(
 
     Returns
     -------
-    frequencies : ndarray of float, shape (n_states,)
+    frequencies : ndarray of float
+        Of ``case.partitions``.
     noise : float
         Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from
         batch means.
     """
-    index = {s: t for t, s in enumerate(case.states)}
-    start = case.states[int(np.argmax(case.pi))]
+    partitions, pi = case.partitions
+    held = case.model.concentration
+    index = {s: t for t, s in enumerate(partitions)}
+    start = partitions[int(np.argmax(pi))]
     case.model.set_labels(np.array(start[0], dtype=np.int32), start[1] if case.model.allows_empty else None)
+    case.model.start_parameters(rng)
     chain = Chain(case.model, rng, samplers, thin=iterations, partitions=1)
-    counts = np.zeros((batches, len(case.states)))
+    counts = np.zeros((batches, len(partitions)))
     for b in range(batches):
         wanted = iterations // batches
         while wanted:
@@ -130,10 +228,12 @@ def sampled_frequencies(
             )
             for row, n in zip(rows, times, strict=True):
                 counts[b, index[state_of(row[:-1], int(row[-1]))]] += n
+    if case.model.random_concentration:
+        case.model.set_concentration(held)
     per_batch = counts / counts.sum(axis=1, keepdims=True)
     error = per_batch.std(axis=0, ddof=1) / np.sqrt(batches)
     return per_batch.mean(axis=0), float(0.5 * np.sqrt(2 / np.pi) * error.sum())
 
 
 def _show(options: Mapping[str, Any]) -> str:
-    return " ".join(f"{k}={v}" for k, v in options.items())
+    return " ".join(f"{k}={v}" for k, v in options.items() if v is not None)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from splitmerge_cli._kernels import Model, Rng, Sampler
+from splitmerge_cli._kernels import ContinuousDraw, Model, Rng, Sampler
 from splitmerge_cli.config import ConfigError, check_options, choice, choices, import_beside, places
-from splitmerge_cli.verify.cases import Case, sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import VARIANTS, Case, sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     TooManyPaths,
     build_sampler,
@@ -31,14 +31,17 @@ from splitmerge_cli.verify.transitions import (
 KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000}
 """Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model."""
 
-SMALL = {"rgsm": {"t": 1}}
+SMALL: dict[str, dict[str, Any]] = {"rgsm": {"t": 1}, "neal8": {"m": 2, "scan": "site"}}
 """Options for the tree of choices to stay small; the user's own come on top."""
 
 LEGEND = (
     "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
     "TV: total variation between the stationary law and the enumerated posterior. "
+    "continuous: draws parameters from a continuum, so its choices cannot be listed. "
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
-    "*: together with a Gibbs scan and birth_death in the same mode, since alone it cannot reach every state."
+    "+: each step followed by refresh; "
+    "*: together with a Gibbs scan and birth_death in the same mode (neal8, where parameters are kept), since alone it "
+    "cannot reach every state."
 )
 
 EXACT = 1e-10
@@ -75,37 +78,50 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int
     failures = 0
     for model_name in options["models"]:
         model_class = get_class(choice("model", model_name, own)["_target_"])
-        case = _case(model_class, model_name, options)
-        gibbs = transition_or_none(case, Rng(0), choice("sampler", "gibbs"), {})
-        table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
-        for sampler_name in options["samplers"]:
-            given = choice("sampler", sampler_name, own)
-            sampler_class: type[Sampler] = get_class(given["_target_"])
-            able, reason = sampler_class.supports(case.model)
-            if not able:
-                table.add_row(sampler_name, "", f"skipped: {reason}")
-                continue
-            for mode in options["modes"]:
-                if mode == "literal" and getattr(sampler_class, "LITERAL_TERM", None) is None:
-                    continue
-                row, exact = _row(case, sampler_name, given, mode, gibbs, options)
-                failures += mode == "exact" and not exact
-                table.add_row(*row)
-        console.print(table)
+        variants = VARIANTS.get(model_class.__name__, [{}])
+        for variant in [{}] if options["model_options"] else variants:
+            case = _case(model_class, model_name, variant, options)
+            table, wrong = _compared(case, model_name, options)
+            failures += wrong
+            console.print(table)
     console.print(LEGEND, style="dim")
     if failures:
         console.print(f"{failures} exact sampler(s) are NOT exact", style="bold red")
     return 1 if failures else 0
 
 
-def transition_or_none(
-    case: Case, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any]
-) -> NDArray[np.float64] | None:
-    """The transition matrix of a configured sampler on a case; None when its tree of choices is too large."""
+def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[Table, int]:
+    """The table of one case, and how many exact samplers failed."""
+    failures, refused = 0, []
+    gibbs, _ = _matrix(case, choice("sampler", "gibbs"), {}) if case.model.conjugate else (None, "")
+    table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
+    for sampler_name in options["samplers"]:
+        given = choice("sampler", sampler_name, options["own"])
+        sampler_class: type[Sampler] = get_class(given["_target_"])
+        able, reason = sampler_class.supports(case.model)
+        if not able:
+            refused.append((sampler_name, reason))
+            continue
+        for mode in options["modes"]:
+            if mode == "literal" and getattr(sampler_class, "LITERAL_TERM", None) is None:
+                continue
+            row, exact = _row(case, sampler_name, given, mode, gibbs, options)
+            failures += mode == "exact" and not exact
+            table.add_row(*row)
+    reasons = dict.fromkeys(reason for _, reason in refused)
+    table.caption = "\n".join(f"skipped {', '.join(n for n, why in refused if why == r)}: {r}" for r in reasons)
+    return table, failures
+
+
+def _matrix(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> tuple[NDArray[np.float64] | None, str]:
+    """The transition matrix of a configured sampler on a case, or None and why there is none."""
+    rng = Rng(0)
     try:
-        return transition_matrix(case.model, rng, build_sampler(case.model, rng, sampler, extra), case.states)
+        return transition_matrix(case.model, rng, build_sampler(case.model, rng, sampler, extra), case.states), ""
     except TooManyPaths:
-        return None
+        return None, "too many paths"
+    except ContinuousDraw:
+        return None, "continuous"
 
 
 def _row(
@@ -119,13 +135,15 @@ def _row(
     """One line of the table, and whether the sampler is exact."""
     known = {k for k in given if not k.startswith("_") and k != "name"}
     own = {k: v for k, v in options["sampler_options"].items() if k in known}
-    extra = SMALL.get(name, {}) | own | {"mode": mode}
+    small = {} if name == "neal8" and case.model.conjugate else SMALL.get(name, {})
+    extra = small | own | {"mode": mode}
     check_options("sampler", name, {**given, **extra}, options["own"])
-    P = transition_or_none(case, Rng(0), given, extra)
-    exact = True
-    alone = ["too many paths", ""]
+    P, why = _matrix(case, given, extra)
+    exact, seen = True, False
+    alone = [why, ""]
     both = ["", ""]
-    connected = False
+    # with continuous draws the refresh connects what the moves do not
+    connected = P is None and why == "continuous" and name != "refresh"
     if P is not None:
         defect = stationarity_defect(P, case.pi)
         exact = defect < EXACT
@@ -138,19 +156,38 @@ def _row(
     sampled = ["", ""]
     if options["iterations"]:
         rng = Rng(options["seed"])
-        samplers = [build_sampler(case.model, rng, given, extra)]
-        if not connected:
-            samplers.append(build_sampler(case.model, rng, choice("sampler", "gibbs"), {}))
-            samplers.append(build_sampler(case.model, rng, choice("sampler", "birth_death"), {"mode": mode}))
+        samplers, sign = _chain_of(case, rng, given, extra, connected)
         frequencies, noise = sampled_frequencies(case, samplers, rng, options["iterations"])
-        distance = total_variation(frequencies, case.pi)
-        sampled = [f"{distance:.4f}{'' if connected else '*'}", f"{noise:.4f}"]
+        distance = total_variation(frequencies, case.partitions[1])
+        sampled = [f"{distance:.4f}{sign}", f"{noise:.4f}"]
         exact = exact and (mode == "literal" or distance <= 3 * noise + 1e-12)
-    verdict = "biased, as printed"
-    if mode == "exact":
-        verdict = "[green]exact[/]" if exact else "[bold red]NOT EXACT[/]"
+        seen = distance > 3 * noise
+    verdict = "[green]exact[/]" if exact else "[bold red]NOT EXACT[/]"
+    if mode == "literal":
+        # where the choices cannot be listed the chain decides
+        biased = seen if P is None else not exact
+        verdict = "biased, as printed" if biased else "as the exact one"
     shown = name + "".join(f" {k}={v}" for k, v in extra.items() if k != "mode")
     return [shown, mode, *alone, *both, *sampled, verdict], exact
+
+
+def _chain_of(
+    case: Case, rng: Rng, given: Mapping[str, Any], extra: Mapping[str, Any], connected: bool
+) -> tuple[list[Sampler], str]:
+    """The samplers of the sampled check, and the sign for those that were added."""
+    model, sign = case.model, ""
+
+    def built(name: str, **options: Any) -> Sampler:
+        return build_sampler(model, rng, choice("sampler", name), options)
+
+    samplers = [build_sampler(model, rng, given, extra)]
+    if not connected:
+        sign = "*"
+        samplers += [built("gibbs"), built("birth_death", mode=extra["mode"])] if model.conjugate else [built("neal8")]
+    if model.refreshes and given["name"] != "refresh":
+        sign += "+"
+        samplers.append(built("refresh"))
+    return samplers, sign
 
 
 def _tv(P: NDArray[np.float64], case: Case) -> str:
@@ -158,19 +195,19 @@ def _tv(P: NDArray[np.float64], case: Case) -> str:
 
 
 def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
     alone, beside, sampled = ("max|πP-π| alone", "TV alone"), ("with Gibbs", "TV"), ("sampled TV", "noise")
     for column in ("sampler", "mode", *alone, *beside, *sampled, "verdict"):
         table.add_column(column)
     return table
 
 
-def _case(model: type[Model], name: str, options: Mapping[str, Any]) -> Case:
+def _case(model: type[Model], name: str, variant: Mapping[str, Any], options: Mapping[str, Any]) -> Case:
     known = choice("model", name, options["own"])
     own = {k: v for k, v in options["model_options"].items() if k in known}
     check_options("model", name, known | own, options["own"])
     try:
-        return small_case(model, options["size"], options["seed"], own)
+        return small_case(model, options["size"], options["seed"], {**variant, **own})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"model={name}: {error}") from error
 

@@ -66,6 +66,8 @@ def walk(
     Raises
     ------
     TooManyPaths
+    ContinuousDraw
+        A choice was made that has no list of options.
     """
     paths = []
     labels = np.array(state[0], dtype=np.int32)
@@ -73,9 +75,11 @@ def walk(
     try:
         while True:
             model.set_labels(labels, state[1])
+            if len(state) == 3:
+                model.set_parameters(np.array(state[2]))
             rng.script_begin()
             sampler.step()
-            reached = state_of(model.labels, model.K)
+            reached = state_of(model.labels, model.K, model.parameters if len(state) == 3 else None)
             paths.append((reached, rng.script_probability(), sampler.last_log_ratio, sampler.last_move))
             if not rng.script_next():
                 return paths

@@ -93,7 +93,7 @@ def test_sys_info(smcmc) -> None:
 
 def test_completion() -> None:
     assert "sampler=" in complete("samp")
-    assert {"sampler=rm", "sampler=rgsm"} == set(complete("sampler=r"))
+    assert {"sampler=rm", "sampler=rgsm", "sampler=refresh"} == set(complete("sampler=r"))
     assert complete("model.al") == ["model.alpha="]
     assert complete("nothing=") == []
     assert not [key for key in complete("") if key.startswith("_") or key.endswith(".name=")]

@@ -8,13 +8,20 @@ import pytest
 
 from splitmerge_cli import runner
 from splitmerge_cli.config import choice, choices, compose, describe, locate
+from splitmerge_cli.data import published
 from splitmerge_cli.sweep import check_jobs, expand
 
 MODELS = choices("model")
 SAMPLERS = choices("sampler")
+MIXTURES = [name for name in MODELS if "concentration" in choice("model", name)]
 # choices that a run needs more for
-NEEDS = {"csv": ["data.path=tokens.csv"], "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"]}
-GENERATED = [name for name in choices("data") if "path" not in choice("data", name)]
+NEEDS = {
+    "csv": ["data.path=tokens.csv"],
+    "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"],
+    "neal8": ["data=lines", "model=lines"],
+    "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
+}
+GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in published.SETS]
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +46,8 @@ def data_for(model: str) -> str:
     ("group", "name"), [(group, name) for group in ("data", "model", "sampler", "schedule") for name in choices(group)]
 )
 def test_composes_and_builds(group: str, name: str) -> None:
+    if group == "data" and name in published.SETS and not published.present(name):
+        pytest.skip(f"the folder SMCMC_DATA holds no {name}")
     data = [f"data={data_for(name)}"] if group == "model" else []
     cfg = compose([f"{group}={name}", *data, *NEEDS.get(name, [])])
     assert name in cfg[group].name.split("+") or group == "schedule"
@@ -53,6 +62,9 @@ def test_composes_and_builds(group: str, name: str) -> None:
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_pairs(sampler: str, model: str, schedule: str) -> None:
     args = [f"sampler={sampler}", f"model={model}", f"data={data_for(model)}", f"schedule={schedule}", "N=20", "K0=3"]
+    if sampler == "refresh":
+        # it is made for models that have something to refresh
+        args.append("model.concentration=gamma(1,1)" if model in MIXTURES else "N=19")
     for mode in ("exact", "literal"):
         try:
             chain, state = runner.prepare(compose([*args, f"sampler.mode={mode}"])).chain(0)
@@ -65,6 +77,25 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
         assert chain.log_joint == pytest.approx(state.log_lik_total() + state.log_prior_total(), rel=1e-9)
         proposed = sum(move["proposed"] for move in chain.moves() if move["move"] != "gibbs")
         assert proposed >= 50 or sampler == "gibbs"
+
+
+@pytest.mark.parametrize("schedule", ["alone", "site", "sweep"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_pairs_with_parameters(sampler: str, schedule: str) -> None:
+    """A model that keeps its parameters: served, or refused with the names of the samplers that serve it."""
+    args = ["model=lines", "data=lines", "model.conjugate=false", "model.noise=nig", "N=20", f"schedule={schedule}"]
+    if sampler not in ("dyadic", "sams", "triadic", "neal8", "refresh"):
+        with pytest.raises(runner.ConfigError, match="neal8, dyadic, sams and triadic do without"):
+            runner.prepare(compose([*args, f"sampler={sampler}"]))
+        return
+    chain, state = runner.prepare(compose([*args, f"sampler={sampler}"])).chain(0)
+    chain.advance(50)
+    moves = {move["move"]: move["proposed"] for move in chain.moves()}
+    # every iteration ends with an update of all parameters
+    assert moves["parameters"] >= 50
+    assert moves.get("neal8", 0) == {"alone": 0, "site": 50, "sweep": 1000}[schedule] or sampler in ("neal8", "refresh")
+    assert state.parameters.shape == (state.K, 3)
+    assert np.isfinite(chain.log_joint)
 
 
 def test_schedules_follow_the_sampler_as_they_say() -> None:

@@ -9,15 +9,17 @@ import pytest
 import splitmerge_cli
 
 ROOT = Path(splitmerge_cli.__file__).parent
-KERNELS = {"_kernels", "_chain", "_smart"}
+KERNELS = {"_kernels", "_chain", "_smart", "_dyadic", "_mixture"}
 
 # what the files of each part may import of the others; a part may always import itself
 MAY = {
     "_kernels": set(),
     "_smart": {"_kernels"},
+    "_dyadic": {"_kernels"},
+    "_mixture": {"_kernels"},
     "_chain": {"_kernels"},
-    "models": {"_kernels"},
-    "samplers": {"_kernels", "_smart"},
+    "models": {"_kernels", "_mixture"},
+    "samplers": {"_kernels", "_smart", "_dyadic"},
     "data": set(),
     "diagnostics": set(),
     "results": set(),

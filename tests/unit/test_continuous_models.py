@@ -1,0 +1,230 @@
+"""Models of points: accuracy of the sums, extreme scales, degenerate points, parameters, refusals."""
+
+import math
+
+import numpy as np
+import pytest
+from conftest import CLOUD, POINTS
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.triadic import Triadic
+
+MAKE = {
+    "lines": lambda x: Lines(x[:, :2]),
+    "lines-nig": lambda x: Lines(x[:, :2], noise="nig"),
+    "gaussian-diag": lambda x: Gaussian(x),
+    "gaussian-iso": lambda x: Gaussian(x, covariance="iso"),
+    "gaussian-full": lambda x: Gaussian(x, covariance="full"),
+}
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_ten_million_changes_leave_no_trace(name):
+    """Sums are whole numbers: after five million pairs of additions and removals every bit is as before."""
+    model = MAKE[name](CLOUD)
+    model.set_labels(np.arange(60) % 4)
+    before, joint = model.statistics()["counts"], model.log_joint()
+    model._shake(5_000_000, 3)
+    np.testing.assert_array_equal(model.statistics()["counts"], before)
+    assert model.log_joint() == joint
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_statistics_are_those_of_a_fresh_count_after_a_run(name):
+    model = MAKE[name](CLOUD)
+    rng = Rng(2)
+    Chain(model, rng, [Triadic(model, rng), Gibbs(model, rng)]).advance(300)
+    other = MAKE[name](CLOUD)
+    other.set_labels(model.labels)
+    np.testing.assert_array_equal(model.statistics()["counts"], other.statistics()["counts"])
+    assert model.log_joint() == other.log_joint()
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_a_state_goes_on_to_the_bit(name):
+    """Labels, parameters and concentration are the whole state: a chain taken up elsewhere makes the same moves."""
+
+    def chain():
+        model = MAKE[name](CLOUD)
+        rng = Rng(5)
+        return Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
+
+    first = chain()
+    first.advance(100)
+    state = first.state
+    expected = first.advance(200)
+    second = chain()
+    second.state = state
+    got = second.advance(200)
+    for key in ("log_joint", "log_lik", "K", "largest"):
+        np.testing.assert_array_equal(got[key], expected[key])
+
+
+def test_a_state_with_parameters_goes_on_to_the_bit():
+    def chain():
+        model = Lines(POINTS, conjugate=False, noise="nig", refresh="metropolis", concentration="gamma(1,1)")
+        rng = Rng(6)
+        model.start_parameters(rng)
+        return Chain(model, rng, [Triadic(model, rng), Neal8(model, rng), Refresh(model, rng)])
+
+    first = chain()
+    first.advance(50)
+    state = first.state
+    expected = first.advance(100)
+    second = chain()
+    second.state = state
+    got = second.advance(100)
+    for key in ("log_joint", "log_lik", "K", "concentration"):
+        np.testing.assert_array_equal(got[key], expected[key])
+
+
+DEGENERATE = {
+    "one point": np.array([[1.5, -2.0]]),
+    "identical points": np.full((20, 2), 3.25),
+    "collinear": np.column_stack([np.arange(20.0), 2 * np.arange(20.0) + 1]),
+    "vertical": np.column_stack([np.full(20, 4.0), np.arange(20.0)]),
+    "horizontal": np.column_stack([np.arange(20.0), np.full(20, 4.0)]),
+    "tiny": POINTS * 1e-12,
+    "huge": POINTS * 1e12,
+    "far away": POINTS + 1e9,
+    "tiny x, huge y": POINTS * [1e-12, 1e12],
+    "both scales": np.vstack([POINTS[:20] * 1e-12, POINTS[20:] * 1e12]),
+    "an outlier": np.vstack([POINTS, [[1e15, -1e15]]]),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+@pytest.mark.parametrize("name", MAKE)
+def test_degenerate_points_give_a_chain_or_a_refusal(name, case):
+    points = DEGENERATE[case]
+    try:
+        model = MAKE[name](points)
+    except ValueError as error:
+        assert "model.sigma1" in str(error)
+        assert name.startswith("lines")
+        model = Lines(points, sigma1=1e-3 * np.ptp(points[:, 1]), noise="nig" if "nig" in name else "known")
+    rng = Rng(1)
+    model.set_labels(np.arange(len(points)) % 3 if len(points) > 2 else np.zeros(len(points), dtype=int))
+    chain = Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
+    out = chain.advance(200)
+    assert np.isfinite(out["log_joint"]).all()
+    assert np.isfinite(out["log_lik"]).all()
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_scans_are_right_at_every_scale(name):
+    for scale in (1e-12, 1e-3, 1.0, 1e6, 1e12):
+        points = CLOUD * scale
+        if name.startswith("lines"):
+            model = Lines(points[:, :2], sigma1=0.5 * scale, sigma0=scale, noise="nig" if "nig" in name else "known")
+        else:
+            model = MAKE[name](points)
+        model.set_labels(np.arange(60) % 9)
+        for i in range(0, 60, 7):
+            fast, slow = model._scan(i), model._scan_by_definition(i)
+            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
+
+
+def test_gaussian_law_does_not_depend_on_scale_or_place():
+    """With the default prior, scaling and moving the data leaves every move of a chain as it was."""
+    for covariance in ("diag", "full"):
+        runs = []
+        for points in (CLOUD, CLOUD * [2.0**20, 2.0**-30, 1.0] + [0.0, 0.0, 4096.0]):
+            model = Gaussian(points, covariance=covariance)
+            rng = Rng(4)
+            chain = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)])
+            chain.advance(100)
+            runs.append(model.labels)
+        np.testing.assert_array_equal(*runs)
+
+
+def test_known_noise_and_unknown_noise_with_certainty_agree():
+    """A shape of a million is a noise that is known."""
+    known = Lines(POINTS, sigma0=3.0, sigma1=0.7)
+    nig = Lines(POINTS, sigma0=3.0, sigma1=0.7, noise="nig", a0=1e6)
+    for labels in (np.zeros(60, int), np.arange(60) % 5):
+        known.set_labels(labels)
+        nig.set_labels(labels)
+        assert nig.log_joint() == pytest.approx(known.log_joint(), abs=0.05)
+
+
+def test_fitted_lines_are_the_penalised_regression():
+    model = Lines(POINTS, sigma0=3.0, sigma1=0.7)
+    model.set_labels(np.arange(60) % 3)
+    for k, line in enumerate(model.fitted()):
+        rows = POINTS[model.labels == k]
+        design = np.column_stack([np.ones(len(rows)), rows[:, 0]])
+        expected = np.linalg.solve(design.T @ design + (0.7 / 3.0) ** 2 * np.eye(2), design.T @ rows[:, 1])
+        np.testing.assert_allclose(line, expected, rtol=1e-12)
+
+
+def test_parameters_are_set_and_read():
+    model = Lines(POINTS, conjugate=False, noise="nig")
+    model.set_labels(np.arange(60) % 3)
+    values = np.array([[1.0, 2.0, 0.3], [0.0, -1.0, 0.5], [2.0, 0.0, 1.5]])
+    model.set_parameters(values)
+    np.testing.assert_array_equal(model.parameters, values)
+    z = model.labels
+    residual = POINTS[:, 1] - values[z, 0] - values[z, 1] * POINTS[:, 0]
+    expected = -0.5 * (np.log(2 * math.pi * values[z, 2]) + residual**2 / values[z, 2]).sum()
+    assert model.log_lik_total() == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="3 rows of 3"):
+        model.set_parameters(values[:2])
+    with pytest.raises(ValueError, match="integrates its lines out"):
+        Lines(POINTS).set_parameters(values)
+    assert Lines(POINTS).parameters is None
+    np.testing.assert_allclose(model.fitted(), values[:, :2])
+
+
+REFUSED = [
+    (Lines, {"sigma1": 0.0}, "model.sigma1"),
+    (Lines, {"sigma1": 1e-9}, "ten-millionth of the range of y"),
+    (Lines, {"sigma0": -1.0}, "model.sigma0"),
+    (Lines, {"sigma0": math.nan}, "model.sigma0"),
+    (Lines, {"a0": 1.0}, "model.a0"),
+    (Lines, {"noise": "unknown"}, "model.noise"),
+    (Lines, {"prior": "dp"}, "model.prior"),
+    (Lines, {"refresh": "gibbs"}, "model.refresh"),
+    (Lines, {"steps": 0}, "model.steps"),
+    (Lines, {"conjugate": "no"}, "model.conjugate"),
+    (Lines, {"candidates": [[0.0, 1.0]]}, "model.candidates"),
+    (Lines, {"candidates": [[0.0], [1.0]], "conjugate": False}, "model.candidates"),
+    (Lines, {"candidates": [[0.0, 1.0], [0.0, 1.0]], "conjugate": False}, "stands there twice"),
+    (Lines, {"candidates": [[0.0, 1.0]], "conjugate": False, "noise": "nig"}, "model.candidates"),
+    (Lines, {"concentration": "gamma(1)"}, "model.concentration"),
+    (Lines, {"concentration": "gamma(0,1)"}, "shape of gamma"),
+    (Lines, {"concentration": "beta(1,1)"}, "model.concentration"),
+    (Lines, {"concentration": "gamma(1,1)", "prior": "uniform"}, "prior=uniform has none to resample"),
+    (Lines, {"concentration": 0.0}, "model.concentration"),
+    (Gaussian, {"covariance": "tied"}, "model.covariance"),
+    (Gaussian, {"kappa0": 0.0}, "model.kappa0"),
+    (Gaussian, {"a0": -1.0}, "model.a0"),
+    (Gaussian, {"b0": [1.0, 2.0, 3.0]}, "one for each of 2 columns"),
+    (Gaussian, {"b0": [1.0, 2.0], "covariance": "iso"}, "one number"),
+    (Gaussian, {"b0": 0.0}, "model.b0"),
+    (Gaussian, {"b0": 1e-40}, "1e-24 of the squared range"),
+    (Gaussian, {"m0": math.inf}, "model.m0"),
+    (Gaussian, {"m0": "mean"}, "model.m0"),
+]
+
+
+@pytest.mark.parametrize(("model_class", "options", "message"), REFUSED)
+def test_refusals_name_the_key(model_class, options, message):
+    with pytest.raises(ValueError, match=message):
+        model_class(POINTS, **options)
+
+
+@pytest.mark.parametrize("model_class", [Lines, Gaussian])
+def test_refusals_of_points(model_class):
+    for points in (np.empty((0, 2)), np.zeros(5), np.array([[1.0, math.nan]]), np.array([[1.0, 1e31]])):
+        with pytest.raises(ValueError, match="x: "):
+            model_class(points)
+    with pytest.raises(ValueError, match="two columns"):
+        Lines(np.zeros((4, 3)))
