@@ -110,10 +110,25 @@ def _renamed(override: str, keys: Mapping[str, str]) -> str:
 
 
 def _needs_stand_in(name: str, scale: str) -> bool:
-    """Whether the published data of a figure are absent, and others may stand in for them."""
+    """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent.
+
+    Raises
+    ------
+    ConfigError
+        They are absent at another scale.
+    """
     own = _plan(name)
     stand_in = _plan(own.get("of", name)).get("stand_in")
-    return scale == "quick" and stand_in is not None and not published.present(stand_in["published"])
+    if stand_in is None or published.present(stand_in["published"]):
+        return False
+    if scale != "quick":
+        where = published.folder() / stand_in["published"]
+        raise ConfigError(
+            f"{name} --scale {scale}: {where}: the published data are not there; expected them in the folder that the "
+            f"environment variable {published.VARIABLE} names (smcmc data info {stand_in['published']} says where they "
+            "come from; --scale quick generates others)"
+        )
+    return True
 
 
 def _overrides(grid: Mapping[str, object]) -> list[str]:
