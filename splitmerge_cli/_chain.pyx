@@ -284,8 +284,8 @@ cdef class Chain:
         -------
         dict of ndarray
             One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
-            truth nmi, ari; where it is resampled concentration; partition_iteration, partition_K, partition_labels (rows, N). Fewer iterations may have been
-            made than asked for; see ``iteration``.
+            truth nmi, ari; where it is resampled concentration; partition_iteration, partition_K, partition_labels
+            (rows, N). Fewer iterations may have been made than asked for; see ``iteration``.
         """
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
         cdef Py_ssize_t room = min(MAX_ROWS, iterations // self.thin + 2), proom = 0, rows = 0, prows = 0

@@ -2,9 +2,9 @@
 
 Items i and j stand on different sides; the n = N_v - 2 other items of the clusters at stake are allocated to the sides
 
-    random   by fair coins                                              q = 2^-n                  (equation 8)
+    random   by fair coins                                          q = 2^-n                  (equation 8)
     sams     one after the other, in a random order, with probability proportional to the side's size times the
-             predictive of the item given those there                   q = product of the steps  (section 2.2; Dahl 2003)
+             predictive of the item given those there               q = product of the steps  (section 2.2; Dahl 2003)
     gibbs    by t restricted Gibbs scans from a random launch state and a last one that is scored (Jain and Neal 2004)
 
 and a merge evaluates q of the present sides in the same way. Exact log ratio of a split (a merge is the inverse):

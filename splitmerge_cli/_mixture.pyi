@@ -1,6 +1,9 @@
+import re
+
 from splitmerge_cli._kernels import Model
 
 PRIORS: tuple[str, ...]
+GAMMA: re.Pattern[str]
 
 def gamma_prior(text: str) -> tuple[float, float]: ...
 def quantum(values: object) -> float: ...

@@ -19,8 +19,7 @@ from splitmerge_cli._kernels import check_positive
 
 PRIORS = ("crp", "uniform")
 
-NUMBER = r"\s*([-+.\deE]+)\s*"
-GAMMA = re.compile(rf"gamma\({NUMBER},{NUMBER}\)")
+GAMMA = re.compile(r"gamma\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\)")
 
 # below this concentration a difference of two log gammas keeps its digits
 cdef double MODERATE = 1e6

@@ -1,6 +1,5 @@
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli._mixture import Mixture

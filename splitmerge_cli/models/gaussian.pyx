@@ -39,11 +39,11 @@ cdef extern from "_whole.h":
 cdef extern from *:
     """
     /* Scores of a point against eight clusters. `turn` is 1, or minus (kappa_n + 1) / (kappa_n - 1) in the lane of the
-       cluster that counts the point. A block holds mean, gain (diag) or mean (iso, full) by dimension, eight lanes each;
-       full: then the rows of the Cholesky factor of Psi_n, the reciprocals of its diagonal on the diagonal. */
+       cluster that counts the point. A block holds mean, gain (diag) or mean (iso, full) by dimension, eight lanes
+       each; full: then the rows of the Cholesky factor of Psi_n, the reciprocals of its diagonal on the diagonal. */
 
-    static inline void score_diag(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece, const double *turn,
-                                  double *log_q, double *left)
+    static inline void score_diag(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
+                                  const double *turn, double *log_q, double *left)
     {
         const lanes8 t = *(const lanes8 *)turn;
         lanes8 all = {1, 1, 1, 1, 1, 1, 1, 1}, total = {0};
@@ -165,7 +165,8 @@ cdef extern from *:
                 off += rest[d] * f;
             } else
                 for (ptrdiff_t c = 0; c <= d; c++, square++)
-                    *scatter++ = whole_double(whole_about(*square, middle[d], rest[d], sum[c], middle[c])) - f * rest[c];
+                    *scatter++ = whole_double(whole_about(*square, middle[d], rest[d], sum[c], middle[c]))
+                                 - f * rest[c];
         }
         if (kind == ISO)
             *scatter = whole_double(all) - off;
@@ -223,8 +224,9 @@ cdef class Gaussian(Mixture):
 
     Notes
     -----
-    Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D), full
-    O(D^3). Memory: 8 D + 40 bytes a point; a cluster 48 D + 150, full 12 D^2. Sums are exact (docs/decisions/0006).
+    Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D),
+    full O(D^3). Memory: 8 D + 40 bytes a point; a cluster 48 D + 150, full 12 D^2. Sums are exact
+    (docs/decisions/0006).
     """
 
     kind = "points"
@@ -260,7 +262,7 @@ cdef class Gaussian(Mixture):
     cdef int64_t *middle                # [D]
     cdef int64_t *rest                  # [D]
     cdef whole *both                    # [D + n_squares] sums of a union
-    cdef double *lane                   # [5, 8] turn of no lane; turn, level, degree of a block with a turned lane; log q
+    cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
 
     def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
         points = np.asarray(x, dtype=np.float64)
@@ -273,7 +275,7 @@ cdef class Gaussian(Mixture):
         for key, value, least, most in (("kappa0", kappa0, 1e-9, 1e9), ("a0", a0, 1e-3, 1e6)):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
                 raise ValueError(f"model.{key}: expected a number from {least:g} to {most:g}, got {value}")
-        cdef Py_ssize_t N = points.shape[0], D = points.shape[1], d, n
+        cdef Py_ssize_t N = points.shape[0], D = points.shape[1], n
         cdef int kind = COVARIANCES.index(covariance)
         self.D, self.covariance, self.kappa0, self.a0, self.shape_of = D, covariance, kappa0, a0, kind
         self.n_squares = D if kind == DIAG else 1 if kind == ISO else D * (D + 1) // 2
@@ -314,8 +316,8 @@ cdef class Gaussian(Mixture):
         if not ((scale >= 1e-100) & (scale <= 1e100)).all():
             raise ValueError(f"model.b0: expected positive numbers from 1e-100 to 1e100, got {scale.min():g}")
         if (scale < least).any():
-            raise ValueError(f"model.b0: expected at least {least.max():.3g}, 1e-24 of the squared range of the data, got "
-                             f"{scale.min():.3g}: less leaves no digits to compare clusters")
+            raise ValueError(f"model.b0: expected at least {least.max():.3g}, 1e-24 of the squared range of the data, "
+                             f"got {scale.min():.3g}: less leaves no digits to compare clusters")
         if not (np.abs(location) <= 1e30).all():
             raise ValueError("model.m0: expected numbers of magnitude at most 1e30")
         np.rint(np.divide(shifted, quanta, out=shifted), out=shifted)
@@ -461,7 +463,8 @@ cdef class Gaussian(Mixture):
         dimensions of log b_n (full: log det Psi_n)."""
         cdef Py_ssize_t d, c, at = 0, D = self.D
         cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off
-        gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], self.mean, self.scatter, self.middle, self.rest)
+        gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], self.mean, self.scatter, self.middle,
+                      self.rest)
         if self.shape_of == ISO:
             total = self.scatter[0]
         for d in range(D):

@@ -1,8 +1,8 @@
 """Mixture of straight lines: y = intercept + slope x + noise, an unknown number of lines (paper 004, section 3).
 
-y_c ~ N(0, sigma1^2 I + sigma0^2 X X'), X = [1, x], with the line of a cluster integrated out; or its intercept and slope
-kept as parameters theta_c ~ N(0, sigma0^2 I); z ~ Chinese restaurant process, or uniform over partitions. The noise is
-known, or has an inverse-gamma prior in every cluster.
+y_c ~ N(0, sigma1^2 I + sigma0^2 X X'), X = [1, x], with the line of a cluster integrated out; or its intercept and
+slope kept as parameters theta_c ~ N(0, sigma0^2 I); z ~ Chinese restaurant process, or uniform over partitions. The
+noise is known, or has an inverse-gamma prior in every cluster.
 
 With tau = sigma1^2 / sigma0^2, n points of means xm, ym and centred sums of squares Cxx, Cxy, Cyy:
 
@@ -11,7 +11,7 @@ With tau = sigma1^2 / sigma0^2, n points of means xm, ym and centred sums of squ
     h(x) = 1 / (n + tau) + (x - xc)^2 / B,  xc = n xm / (n + tau)        leverage of a point at x
     r = y - n ym / (n + tau) - slope (x - xc)        its residual
 
-    p(y | c) = N(r; 0, sigma1^2 (1 + h))        and of a point of c, given the others, N(r / (1 - h); 0, sigma1^2 / (1 - h))
+    p(y | c) = N(r; 0, sigma1^2 (1 + h)), and of a point of c given the others N(r / (1 - h); 0, sigma1^2 / (1 - h))
 
 (unknown noise: Student's t of 2 a_n degrees of freedom in place of the normal, b_n = b0 + Q / 2).
 """
@@ -260,7 +260,7 @@ cdef class Lines(Mixture):
             raise ValueError(f"model.sigma1: expected at least {1e-7 * spread:.3g}, a ten-millionth of the range of y, "
                              f"got {sigma1:g}: less leaves no digits to compare lines")
         lines = None if candidates is None else self._candidates(candidates, noise, conjugate)
-        cdef Py_ssize_t N = len(points), n, l
+        cdef Py_ssize_t N = len(points), n, lane
         self._allocate(N, N)
         self._prior(concentration, prior)
         self.conjugate = conjugate
@@ -277,8 +277,8 @@ cdef class Lines(Mixture):
             self.theta[3 * n + VARIANCE] = sigma1 * sigma1
         self.turn = doubles(72)
         for n in range(9):
-            for l in range(8):
-                self.turn[8 * n + l] = -1.0 if n == l else 1.0
+            for lane in range(8):
+                self.turn[8 * n + lane] = -1.0 if n == lane else 1.0
         self.degree = doubles(8)
         self.inverse = doubles(N + 2)
         self.h0 = doubles(N + 2)
@@ -309,7 +309,7 @@ cdef class Lines(Mixture):
         except (TypeError, ValueError):
             lines = np.empty(0)
         if lines.ndim != 2 or lines.shape[1] != 2 or not len(lines) or not (np.abs(lines) <= 1e30).all():
-            raise ValueError("model.candidates: expected a list of [intercept, slope], numbers of magnitude at most 1e30")
+            raise ValueError("model.candidates: expected a list of [intercept, slope], numbers up to 1e30 in magnitude")
         if len(np.unique(lines, axis=0)) != len(lines):
             raise ValueError("model.candidates: a line stands there twice")
         return lines
@@ -456,7 +456,7 @@ cdef class Lines(Mixture):
         return r * self.alloc[nb] / self.alloc[na] if sized else r
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, l, own = self.z[i], m = self.K + self.auxiliaries, n = self.size[own] - 1, cap = self.cap
+        cdef Py_ssize_t k, s, own = self.z[i], m = self.K + self.auxiliaries, n = self.size[own] - 1, cap = self.cap
         cdef Py_ssize_t mine = own & ~7
         cdef bint student = self.student and self.conjugate, alone = n == 0
         cdef double x = self.xy[2 * i] * self.quantum_x, y = self.xy[2 * i + 1] * self.quantum_y, top = -INFINITY
@@ -465,13 +465,13 @@ cdef class Lines(Mixture):
         for k in range(self.K, m):
             self.W[k] = self.scan_table[0] / self.auxiliaries
         for k in range(0, m, 8):
-            for l in range(k, min(k + 8, m)):
-                if self.stale[l]:
-                    self.settle(l)
+            for s in range(k, min(k + 8, m)):
+                if self.stale[s]:
+                    self.settle(s)
             turn = self.turn + 8 * (own - mine if k == mine and self.conjugate else 8)
             if student:
-                for l in range(8):
-                    self.degree[l] = self.a0 + 0.5 * self.size[k + l] + 0.5
+                for s in range(8):
+                    self.degree[s] = self.a0 + 0.5 * self.size[k + s] + 0.5
                 if k == mine:
                     self.degree[own - mine] = -(self.a0 + 0.5 * n)
                 line_student(self.at + k, cap, x, y, turn, self.degree, self.power + k, self.front + k, self.left + k)

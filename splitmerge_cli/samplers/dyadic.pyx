@@ -1,5 +1,5 @@
-"""Dyadic split-merge (paper 004, section 2.1; Jain and Neal 2004), and SAMS, its sequentially allocated form (section 2.2;
-Dahl 2003): two random items decide between a split and a merge.
+"""Dyadic split-merge (paper 004, section 2.1; Jain and Neal 2004), and SAMS, its sequentially allocated form (section
+2.2; Dahl 2003): two random items decide between a split and a merge.
 
 The moves, their exact ratios and the printed ones are in ``_dyadic.pyx``, since the triadic sampler makes them too:
 

@@ -1,7 +1,7 @@
 """Auxiliary components: Algorithm 8 of Neal (2000), the "auxiliary variables" of paper 004, Table 1.
 
-An item chooses among the clusters, item i itself not counted, and m auxiliary ones whose parameters are drawn from their
-prior H:
+An item chooses among the clusters, item i itself not counted, and m auxiliary ones whose parameters are drawn from
+their prior H:
 
     P(c_i = c) proportional to  n_c p(y_i | theta_c),  and  (alpha / m) p(y_i | theta_a) of each auxiliary component
 

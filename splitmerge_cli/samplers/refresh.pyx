@@ -4,7 +4,8 @@
 step of Neal's algorithm 8; Jain and Neal 2007). *concentration*: Escobar and West (1995), section 6:
 
     eta ~ Beta(alpha + 1, N)
-    alpha ~ p Gamma(a + K, b - log eta) + (1 - p) Gamma(a + K - 1, b - log eta),  p / (1 - p) = (a + K - 1) / (N (b - log eta))
+    alpha ~ p Gamma(a + K, b - log eta) + (1 - p) Gamma(a + K - 1, b - log eta)
+    p / (1 - p) = (a + K - 1) / (N (b - log eta))
 
 The schedules alone, site and sweep end every iteration with a step of this where the model has anything to refresh.
 """

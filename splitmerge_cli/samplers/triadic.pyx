@@ -1,19 +1,20 @@
-"""Triadic split-merge (paper 004, section 2.3): three random items decide among moves between one, two and three clusters.
+"""Triadic split-merge (paper 004, section 2.3): three random items decide among moves between 1, 2 and 3 clusters.
 
-Line numbers are those of the paper's box. One cluster: a split 1-2. Two: with probability beta a merge 2-1, else a split
-2-3. Three: a merge 3-2. In a 2-3 move items i, j, k stand on three sides and the other N_v - 3 items of the clusters at
-stake are allocated to these with probability q3; its reverse allocates k and the others, N_v - 2 items, to the sides of
+Line numbers are those of the paper's box. One cluster: a split 1-2. Two: with probability beta a merge 2-1, else a
+split 2-3. Three: a merge 3-2. In a 2-3 move items i, j, k stand on three sides and the other N_v - 3 items of the
+clusters at stake are allocated to these with probability q3; its reverse allocates k and the others, N_v - 2 items, to the sides of
 i and j with probability q2, both in one uniform order:
 
     random   q2 = 2^-(N_v - 2), q3 = 3^-(N_v - 3)        sams   product of n_c p(y | c) / sum over the sides c
 
 Exact ratios; a merge is the inverse of the split, evaluated from the merged side:
 
-    form           1 -> 2                     2 -> 3                                       which of the three is k
-    symmetrised    (3 beta / 2) R_P R_L / q2  (2/3) q2 / ((1 - beta) q3) R_P R_L           one or three clusters: any of the
-                                                                                           three; two: either of the pair
-    ordered        beta R_P R_L / q2          q2 / ((1 - beta) q3) R_P R_L                 the third; null when i, j share one
-                                                                                           of two clusters
+    form           1 -> 2                       2 -> 3
+    symmetrised    (3 beta / 2) R_P R_L / q2    (2/3) q2 / ((1 - beta) q3) R_P R_L
+    ordered        beta R_P R_L / q2            q2 / ((1 - beta) q3) R_P R_L
+
+symmetrised: k is any of the three when they are in one or three clusters, either of the pair when in two; ordered: k is
+the third, and the move is void when i and j share one of two clusters.
 Terms: `target` R_P R_L; `branch` beta or 1 / (1 - beta) (equations 12, 14); `dropped` 3/2 or 2/3; `allocation` the q;
 `orders` K + 1 where empty clusters are kept.
 
@@ -21,8 +22,8 @@ As printed (`mode=literal`): no `dropped`; the ratio of q is that of random allo
 (`q_ratio=one`); and lines 11 and 13 call the dyadic sampler on the whole state, so it draws its own pair (`redraw`).
 This is biased: the sub-call's probability depends on the state.
 
-Parameters that are kept: k's side draws new ones from their prior in a 2-3 split and loses them in the merge; i's and j's
-sides keep those of their clusters. Cost: N_v triples of predictives.
+Parameters that are kept: k's side draws new ones from their prior in a 2-3 split and loses them in the merge; i's and
+j's sides keep those of their clusters. Cost: N_v triples of predictives.
 """
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t
@@ -250,8 +251,8 @@ cdef class Triadic(PairMoves):
         return log_q
 
     cdef double three_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k, bint forced) noexcept nogil:
-        """Line 17: allocate items[:n] but k to scratch columns K (with i), K + 1 (with j), K + 2 (with k), or, `forced`,
-        follow their present sides; returns log q3. in_a: the side, 0, 1 or 2."""
+        """Line 17: allocate items[:n] but k to scratch columns K (with i), K + 1 (with j), K + 2 (with k), or,
+        `forced`, follow their present sides; returns log q3. in_a: the side, 0, 1 or 2."""
         cdef Py_ssize_t t, m, side, a = self.model.K
         cdef double[3] w
         cdef double p, product = 1.0, total = 0.0
