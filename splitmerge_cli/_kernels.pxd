@@ -155,6 +155,7 @@ cdef class Model:
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef void scan(self, Py_ssize_t i) noexcept nogil
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil
     # -- parameters: of a model that is not conjugate
     cdef void draw_parameters(self, Rng rng, Py_ssize_t k) noexcept nogil
     cdef void copy_parameters(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil

@@ -399,6 +399,18 @@ cdef class Model:
             self.join(i, own)
         return r
 
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
+        """Linear weights, up to a common factor, of putting item i into columns first, ..., first + m - 1, which do not
+        count it: the prior's by size times the predictive."""
+        cdef Py_ssize_t s
+        cdef double top = -INFINITY
+        for s in range(m):
+            w[s] = self.log_pred(i, first + s) + log(self.alloc[self.size[first + s]])
+            if w[s] > top:
+                top = w[s]
+        for s in range(m):
+            w[s] = exp(w[s] - top)
+
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], m = self.options()
         cdef bint alone = self.size[own] == 1 and not self.allows_empty

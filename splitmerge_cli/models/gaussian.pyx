@@ -568,6 +568,20 @@ cdef class Gaussian(Mixture):
         r = exp(self.power[b] - self.power[a])
         return r * self.alloc[nb] / self.alloc[na] if sized else r
 
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
+        cdef Py_ssize_t k, last = first + m - 1
+        cdef double top = -INFINITY
+        for k in range(first, last + 1):
+            if self.stale[k]:
+                self.settle(k)
+        for k in range(first & ~7, last + 1, 8):
+            self.score(i, k, -1)
+        for k in range(first, last + 1):
+            if self.power[k] > top:
+                top = self.power[k]
+        for k in range(first, last + 1):
+            w[k - first] = self.alloc[self.size[k]] * exp(self.power[k] - top)
+
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, n = self.size[own] - 1, mine = own & ~7
         cdef double top = -INFINITY, w_own = self.W[own]

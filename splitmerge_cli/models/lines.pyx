@@ -163,8 +163,12 @@ def _check_range(str key, value, least, most):
         raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
 
 
+cdef struct Score:
+    double power, square, left
+
+
 cdef struct Fit:
-    double xc, yc, slope, h0, B, xm, ym
+    double xc, yc, slope, h0, B, IB, xm, ym
     long double Q
 
 
@@ -217,6 +221,7 @@ cdef class Lines(Mixture):
     cdef double *xy                     # [N, 2] points, whole numbers of quanta
     cdef double quantum_x, quantum_y
     cdef double tau                     # sigma1^2 / sigma0^2
+    cdef double half, root_half         # 1 / (2 sigma1^2), and its root
     cdef line_sums *sums                # [cap]
     cdef int8_t *stale                  # [cap] whether `at` is behind the sums
     cdef double *at                     # [N_ROWS, cap] what scores a point
@@ -269,6 +274,8 @@ cdef class Lines(Mixture):
         self.b0 = sigma1 * sigma1 * (a0 - 1.0)
         self.student, self.walks = noise == "nig", refresh == "metropolis"
         self.tau = (sigma1 / sigma0) ** 2
+        self.half = 0.5 / (sigma1 * sigma1)
+        self.root_half = sqrt(self.half)
         self.quantum_x, self.quantum_y = (quantum(points[:, d]) for d in range(2))
         cdef double[:, ::1] v = np.rint(points / [self.quantum_x, self.quantum_y])
         self.xy = doubles(2 * N)
@@ -388,7 +395,8 @@ cdef class Lines(Mixture):
         f.B = m.xx * xx + rho * f.xm * f.xm + self.tau
         f.xc = n * f.xm * f.h0
         f.yc = n * f.ym * f.h0
-        f.slope = (m.xy * xy + rho * f.xm * f.ym) / f.B
+        f.IB = 1.0 / f.B
+        f.slope = (m.xy * xy + rho * f.xm * f.ym) * f.IB
         f.Q = 0.0
         if full:
             # the sum of squares at the slope at hand: its rounding enters by its square alone
@@ -409,51 +417,71 @@ cdef class Lines(Mixture):
         if self.conjugate:
             f = self.fit(self.sums + k, self.size[k], self.student)
             at[XC * cap], at[YC * cap], at[SLOPE * cap] = f.xc, f.yc, f.slope
-            at[H0 * cap], at[IB * cap] = f.h0, 1.0 / f.B
-            half = 0.5 / (self.b0 + 0.5 * <double> f.Q) if self.student else 0.5 / (self.sigma1 * self.sigma1)
+            at[H0 * cap], at[IB * cap] = f.h0, f.IB
+            half = 0.5 / (self.b0 + 0.5 * <double> f.Q) if self.student else self.half
         else:
             at[XC * cap], at[H0 * cap], at[IB * cap] = 0.0, 0.0, 0.0
             at[YC * cap], at[SLOPE * cap] = self.theta[3 * k + INTERCEPT], self.theta[3 * k + GRADIENT]
             half = 0.5 / self.theta[3 * k + VARIANCE]
         at[SCALE * cap] = half
-        at[FRONT * cap] = sqrt(half)
+        at[FRONT * cap] = sqrt(half) if half != self.half else self.root_half
 
     # -- probabilities
-    cdef double log_lane(self, Py_ssize_t i, Py_ssize_t k, bint own, double *left) noexcept nogil:
-        """log p(point i | column k), but for log_c and a constant; `own`: the column counts the point, whose share is
-        taken out. left[0]: what of it is left."""
+    cdef Score score(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
+        """p(point i | column k) but for log_c and a constant; `own`: the column counts the point, whose share is taken
+        out."""
+        cdef Score score
         cdef double *at = self.at + k
         cdef Py_ssize_t cap = self.cap
-        cdef double x = self.xy[2 * i] * self.quantum_x, d, r, s, q
+        cdef double d, r, h, inverse
         if self.stale[k]:
             self.settle(k)
-        d = x - at[XC * cap]
+        d = self.xy[2 * i] * self.quantum_x - at[XC * cap]
         r = self.xy[2 * i + 1] * self.quantum_y - at[YC * cap] - at[SLOPE * cap] * d
-        s = at[H0 * cap] + d * d * at[IB * cap]
-        s = 1.0 - s if own else 1.0 + s
-        left[0] = s
-        if not (self.student and self.conjugate):
-            return -r * r / s * at[SCALE * cap] + log(at[FRONT * cap]) + (0.5 if own else -0.5) * log(s)
+        h = at[H0 * cap] + d * d * at[IB * cap]
         if own:
-            q = 1.0 - r * r / s * at[SCALE * cap]
-            left[0] = min(s, q)
-            return (self.a0 + 0.5 * (self.size[k] - 1)) * log(q) + log(at[FRONT * cap]) + 0.5 * log(s)
-        q = 1.0 + r * r / s * at[SCALE * cap]
-        return -(self.a0 + 0.5 * self.size[k] + 0.5) * log(q) + log(at[FRONT * cap]) - 0.5 * log(s)
+            h = -h
+        inverse = 1.0 / (1.0 + h)
+        r *= r * inverse * at[SCALE * cap]
+        score.left = 1.0 + h
+        # 1 / sqrt(1 + h), or sqrt(1 - h): squared, without the root
+        score.square = at[FRONT * cap] * at[FRONT * cap] * (1.0 + h if own else inverse)
+        score.power = -r
+        if self.student and self.conjugate:
+            if own:
+                score.left = min(score.left, 1.0 - r)
+                score.power = (self.a0 + 0.5 * (self.size[k] - 1)) * log1p(-r)
+            else:
+                score.power = -(self.a0 + 0.5 * self.size[k] + 0.5) * log1p(r)
+        return score
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef double left
-        return self.log_lane(i, k, False, &left) + self.log_c[self.size[k]] - HALF_LOG_PI
+        cdef Score score = self.score(i, k, False)
+        return score.power + 0.5 * log(score.square) + self.log_c[self.size[k]] - HALF_LOG_PI
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef double left_a, left_b, r
+        cdef Score at_a = self.score(i, a, own == a and self.conjugate)
+        cdef Score at_b = self.score(i, b, own == b and self.conjugate)
         cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b)
-        r = (self.log_lane(i, b, own == b and self.conjugate, &left_b)
-             - self.log_lane(i, a, own == a and self.conjugate, &left_a))
-        if not (left_a >= LEAST_LEFT and left_b >= LEAST_LEFT):
+        cdef double r
+        if not (at_a.left >= LEAST_LEFT and at_b.left >= LEAST_LEFT):
             return Model.odds(self, i, a, b, own, sized)
-        r = exp(r + self.log_c[nb] - self.log_c[na])
+        r = sqrt(at_b.square / at_a.square) * exp(at_b.power - at_a.power + self.log_c[nb] - self.log_c[na])
         return r * self.alloc[nb] / self.alloc[na] if sized else r
+
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
+        cdef Score score
+        cdef Py_ssize_t s, k
+        cdef double top = -INFINITY
+        for s in range(m):
+            k = first + s
+            score = self.score(i, k, False)
+            w[s] = score.power + self.log_c[self.size[k]]
+            self.front[k] = self.alloc[self.size[k]] * sqrt(score.square)
+            if w[s] > top:
+                top = w[s]
+        for s in range(m):
+            w[s] = self.front[first + s] * exp(w[s] - top)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, s, own = self.z[i], m = self.K + self.auxiliaries, n = self.size[own] - 1, cap = self.cap

@@ -2,8 +2,8 @@
 
 Line numbers are those of the paper's box. One cluster: a split 1-2. Two: with probability beta a merge 2-1, else a
 split 2-3. Three: a merge 3-2. In a 2-3 move items i, j, k stand on three sides and the other N_v - 3 items of the
-clusters at stake are allocated to these with probability q3; its reverse allocates k and the others, N_v - 2 items, to the sides of
-i and j with probability q2, both in one uniform order:
+clusters at stake are allocated to these with probability q3; its reverse allocates k and the others, N_v - 2 items, to
+the sides of i and j with probability q2, both in one uniform order:
 
     random   q2 = 2^-(N_v - 2), q3 = 3^-(N_v - 3)        sams   product of n_c p(y | c) / sum over the sides c
 
@@ -30,7 +30,7 @@ from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
 
 from splitmerge_cli._dyadic cimport ALLOCATION, ORDERS, PRINTED, RANDOM, TARGET, PairMoves
-from splitmerge_cli._kernels cimport Model, Rng, doubles, exp_weights, log_sum_exp
+from splitmerge_cli._kernels cimport Model, Rng, doubles, log_sum_exp
 
 cdef enum:
     SPLIT_1_2, MERGE_2_1, SPLIT_2_3, MERGE_3_2  # MOVES
@@ -271,7 +271,7 @@ cdef class Triadic(PairMoves):
             if self.how == RANDOM:
                 self.in_a[t] = <int8_t> self.rng.draw_index(3)
             else:
-                self.weigh_three(m, w)
+                self.model.weigh(m, a, 3, w)
                 side = self.present[t] if forced else self.rng.draw_categorical(w, 3)
                 p = w[side] / (w[0] + w[1] + w[2])
                 self.in_a[t] = <int8_t> side
@@ -286,26 +286,12 @@ cdef class Triadic(PairMoves):
             self.model.join(m, a + self.in_a[t])
         return total + log(product) if self.how != RANDOM else -(n - 1) * LOG_3
 
-    cdef void weigh_three(self, Py_ssize_t m, double *w) noexcept nogil:
-        """Weights, up to a factor, of item m on three sides: size times predictive."""
-        cdef Py_ssize_t a = self.model.K
-        cdef double[3] lw
-        w[0] = 1.0
-        w[1] = self.model.odds(m, a, a + 1, -1, True)
-        w[2] = self.model.odds(m, a, a + 2, -1, True)
-        if not (w[1] < 1e250 and w[2] < 1e250):
-            self.log_weights(m, lw)
-            exp_weights(lw, 3, w)
-
-    cdef void log_weights(self, Py_ssize_t m, double *lw) noexcept nogil:
-        cdef Py_ssize_t s, a = self.model.K
-        for s in range(3):
-            lw[s] = self.model.log_pred(m, a + s) + log(self.model.alloc[self.model.size[a + s]])
-
     cdef double log_share(self, Py_ssize_t m, Py_ssize_t side) noexcept nogil:
         """log probability that item m goes to this side."""
         cdef double[3] lw
-        self.log_weights(m, lw)
+        cdef Py_ssize_t s, a = self.model.K
+        for s in range(3):
+            lw[s] = self.model.log_pred(m, a + s) + log(self.model.alloc[self.model.size[a + s]])
         return lw[side] - log_sum_exp(lw, 3)
 
     cdef double log_spread_ratio(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
