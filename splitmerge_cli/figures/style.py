@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib
@@ -39,6 +40,8 @@ NAMES = {
 }
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
+LINE = 145
+"""Letters in a line of a note below a figure of full width."""
 
 
 @contextmanager
@@ -72,7 +75,8 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
 
 
 def footnote(figure: Figure, text: str) -> None:
-    """What a reader of the picture alone must know, below all panels."""
+    """What a reader of the picture alone must know, below all panels; lines too long for it are wrapped."""
+    text = "\n".join(fill(line, LINE, break_on_hyphens=False) for line in text.splitlines())
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
 
 

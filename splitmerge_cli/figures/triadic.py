@@ -1,7 +1,7 @@
 """Figures and the table of paper 004: van Rossum, Lin, Dubbeldam & van den Herik, Triadic Split-Merge Sampler."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -185,6 +185,8 @@ class Errors:
     """The true line with most points in a cluster that is not its first; empty if there is none."""
     second: int
     """How many those are."""
+    clusters: int
+    """How many clusters have points of that line."""
 
 
 def direction(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -212,8 +214,8 @@ def errors_of(x: NDArray[np.float64], truth: ArrayLike, labels: ArrayLike) -> Er
     seconds = {k: int(np.sort(counts[k])[-2]) if len(counts[k]) > 1 else 0 for k in lines}
     broken = max(lines, key=lambda k: seconds[k], default=None)
     if broken is None or seconds[broken] < BROKEN * counts[broken].sum():
-        return Errors(merged, angle, (), 0)
-    return Errors(merged, angle, (broken,), seconds[broken])
+        return Errors(merged, angle, (), 0, 0)
+    return Errors(merged, angle, (broken,), seconds[broken], int((counts[broken] > 0).sum()))
 
 
 def _last(run: Run) -> pd.DataFrame:
@@ -247,7 +249,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
     broken = max(others, key=lambda e: e.errors.second)
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.75))
     angle = f"two lines, {merged.errors.angle:.2g}° apart, in one cluster" if merged.errors.merged else "no such error"
-    split = f"one line in two clusters, {broken.errors.second} points in the second" if broken.errors.broken else "none"
+    split = f"one line in {broken.errors.clusters} clusters" if broken.errors.broken else "no such error"
     plotted = []
     for ax, example, concerned, title in [
         (axes[0], merged, merged.errors.merged, angle),
@@ -266,7 +268,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
     footnote(
         figure,
         f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
-        f"one cluster; right (another set), most points of a true line\nin its second cluster. Lines of {LARGE} points "
+        f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
         f"or more count. {said_of_data(runs)}, $\\sigma_1$ = 1, lines integrated out.",
     )
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig2_verdicts(examples, runs))
@@ -306,13 +308,15 @@ def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Ve
     ]:
         share = float(np.mean(shows))
         reason = f"{what}: in {sum(shows)} of {n} last states (rule for typical: a tenth at least)"
-        verdicts.append(holds(claims[metric], share, share >= 0.1, reason, reading(runs)))
+        verdict = holds(claims[metric], share, share >= 0.1, reason, reading(runs))
+        verdicts.append(replace(verdict, chains=n))
     return verdicts
 
 
 # Figure 3: violins
 
 ORDER = ("dyadic", "neal8", "triadic")
+SHORT_NAMES = ("dyadic", "auxiliary\nvariables", "triadic")
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
@@ -321,6 +325,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     paper = {(c.sampler, c.metric): c.value for c in published("triadic-table1")}
     figure, axes = plt.subplots(1, len(METRICS), figsize=(7.2, 3.3), sharey=True)
     for ax, (score, name) in zip(axes, METRICS.items(), strict=True):
+        means: list[str] = []
         for k, method in enumerate(ORDER):
             chains = scores.chains.loc[scores.chains["method"] == method, f"{score}_last"].to_numpy(float)
             colour = COLOURS[colour_key(method)]
@@ -330,10 +335,9 @@ def fig3(runs: Sequence[Run]) -> Drawing:
             ax.plot([k, k], [low, high], color=REFERENCE, linewidth=1.2, zorder=3)
             ax.plot(k, mean, "o", color=REFERENCE, markersize=4, zorder=3)
             ax.plot(k + 0.22, paper[method, CLAIMED[score]], "D", color=REFERENCE, markerfacecolor="white", zorder=4)
-            text = f"{mean:.3f}".removeprefix("0")
-            ax.text(k, 0.02, text, fontsize=7, ha="center", transform=ax.get_xaxis_transform())
+            means.append(f"{mean:.3f}".removeprefix("0"))
         ax.set_title(name)
-        ax.set_xticks(range(len(ORDER)), ["dyadic", "auxiliary\nvariables", "triadic"])
+        ax.set_xticks(range(len(ORDER)), [f"{m}\n{n}" for m, n in zip(means, SHORT_NAMES, strict=True)])
         ax.set_xlim(-0.6, len(ORDER) - 0.4)
     axes[0].set_ylim(min(0.0, axes[0].get_ylim()[0]), 1.02)
     handles = [

@@ -100,9 +100,9 @@ def chosen(runs: Sequence[Run], setting: str, method: str) -> list[Run]:
 
 def said_of_data(runs: Sequence[Run]) -> str:
     """The data sets in words: how many, and whether they are the published ones."""
-    kind = "generated (stand-ins for the absent published ones)" if is_stand_in(runs) else "published"
     sets, seeds = len({number_of(r) for r in runs}), max(r.config["chains"] for r in runs)
-    return f"{sets} {kind} data set{'s' * (sets > 1)}, {seeds} seed{'s' * (seeds > 1)} each"
+    kind = "generated data sets in place of the published ones" if is_stand_in(runs) else "published data sets"
+    return f"{sets} {kind}, {seeds} seed{'s' * (seeds > 1)} each"
 
 
 def is_stand_in(runs: Sequence[Run]) -> bool:

@@ -1,7 +1,6 @@
 """Table 1 of paper 004, with what the paper leaves open: noise, lines kept or not, literal ratios, equal time."""
 
 from collections.abc import Sequence
-from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -60,7 +59,7 @@ def table1(runs: Sequence[Run]) -> Drawing:
         "Literal: ratios as printed, biased. Right: exact triadic sampler minus the row's, paired by data set, with 95 "
         "% interval over data sets. Bottom: means and 95 % bands over data sets, in the colours of the rows. "
     )
-    footnote(figure, fill(said + _plainly(scores), 145))
+    footnote(figure, said + _plainly(scores))
     return Drawing(figure, pd.concat([_table(rows, scores), curves], ignore_index=True), _verdicts(scores, runs))
 
 
