@@ -24,6 +24,7 @@ from rich.console import Console
 
 from splitmerge_cli.config import ConfigError, compose, describe, plain
 from splitmerge_cli.data import published
+from splitmerge_cli.data.base import DataError
 from splitmerge_cli.figures import claims
 from splitmerge_cli.figures.base import Drawing, Entry
 from splitmerge_cli.results.files import replaced
@@ -250,17 +251,18 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
     Returns
     -------
     int
-        Exit status: 0, or 2 if results are missing; the command that makes them is then printed.
+        Exit status: 0, or 2 if results are missing (the command that makes them is then printed) or the data that a
+        figure shows.
 
     Raises
     ------
     ConfigError, DataError
-        An unknown figure; the data of a run cannot be loaded again.
+        An unknown figure; the data of a given run cannot be loaded again.
     """
     out = Path(out)
     runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
     names = select([target for target in targets if not (Path(target) / STATUS).is_file()])
-    missing = []
+    missing, status = [], 0
     known, finished = entries(), _Finished()
     for name in names:
         found = finished.all(jobs(name, scale, out))
@@ -268,15 +270,19 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
             found = finished.all(jobs(name, scale, out, stand_in=True))
         if found is None or (known[name].compute and not (out / name / TABLE).is_file()):
             missing.append(name)
-        else:
+            continue
+        try:
             _draw(known[name], found, scale, out)
+        except DataError as error:
+            print(f"smcmc: {name}: {error}", file=sys.stderr)
+            status = 2
     for path in runs:
         _plot_run(path)
     if missing:
         which = f"{', '.join(missing)}: results are missing"
         print(f"smcmc: {which}; this makes them: {command(missing, scale, out)}", file=sys.stderr)
-        return 2
-    return 0
+        status = 2
+    return status
 
 
 class _Finished:

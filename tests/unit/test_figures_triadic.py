@@ -299,3 +299,19 @@ def test_the_climb_does_not_stretch_the_axis_of_the_log_joint(table):
     assert trace["log_joint"].min() < low < late and high > trace["log_joint"].max()
     assert "the climb begins at" in figure.get_supxlabel()
     assert "N = 60" in figure.axes[0].get_title(loc="left")
+
+
+def test_a_figure_whose_data_are_gone_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
+    names = ["sdds-fig1", "sdds-fig2"]
+    assert engine.reproduce(names, "quick", tmp_path) == 0
+    drawn = []
+
+    def draw(entry, *_):
+        drawn.append(entry.id)
+        if entry.id == names[0]:
+            raise DataError("mine.csv: no such file")
+
+    monkeypatch.setattr(engine, "_draw", draw)
+    capsys.readouterr()
+    assert engine.plot(names, "quick", tmp_path) == 2
+    assert drawn == names and capsys.readouterr().err == "smcmc: sdds-fig1: mine.csv: no such file\n"
