@@ -32,7 +32,7 @@ def main() -> int:
         found: object = scaling.main(args.out, args.quick)
     else:
         try:
-            for source in ("counts", "lines"):
+            for source in ("counts", "gaussian", "lines"):
                 baseline.build(source)
             compiler = baseline.compiler_version()
         except (OSError, subprocess.CalledProcessError) as error:

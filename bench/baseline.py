@@ -182,6 +182,33 @@ class OfLines(Baseline):
         }
 
 
+class OfGaussian(Baseline):
+    """Of ``Gaussian`` with covariance diag or full."""
+
+    source = "gaussian"
+
+    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+        x = np.asarray(data.values, dtype=float)
+        N, D = x.shape
+        full = model.covariance == "full"
+        kappa = model.kappa0 + np.arange(N + 2)
+        a = model.a0 + 0.5 * np.arange(N + 2)
+        log_c = -0.5 * D * np.log(np.pi if full else 2 * np.pi) + 0.5 * D * np.log(kappa / (kappa + 1))
+        if full:
+            log_c += gammaln(a + 0.5 * D) - gammaln(a)
+        else:
+            log_c += D * (gammaln(a + 0.5) - gammaln(a))
+        return {
+            **{"N": N, "D": D, "K": model.K, "cap": 256, "full": int(full)},
+            **{"concentration": float(model.concentration), "kappa0": float(model.kappa0), "a0": float(model.a0)},
+            "x": x,
+            "m0": x.mean(axis=0),
+            "b0": 0.1 * x.var(axis=0),
+            "log_c": log_c,
+            "z": model.labels,
+        }
+
+
 def log_gamma(N: int) -> NDArray[np.float64]:
     """log Gamma(n), n = 0 .. N + 1; 0 at 0."""
     return np.concatenate([[0.0], gammaln(np.arange(1, N + 2))])

@@ -1,5 +1,6 @@
 """Paired timing: a sampler of the package and the plain C that walks through the same states, by turns."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -7,14 +8,18 @@ from time import thread_time
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import BayesianGaussianMixture
+from threadpoolctl import threadpool_limits
 
-from bench.baseline import COLUMNS, Baseline, Counts, OfLines
+from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfLines
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import emm, jain_neal, lines
+from splitmerge_cli.data import emm, gaussian, jain_neal, lines
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -39,7 +44,7 @@ class Row:
         The work.
     unit : str
         What a time is given for.
-    model : {'bernoulli', 'emm', 'lines', 'lines with parameters'}
+    model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -57,8 +62,10 @@ class Row:
         A bar on our own time in place of the ratio.
     traced : bool
         Every iteration is recorded, with NMI and ARI.
-    peer_us : float or None
-        Microseconds that others need for one unit, from the literature of this project.
+    separation : float
+        Gaussian: standard deviation of the true means, the points' own being 1.
+    peer : float or callable or None
+        Microseconds that others need for one unit: from the literature of this project, or measured: (data, model).
     """
 
     name: str
@@ -74,7 +81,8 @@ class Row:
     bar: float = 1.5
     microseconds: float | None = None
     traced: bool = False
-    peer_us: float | None = None
+    separation: float = 0.0
+    peer: float | Callable[[Dataset, Any], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ class Result:
 
     Attributes
     ----------
-    row, what, unit, bar, peer_us
+    row, what, unit, bar
         As in :class:`Row`.
     ours_ns, c_ns : float
         CPU time of one unit in nanoseconds, median over the rounds.
@@ -97,6 +105,8 @@ class Result:
         Both chains ended in the same state.
     K : int
         Clusters at the end.
+    peer_us : float or None
+        Microseconds that others need for one unit.
     """
 
     row: str
@@ -117,7 +127,7 @@ class Result:
 
 def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
-    return [*count_rows(), *line_rows()]
+    return [*count_rows(), *gaussian_rows(), *line_rows()]
 
 
 def count_rows() -> list[Row]:
@@ -142,6 +152,44 @@ def count_rows() -> list[Row]:
     ]
 
 
+def gaussian_rows() -> list[Row]:
+    """The rows b: 10,000 points of 25 dimensions, 10 true clusters, apart (no point moves) or overlapping (a third of
+    the points moves in a sweep). The peer: one variational iteration of scikit-learn's BayesianGaussianMixture."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    return [
+        Row(
+            *("b", f"Gaussian {covariance}, Gibbs, clusters {how}", "sweep", f"gaussian {covariance}", gibbs),
+            *(f"gibbs_{covariance}", (), 4 if covariance == "diag" else 1),
+            separation=separation,
+            peer=variational_us if how == "apart" else None,
+        )
+        for covariance in ("diag", "full")
+        for how, separation in (("apart", 5.0), ("overlap", 0.5))
+    ]
+
+
+def variational_us(data: Dataset, model: Any) -> float:
+    """Microseconds of CPU of a variational iteration of scikit-learn with as many components, in one thread."""
+    times = []
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for iterations in (1, 21):
+            mixture = BayesianGaussianMixture(
+                n_components=len(np.unique(data.truth)),
+                covariance_type=model.covariance,
+                weight_concentration_prior_type="dirichlet_process",
+                init_params="random",
+                max_iter=iterations,
+                tol=0.0,
+                random_state=1,
+            )
+            began = thread_time()
+            mixture.fit(data.values)
+            times.append((thread_time() - began, mixture.n_iter_))
+    (first, n), (second, m) = times
+    return 1e6 * (second - first) / (m - n)
+
+
 def line_rows() -> list[Row]:
     """The rows e: 200 points, 200 updates. The peer: the C++ program of paper 004's authors."""
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
@@ -152,20 +200,21 @@ def line_rows() -> list[Row]:
     sweep, moves = "sweep", "200 moves"
     return [
         Row("e", "lines, Gibbs sweep of 200 points", sweep, "lines", gibbs, "gibbs", (), 200),
-        Row("e", "lines, algorithm 8, lines integrated out", sweep, "lines", auxiliary, "gibbs", (), 200, peer_us=820),
+        Row("e", "lines, algorithm 8, lines integrated out", sweep, "lines", auxiliary, "gibbs", (), 200, peer=820),
         Row(
             *("e", "lines, algorithm 8, m=3, and refresh", sweep, "lines with parameters", kept, "neal8", (3,), 200),
-            peer_us=820,
+            peer=820,
         ),
-        Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peer_us=6500),
-        Row("e", "lines, triadic (SAMS)", moves, "lines", triadic, "triadic", (), 1_000, batch=200, peer_us=5300),
+        Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peer=6500),
+        Row("e", "lines, triadic (SAMS)", moves, "lines", triadic, "triadic", (), 1_000, batch=200, peer=5300),
     ]
 
 
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
-    Bernoulli: N=10,000, D=15, K=5, so 2,000 items a cluster. EMM: N=500, K=10. Lines: N=200, sigma0=10, sigma1=1.
+    Bernoulli: N=10,000, D=15, K=5, so 2,000 items a cluster. EMM: N=500, K=10.
+    Gaussian: N=10,000, D=25, K=10. Lines: N=200, sigma0=10, sigma1=1.
     """
     rng = Rng(1)
     kind: type[Baseline] = Counts
@@ -175,6 +224,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     elif row.model == "bernoulli":
         data = jain_neal.generate(10_000)
         model = Bernoulli.from_data(data)
+    elif row.model.startswith("gaussian"):
+        data = gaussian.generate(10_000, components=10, D=25, separation=row.separation)
+        model = Gaussian.from_data(data, covariance=row.model.split()[1])
+        kind = OfGaussian
     else:
         data = lines.generate(200)
         model = Lines.from_data(data, conjugate=row.model == "lines")
@@ -241,13 +294,13 @@ def measure(row: Row, rounds: int) -> Result:
         probability_gap=gap,
         same_labels=bool((baseline.labels == model.labels).all()),
         K=model.K,
-        peer_us=row.peer_us,
+        peer_us=row.peer(data, model) if callable(row.peer) else row.peer,
     )
 
 
 def table(results: list[Result]) -> str:
     """The results as text."""
-    head = f"{'row':4}{'work':42}{'per':11}{'ours':>10}{'plain C':>11}{'ratio':>7}  {'min-max':11}{'bar':>8}"
+    head = f"{'row':4}{'work':43}{'per':11}{'ours':>10}{'plain C':>11}{'ratio':>7}  {'min-max':11}{'bar':>8}"
     head += "  met  same chain  peer"
     lines = [head, "-" * len(head)]
     for r in results:
@@ -255,7 +308,7 @@ def table(results: list[Result]) -> str:
         digits = 1 if r.ours_ns / scale >= 10 else 2
         peer = "" if r.peer_us is None else f"{r.peer_us:.0f} us, {1e3 * r.peer_us / r.ours_ns:.1f} x ours"
         lines.append(
-            f"{r.row:4}{r.what:42}{r.unit:11}{r.ours_ns / scale:7.{digits}f} {unit} {r.c_ns / scale:7.{digits}f} {unit}"
+            f"{r.row:4}{r.what:43}{r.unit:11}{r.ours_ns / scale:7.{digits}f} {unit} {r.c_ns / scale:7.{digits}f} {unit}"
             f"{r.ratio:7.2f}  {f'{r.ratio_min:.2f}-{r.ratio_max:.2f}':11}{r.bar:>8}  {'yes' if r.met else 'NO':4} "
             f"{'yes' if r.same_labels else 'no':10}  {peer}".rstrip()
         )
