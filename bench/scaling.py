@@ -1,6 +1,7 @@
 """Cost of an iteration and memory of every sampler on every model, against N, D and K.
 
-D is the number of attributes (Bernoulli) or of tokens (EMM). Every chain starts in the true state.
+D is the number of attributes (Bernoulli), of tokens (EMM) or of dimensions (Gaussian). Every chain starts in the true
+state. Gaussian clusters lie apart, so that no point moves in a sweep.
 """
 
 import csv
@@ -18,16 +19,20 @@ import numpy as np
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import emm, jain_neal
+from splitmerge_cli.data import emm, gaussian, jain_neal, lines
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.birth_death import BirthDeath
+from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.samplers.triadic import Triadic
 
 SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "gibbs": Gibbs,
@@ -39,6 +44,8 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "rm": RM,
     "rgsm": RGSM,
     "birth_death": BirthDeath,
+    "sams": Dyadic,
+    "triadic": Triadic,
 }
 # Cost of an iteration by the docstrings, and its highest powers of N, D and K when the others stay. n: items of the
 # clusters at stake, about N / K or twice that; finding large ones is a pass over the N labels.
@@ -65,8 +72,32 @@ PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
         "rgsm": ("(t + 1) n + D + N", 1, 1, 0),
         "birth_death": ("K", 0, 0, 1),
     },
+    "lines": {
+        "gibbs": ("N K", 1, 0, 1),
+        "gibbs site": ("K", 0, 0, 1),
+        "sams": ("n + N", 1, 0, 0),
+        "triadic": ("n + N", 1, 0, 0),
+    },
+    "gaussian diag": {
+        "gibbs": ("N K D", 1, 1, 1),
+        "gibbs site": ("K D", 0, 1, 1),
+        "sams": ("n D + N", 1, 1, 0),
+        "triadic": ("n D + N", 1, 1, 0),
+    },
+    "gaussian full": {
+        "gibbs": ("N K D^2", 1, 2, 1),
+        "gibbs site": ("K D^2", 0, 2, 1),
+        "sams": ("n D^3 + N", 1, 3, 0),
+        "triadic": ("n D^3 + N", 1, 3, 0),
+    },
 }
-BASE = {"bernoulli": {"N": 10_000, "D": 15, "K": 5}, "emm": {"N": 10_000, "D": 10, "K": 10}}
+BASE = {
+    "bernoulli": {"N": 10_000, "D": 15, "K": 5},
+    "emm": {"N": 10_000, "D": 10, "K": 10},
+    "lines": {"N": 10_000, "D": 2, "K": 5},
+    "gaussian diag": {"N": 10_000, "D": 25, "K": 10},
+    "gaussian full": {"N": 10_000, "D": 25, "K": 10},
+}
 GRID = {
     "bernoulli": {
         "N": [100, 1_000, 10_000, 100_000, 1_000_000],
@@ -78,6 +109,17 @@ GRID = {
         "D": [10, 30, 100, 300, 1_000],
         "K": [5, 10, 20, 50, 100, 200, 500],
     },
+    "lines": {"N": [100, 1_000, 10_000, 100_000, 1_000_000], "K": [5, 10, 20, 50, 100, 200]},
+    "gaussian diag": {
+        "N": [100, 1_000, 10_000, 100_000, 1_000_000],
+        "D": [2, 5, 25, 100, 250],
+        "K": [5, 10, 20, 50, 100, 200, 500],
+    },
+    "gaussian full": {
+        "N": [100, 1_000, 10_000, 100_000],
+        "D": [2, 5, 10, 25, 50],
+        "K": [5, 10, 20, 50, 100],
+    },
 }
 UPPER = 3  # points of an axis that the growth is fitted to: the largest ones
 TOLERANCE = 0.4  # of a fitted power: statistics or data that outgrow a cache cost more an item
@@ -87,13 +129,23 @@ def dataset(kind: str, N: int, D: int, K: int) -> Dataset:
     """Data of K true clusters. EMM: where tokens are fewer, clusters share them."""
     if kind == "bernoulli":
         return jain_neal.generate(N, components=K, attributes=D)
+    if kind == "lines":
+        return lines.generate(N, lines=K, noise=0.1)
+    if kind.startswith("gaussian"):
+        return gaussian.generate(N, components=K, D=D)
     data = emm.generate(N, entities=K, n_tokens=max(D, K))
     return replace(data, values=data.values % np.int32(D), vocabulary=emm.token_names(D))
 
 
-def model_of(data: Dataset, K: int) -> Any:
-    """The model that serves the data, with room for 4 K entities."""
-    return EMM.from_data(data, kmax=4 * K) if data.kind == EMM.kind else Bernoulli.from_data(data)
+def model_of(kind: str, data: Dataset, K: int) -> Any:
+    """The model that serves the data; of the EMM with room for 4 K entities."""
+    if kind == "bernoulli":
+        return Bernoulli.from_data(data)
+    if kind == "lines":
+        return Lines.from_data(data, sigma1=0.1)
+    if kind.startswith("gaussian"):
+        return Gaussian.from_data(data, covariance=kind.split()[1])
+    return EMM.from_data(data, kmax=4 * K)
 
 
 def microseconds(name: str, data: Dataset, model: Any, budget: float) -> tuple[float, int]:
@@ -120,8 +172,8 @@ def times(quick: bool) -> list[dict[str, Any]]:
                     continue
                 sizes = BASE[kind] | {axis: value}
                 data = dataset(kind, **sizes)
-                model = model_of(data, sizes["K"])
-                for name in SAMPLERS:
+                model = model_of(kind, data, sizes["K"])
+                for name in PROMISED[kind]:
                     us, n = microseconds(name, data, model, budget)
                     found.append({"model": kind, "sampler": name, "axis": axis, **sizes, "us": us, "iterations": n})
     return found
@@ -136,9 +188,9 @@ def powers(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
             for axis, limit in zip("NDK", most, strict=True):
                 at = [r for r in found if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)][-UPPER:]
                 x, y = np.log([r[axis] for r in at]), np.log([r["us"] for r in at])
-                row[axis] = float(np.polyfit(x, y, 1)[0])
+                row[axis] = float(np.polyfit(x, y, 1)[0]) if at else None
                 row[f"most_{axis}"] = limit
-            row["within"] = all(row[a] <= row[f"most_{a}"] + TOLERANCE for a in "NDK")
+            row["within"] = all(row[a] is None or row[a] <= row[f"most_{a}"] + TOLERANCE for a in "NDK")
             rows.append(row)
     return rows
 
@@ -150,15 +202,15 @@ def resident() -> int:
 
 def grow(kind: str, N: int, D: int, K: int) -> dict[str, int]:
     """Bytes that the model and then each sampler take up; to be called in a process of its own."""
-    model_of(dataset(kind, 100, D, K), K)  # loads what is loaded once
+    model_of(kind, dataset(kind, 100, D, K), K)  # loads what is loaded once
     data = dataset(kind, N, D, K)
     out, before = {}, resident()
-    model = model_of(data, K)
+    model = model_of(kind, data, K)
     out["model"] = resident() - before
     kept, rng = [], Rng(1)
-    for name, build in SAMPLERS.items():
+    for name in PROMISED[kind]:
         before = resident()
-        kept.append(build(model, rng))
+        kept.append(SAMPLERS[name](model, rng))
         out[name] = resident() - before
     return out
 
@@ -192,19 +244,27 @@ def draw(path: Path, found: list[dict[str, Any]]) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
-    figure, axes = plt.subplots(2, 3, figsize=(11, 6.5), sharey="row", layout="constrained")
+    figure, axes = plt.subplots(len(GRID), 3, figsize=(11, 3.2 * len(GRID)), sharey="row", layout="constrained")
+    handles: dict[str, Any] = {}
     for panels, kind in zip(axes, GRID, strict=True):
         for panel, axis in zip(panels, "NDK", strict=True):
+            if axis not in GRID[kind]:
+                panel.set_axis_off()
+                continue
             for number, name in enumerate(SAMPLERS):
                 at = [r for r in found if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)]
-                style = "o-" if number < 5 else "s--"
-                panel.loglog([r[axis] for r in at], [r["us"] for r in at], style, ms=3, label=name)
+                if at:
+                    style, color = "o-" if number < 5 else "s--", f"C{number}" if number < 10 else "black"
+                    x, y = [r[axis] for r in at], [r["us"] for r in at]
+                    handles[name] = panel.loglog(x, y, style, color=color, ms=3, label=name)[0]
             fixed = ", ".join(f"{a}={v:,}" for a, v in BASE[kind].items() if a != axis)
             panel.set(xlabel=axis, title=f"{kind}, {fixed}")
+            panel.xaxis.set_minor_formatter(NullFormatter())
             panel.grid(alpha=0.3)
         panels[0].set_ylabel("microseconds an iteration")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+    figure.legend(handles.values(), handles.keys(), loc="outside right center", frameon=False)
     for suffix in ("png", "pdf"):
         figure.savefig(path.with_suffix(f".{suffix}"), dpi=150)
 
@@ -216,15 +276,15 @@ def main(out: Path, quick: bool) -> dict[str, Any]:
     fitted = powers(found)
     held = memory(quick) if Path("/proc/self/statm").exists() else []
     print(f"Power of N, D, K in the time of an iteration, fitted to the {UPPER} largest sizes (the most promised)\n")
-    print(f"{'model':11}{'sampler':13}{'cost promised':18}{'N':>12}{'D':>12}{'K':>12}  within")
+    print(f"{'model':15}{'sampler':13}{'cost promised':18}{'N':>12}{'D':>12}{'K':>12}  within")
     for r in fitted:
-        cells = "".join(f"{r[a]:7.2f} ({r[f'most_{a}']:d}) " for a in "NDK")
-        print(f"{r['model']:11}{r['sampler']:13}{r['promised']:18}{cells}  {'yes' if r['within'] else 'NO'}")
+        cells = "".join(" " * 12 if r[a] is None else f"{r[a]:7.2f} ({r[f'most_{a}']:d}) " for a in "NDK")
+        print(f"{r['model']:15}{r['sampler']:13}{r['promised']:18}{cells}  {'yes' if r['within'] else 'NO'}")
     print("\nMemory at the largest N, bytes an item: the model, and what a sampler adds")
     for kind in PROMISED if held else ():
         N = max(r["N"] for r in held)
         size = {r["owner"]: r["bytes_an_item"] for r in held if (r["model"], r["N"]) == (kind, N)}
-        print(f"{kind:11}N={N:<11,}" + "  ".join(f"{owner} {each:.1f}" for owner, each in size.items()))
+        print(f"{kind:15}N={N:<11,}" + "  ".join(f"{owner} {each:.1f}" for owner, each in size.items()))
     write(out / "growth.csv", found)
     write(out / "powers.csv", fitted)
     if held:
