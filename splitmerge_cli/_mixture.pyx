@@ -46,10 +46,20 @@ def gamma_prior(text):
     return shape, rate
 
 
-def quantum(values):
-    """The largest power of two of which every value is less than 2^48 multiples (1 for no values but 0)."""
+def quantum(values, terms=1):
+    """The least power of two of which every value is at most 2^48 multiples, and few enough that n times a sum of n
+    `terms` squares stays below 2^126 (see ``_whole.h``); 1 for values that are all 0.
+
+    Raises
+    ------
+    ValueError
+        For more than 2^30 values.
+    """
+    if len(values) > 1 << 30:
+        raise ValueError(f"{len(values)} items; expected at most 2^30")
     widest = float(np.abs(values).max(initial=0.0))
-    return 2.0 ** (math.frexp(widest)[1] - 48) if widest else 1.0
+    digits = min(48, 62 - math.ceil(math.log2(len(values)) + 0.5 * math.log2(terms)))
+    return 2.0 ** (math.frexp(widest)[1] - digits) if widest else 1.0
 
 
 cdef class Mixture(Model):

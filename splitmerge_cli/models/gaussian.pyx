@@ -17,6 +17,7 @@ cluster: log p = level + degree log q, with q a product over dimensions (diag), 
 
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 """
+cimport cython
 from libc.math cimport INFINITY, M_PI, exp, lgamma, log, sqrt
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport free
@@ -123,7 +124,7 @@ cdef extern from *:
     /* Sums of x and of its squares (diag), of all squares (iso), of all products (full), in quanta. */
     enum { DIAG, ISO, FULL };
 
-    static inline void gauss_count(whole *sum, whole *square, const double *x, ptrdiff_t D, int kind, int64_t sign)
+    static inline void gauss_count(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int kind, int64_t sign)
     {
         for (ptrdiff_t d = 0; d < D; d++) {
             const int64_t v = (int64_t)x[d], signed_v = sign * v;
@@ -136,40 +137,32 @@ cdef extern from *:
         }
     }
 
-    static inline void whole_absorb(whole *to, const whole *from, ptrdiff_t n)
+    static inline void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
+                                    ptrdiff_t D, ptrdiff_t n_squares)
     {
-        for (ptrdiff_t r = 0; r < n; r++)
-            to[r] += from[r];
-    }
-
-    static inline void whole_sum(whole *to, const whole *a, const whole *b, ptrdiff_t n)
-    {
-        for (ptrdiff_t r = 0; r < n; r++)
-            to[r] = a[r] + b[r];
+        for (ptrdiff_t d = 0; d < D; d++)
+            sum[d] += more[d];
+        for (ptrdiff_t r = 0; r < n_squares; r++)
+            square[r] += more_square[r];
     }
 
     /* Means of n points, and their scatter about them: D numbers (diag), one (iso), or D (D + 1) / 2 (full). */
-    static inline void gauss_moments(const whole *sum, const whole *square, ptrdiff_t D, int kind, int64_t n,
-                                     double inverse, double *mean, double *scatter, int64_t *middle, int64_t *rest)
+    static inline void gauss_moments(const int64_t *sum, const whole *square, ptrdiff_t D, int kind, int64_t n,
+                                     double inverse, double *mean, double *scatter)
     {
-        whole all = kind == ISO ? *square : 0;
-        double off = 0.0;
+        whole all = kind == ISO ? *square * n : 0;
         for (ptrdiff_t d = 0; d < D; d++) {
-            middle[d] = whole_mean(sum[d], n, inverse, rest + d);
-            const double f = rest[d] * inverse;
-            mean[d] = middle[d] + f;
+            mean[d] = (double)sum[d] * inverse;
             if (kind == DIAG)
-                scatter[d] = whole_double(whole_about(square[d], middle[d], rest[d], sum[d], middle[d])) - rest[d] * f;
-            else if (kind == ISO) {
-                all = whole_about(all, middle[d], rest[d], sum[d], middle[d]);
-                off += rest[d] * f;
-            } else
+                scatter[d] = whole_double(whole_scatter(n, square[d], sum[d], sum[d])) * inverse;
+            else if (kind == ISO)
+                all -= (whole)sum[d] * sum[d];
+            else
                 for (ptrdiff_t c = 0; c <= d; c++, square++)
-                    *scatter++ = whole_double(whole_about(*square, middle[d], rest[d], sum[c], middle[c]))
-                                 - f * rest[c];
+                    *scatter++ = whole_double(whole_scatter(n, *square, sum[d], sum[c])) * inverse;
         }
         if (kind == ISO)
-            *scatter = whole_double(all) - off;
+            *scatter = whole_double(all) * inverse;
     }
     """
     enum:
@@ -182,11 +175,11 @@ cdef extern from *:
                     double *work, double *log_q, double *left) noexcept nogil
     void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
     void score_weigh(const double *W, const double *power, double top, double *w) noexcept nogil
-    void gauss_count(whole *sum, whole *square, const double *x, Py_ssize_t D, int kind, int64_t sign) noexcept nogil
-    void whole_absorb(whole *to, const whole *source, Py_ssize_t n) noexcept nogil
-    void whole_sum(whole *to, const whole *a, const whole *b, Py_ssize_t n) noexcept nogil
-    void gauss_moments(const whole *sum, const whole *square, Py_ssize_t D, int kind, int64_t n, double inverse,
-                       double *mean, double *scatter, int64_t *middle, int64_t *rest) noexcept nogil
+    void gauss_count(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int kind, int64_t sign) noexcept nogil
+    void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
+                      Py_ssize_t n_squares) noexcept nogil
+    void gauss_moments(const int64_t *sum, const whole *square, Py_ssize_t D, int kind, int64_t n, double inverse,
+                       double *mean, double *scatter) noexcept nogil
 
 COVARIANCES = ("diag", "iso", "full")
 
@@ -194,6 +187,7 @@ COVARIANCES = ("diag", "iso", "full")
 cdef double LEAST_LEFT = 1e-4
 
 
+@cython.final
 cdef class Gaussian(Mixture):
     """Mixture of normal distributions.
 
@@ -225,7 +219,7 @@ cdef class Gaussian(Mixture):
     Notes
     -----
     Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D),
-    full O(D^3). Memory: 8 D + 40 bytes a point; a cluster 48 D + 150, full 12 D^2. Sums are exact
+    full O(D^3). Memory: 8 D + 40 bytes a point; a cluster 40 D + 150, full 12 D^2. Sums are exact
     (docs/decisions/0006).
     """
 
@@ -243,7 +237,7 @@ cdef class Gaussian(Mixture):
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
-    cdef whole *sum                     # [cap, D]
+    cdef int64_t *sum                   # [cap, D]
     cdef whole *square                  # [cap, n_squares]
     cdef double *at                     # [cap / 8, rows, 8] what scores a point
     cdef double *gain                   # [cap] iso, full: factor of the distance
@@ -259,9 +253,8 @@ cdef class Gaussian(Mixture):
     cdef double *work                   # [8 D] solution of a triangular system
     cdef double *mean                   # [D] of the cluster that is settled
     cdef double *scatter                # [max(n_squares, D)]
-    cdef int64_t *middle                # [D]
-    cdef int64_t *rest                  # [D]
-    cdef whole *both                    # [D + n_squares] sums of a union
+    cdef int64_t *both_sum              # [D] of a union
+    cdef whole *both_square             # [n_squares]
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
 
     def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
@@ -299,7 +292,7 @@ cdef class Gaussian(Mixture):
         centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
         # a second array of the data's size for a moment only
         shifted = points - centre
-        quanta = np.array([quantum(shifted[:, d]) for d in range(D)])
+        quanta = np.array([quantum(shifted[:, d], D if self.shape_of == ISO else 1) for d in range(D)])
         if self.shape_of == ISO:
             quanta[:] = quanta.max()
         mean = shifted.mean(axis=0)
@@ -337,9 +330,8 @@ cdef class Gaussian(Mixture):
         self.work = doubles(8 * D)
         self.mean = doubles(D)
         self.scatter = doubles(max(D, self.n_squares))
-        self.middle = <int64_t *> doubles(D)
-        self.rest = <int64_t *> doubles(D)
-        self.both = <whole *> doubles(2 * (D + self.n_squares))
+        self.both_sum = <int64_t *> doubles(D)
+        self.both_square = <whole *> doubles(2 * self.n_squares)
         self.lane = doubles(40)
         for d in range(8):
             self.lane[d] = 1.0
@@ -364,9 +356,8 @@ cdef class Gaussian(Mixture):
         free(self.work)
         free(self.mean)
         free(self.scatter)
-        free(self.middle)
-        free(self.rest)
-        free(self.both)
+        free(self.both_sum)
+        free(self.both_square)
         free(self.lane)
 
     # -- what depends on a cluster's size alone
@@ -403,7 +394,7 @@ cdef class Gaussian(Mixture):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
-        self.sum = <whole *> larger(self.sum, 16 * self.D * old, 16 * self.D * cap)
+        self.sum = <int64_t *> larger(self.sum, 8 * self.D * old, 8 * self.D * cap)
         self.square = <whole *> larger(self.square, 16 * self.n_squares * old, 16 * self.n_squares * cap)
         self.at = <double *> larger(self.at, old * row, cap * row)
         self.gain = <double *> larger(self.gain, 8 * old, 8 * cap)
@@ -418,8 +409,8 @@ cdef class Gaussian(Mixture):
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        memset(<char *> self.sum + 16 * self.D * k, 0, 16 * self.D)
-        memset(<char *> self.square + 16 * self.n_squares * k, 0, 16 * self.n_squares)
+        memset(self.sums_of(k), 0, 8 * self.D)
+        memset(self.squares_of(k), 0, 16 * self.n_squares)
         self.stale[k] = True
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -434,7 +425,7 @@ cdef class Gaussian(Mixture):
         cdef Py_ssize_t r
         cdef double *here = self.at + (src >> 3) * 8 * self.rows + (src & 7)
         cdef double *there = self.at + (dst >> 3) * 8 * self.rows + (dst & 7)
-        memcpy(self.sums_of(dst), self.sums_of(src), 16 * self.D)
+        memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.D)
         memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.n_squares)
         self.stale[dst] = self.stale[src]
         if self.stale[src]:
@@ -447,24 +438,23 @@ cdef class Gaussian(Mixture):
         self.log_det[dst] = self.log_det[src]
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
-        whole_absorb(self.sums_of(dst), self.sums_of(src), self.D)
-        whole_absorb(self.squares_of(dst), self.squares_of(src), self.n_squares)
+        gauss_absorb(self.sums_of(dst), self.squares_of(dst), self.sums_of(src), self.squares_of(src), self.D,
+                     self.n_squares)
         self.stale[dst] = True
 
-    cdef whole *sums_of(self, Py_ssize_t k) noexcept nogil:
-        return <whole *> (<char *> self.sum + 16 * self.D * k)
+    cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
+        return self.sum + self.D * k
 
     cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil:
         return <whole *> (<char *> self.square + 16 * self.n_squares * k)
 
     # -- posterior of one cluster
-    cdef double posterior(self, const whole *sum, const whole *square, Py_ssize_t n) noexcept nogil:
+    cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n) noexcept nogil:
         """self.mean: m_n; self.scatter: b_n (full: the Cholesky factor of Psi_n), in quanta. Returns the sum over
         dimensions of log b_n (full: log det Psi_n)."""
         cdef Py_ssize_t d, c, at = 0, D = self.D
         cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off
-        gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], self.mean, self.scatter, self.middle,
-                      self.rest)
+        gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], self.mean, self.scatter)
         if self.shape_of == ISO:
             total = self.scatter[0]
         for d in range(D):
@@ -621,10 +611,10 @@ cdef class Gaussian(Mixture):
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t n = self.size[a] + self.size[b]
-        cdef whole *square = <whole *> (<char *> self.both + 16 * self.D)
-        whole_sum(self.both, self.sums_of(a), self.sums_of(b), self.D)
-        whole_sum(square, self.squares_of(a), self.squares_of(b), self.n_squares)
-        return self.log_lik_of(n, self.posterior(self.both, square, n))
+        memcpy(self.both_sum, self.sums_of(a), 8 * self.D)
+        memcpy(self.both_square, self.squares_of(a), 16 * self.n_squares)
+        gauss_absorb(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.n_squares)
+        return self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n))
 
     def statistics(self):
         """dict of ndarray: size, mean (from the columns' middles, in quanta) and scatter of every cluster, shape
@@ -633,7 +623,7 @@ cdef class Gaussian(Mixture):
         rows = []
         for k in range(self.K):
             gauss_moments(self.sums_of(k), self.squares_of(k), self.D, self.shape_of, self.size[k],
-                          self.inverse[self.size[k]], self.mean, self.scatter, self.middle, self.rest)
+                          self.inverse[self.size[k]], self.mean, self.scatter)
             rows.append([self.size[k], *(self.mean[d] for d in range(self.D)),
                          *(self.scatter[d] for d in range(self.n_squares))])
         return {"counts": np.array(rows)}

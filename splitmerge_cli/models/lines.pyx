@@ -15,6 +15,7 @@ With tau = sigma1^2 / sigma0^2, n points of means xm, ym and centred sums of squ
 
 (unknown noise: Student's t of 2 a_n degrees of freedom in place of the normal, b_n = b0 + Q / 2).
 """
+cimport cython
 from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p, sqrt
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport free
@@ -36,7 +37,7 @@ cdef extern from "_whole.h":
 
 cdef extern from *:
     """
-    typedef struct { whole x, y, xx, xy, yy; } line_sums;
+    typedef struct { int64_t x, y; whole xx, xy, yy; } line_sums;
 
     static inline void line_count(line_sums *s, int64_t x, int64_t y, int64_t sign)
     {
@@ -59,63 +60,74 @@ cdef extern from *:
     /* Means, and centred sums of squares and products, in quanta. */
     typedef struct { double x, y, xx, xy; long double lxx, lxy, lyy; } moments;
 
-    static inline moments line_moments(const line_sums *s, int64_t n, double inverse, int full)
+    static inline moments line_moments(const line_sums *s, int64_t n, double inverse)
     {
-        moments m = {0};
-        int64_t rx, ry;
-        const int64_t mx = whole_mean(s->x, n, inverse, &rx), my = whole_mean(s->y, n, inverse, &ry);
-        const double fx = rx * inverse, fy = ry * inverse;
-        const whole xx = whole_about(s->xx, mx, rx, s->x, mx), xy = whole_about(s->xy, mx, rx, s->y, my);
-        m.x = mx + fx;
-        m.y = my + fy;
-        m.xx = whole_double(xx) - rx * fx;
-        m.xy = whole_double(xy) - rx * fy;
-        if (full) {
-            m.lxx = whole_long(xx) - rx * fx;
-            m.lxy = whole_long(xy) - rx * fy;
-            m.lyy = whole_long(whole_about(s->yy, my, ry, s->y, my)) - ry * fy;
-        }
+        const whole xx = whole_scatter(n, s->xx, s->x, s->x), xy = whole_scatter(n, s->xy, s->x, s->y);
+        moments m;
+        m.x = (double)s->x * inverse;
+        m.y = (double)s->y * inverse;
+        m.xx = whole_double(xx) * inverse;
+        m.xy = whole_double(xy) * inverse;
+        m.lxx = n ? whole_long(xx) / n : 0.0L;
+        m.lxy = n ? whole_long(xy) / n : 0.0L;
+        m.lyy = n ? whole_long(whole_scatter(n, s->yy, s->y, s->y)) / n : 0.0L;
         return m;
     }
 
-    /* 1 / sqrt(s); in the lane that is turned, where s is the share left, sqrt(s). */
-    static inline lanes8 line_front(lanes8 s, lanes8 sign)
+    /* What scores a point against the regression of n points: xc, yc, numerator of the slope, B, 1 / (n + tau). */
+    static inline void line_settle(const line_sums *s, int64_t n, double inverse, double h0, double tau, double qx,
+                                   double qy, double *at, ptrdiff_t cap)
     {
-        lanes8 root;
-        for (int l = 0; l < 8; l++)
-            root[l] = sqrt(s[l]);
-        const lanes8 turned = (1.0 - sign) * 0.5;
-        return (1.0 - turned + turned * s) / root;
+        const double x = (double)s->x * qx, y = (double)s->y * qy, shrink = tau * h0 * inverse;
+        const double xx = whole_double(whole_scatter(n, s->xx, s->x, s->x)) * (inverse * (qx * qx));
+        const double xy = whole_double(whole_scatter(n, s->xy, s->x, s->y)) * (inverse * (qx * qy));
+        at[0] = x * h0;
+        at[cap] = y * h0;
+        at[2 * cap] = xy + shrink * x * y;
+        at[3 * cap] = xx + shrink * x * x + tau;
+        at[4 * cap] = h0;
     }
 
-    /* A point against eight lines. turn: 1, or -1 in the lane of the cluster that counts the point.
-       Normal noise: `power` the exponent, `front` the factor before it, up to constants. */
+    /* A point against eight regressions, known noise. turn: 1, or -1 in the lane of the cluster that counts the point.
+       `power`: the exponent; `front`: the factor before it, up to a constant; `left`: share that is left, 1 - h. */
+    static inline lanes8 line_residual(const double *at, ptrdiff_t cap, double x, double y, lanes8 sign, double *front,
+                                       double *left)
+    {
+        const lanes8 B = *(const lanes8 *)(at + 3 * cap), d = x - *(const lanes8 *)at;
+        const lanes8 t = B + sign * (*(const lanes8 *)(at + 4 * cap) * B + d * d), inverse = 1.0 / (B * t);
+        const lanes8 e = (y - *(const lanes8 *)(at + cap)) * B - *(const lanes8 *)(at + 2 * cap) * d;
+        const lanes8 turned = (1.0 - sign) * 0.5, of = B + turned * (t - B);
+        lanes8 root;
+        for (int l = 0; l < 8; l++)
+            root[l] = sqrt(inverse[l]);
+        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap) * of * root;
+        *(lanes8 *)left = t / B;
+        return e * e * inverse * *(const lanes8 *)(at + 5 * cap);
+    }
+
     static inline void line_normal(const double *at, ptrdiff_t cap, double x, double y, const double *turn,
                                    double *power, double *front, double *left)
     {
-        const lanes8 sign = *(const lanes8 *)turn;
-        const lanes8 d = x - *(const lanes8 *)at;
-        const lanes8 r = y - *(const lanes8 *)(at + cap) - *(const lanes8 *)(at + 2 * cap) * d;
-        const lanes8 h = *(const lanes8 *)(at + 3 * cap) + d * d * *(const lanes8 *)(at + 4 * cap);
-        const lanes8 s = 1.0 + sign * h;
-        *(lanes8 *)left = s;
-        *(lanes8 *)power = -(r * r) / s * *(const lanes8 *)(at + 5 * cap);
-        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap) * line_front(s, sign);
+        *(lanes8 *)power = -line_residual(at, cap, x, y, *(const lanes8 *)turn, front, left);
     }
 
-    /* Unknown noise: the power is a logarithm's multiple; `degree` is a_n + 1/2, or minus a of the other points. */
+    /* The same, unknown noise; `degree` is a_n + 1/2, or minus a of the other points. */
     static inline void line_student(const double *at, ptrdiff_t cap, double x, double y, const double *turn,
                                     const double *degree, double *power, double *front, double *left)
     {
         const lanes8 sign = *(const lanes8 *)turn;
-        const lanes8 d = x - *(const lanes8 *)at;
-        const lanes8 r = y - *(const lanes8 *)(at + cap) - *(const lanes8 *)(at + 2 * cap) * d;
-        const lanes8 h = *(const lanes8 *)(at + 3 * cap) + d * d * *(const lanes8 *)(at + 4 * cap);
-        const lanes8 s = 1.0 + sign * h, q = 1.0 + sign * (r * r) / s * *(const lanes8 *)(at + 5 * cap);
+        const lanes8 q = 1.0 + sign * line_residual(at, cap, x, y, sign, front, left);
         for (int l = 0; l < 8; l++)
-            left[l] = q[l] < s[l] ? q[l] : s[l];
+            left[l] = q[l] < left[l] ? q[l] : left[l];
         *(lanes8 *)power = -*(const lanes8 *)degree * lanes_log(q);
-        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap) * line_front(s, sign);
+    }
+
+    /* A point against eight lines that are kept: yc, slope, scale and front of each. */
+    static inline void line_kept(const double *at, ptrdiff_t cap, double x, double y, double *power, double *front)
+    {
+        const lanes8 r = y - *(const lanes8 *)(at + cap) - *(const lanes8 *)(at + 2 * cap) * x;
+        *(lanes8 *)power = -r * r * *(const lanes8 *)(at + 5 * cap);
+        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap);
     }
 
     static inline void line_weigh(const double *W, const double *power, const double *front, double top, double *w)
@@ -130,7 +142,10 @@ cdef extern from *:
     ctypedef struct moments:
         double x, y, xx, xy
         long double lxx, lxy, lyy
-    moments line_moments(const line_sums *s, int64_t n, double inverse, bint full) noexcept nogil
+    void line_settle(const line_sums *s, int64_t n, double inverse, double h0, double tau, double qx, double qy,
+                     double *at, Py_ssize_t cap) noexcept nogil
+    moments line_moments(const line_sums *s, int64_t n, double inverse) noexcept nogil
+    void line_kept(const double *at, Py_ssize_t cap, double x, double y, double *power, double *front) noexcept nogil
     void line_normal(const double *at, Py_ssize_t cap, double x, double y, const double *turn, double *power,
                      double *front, double *left) noexcept nogil
     void line_student(const double *at, Py_ssize_t cap, double x, double y, const double *turn, const double *degree,
@@ -141,8 +156,9 @@ NOISES = ("known", "nig")
 REFRESHES = ("draw", "metropolis")
 
 cdef enum:
-    # rows of `at`: what scores a point, one column a cluster. With parameters: 0, intercept, slope, 0, 0, ...
-    XC, YC, SLOPE, H0, IB, SCALE, FRONT, N_ROWS
+    # rows of `at`: what scores a point, one column a cluster; NUMERATOR of the slope, whose denominator is B. With
+    # parameters: YC the intercept, NUMERATOR the slope.
+    XC, YC, NUMERATOR, B, H0, SCALE, FRONT, WIDTH, N_ROWS
     # parameters of a cluster
     INTERCEPT = 0
     GRADIENT = 1
@@ -163,15 +179,23 @@ def _check_range(str key, value, least, most):
         raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
 
 
+cdef inline double bounded_exp(double x) noexcept nogil:
+    """exp, without the library's slow way to 0 and to infinity."""
+    if -700.0 < x < 700.0:
+        return exp(x)
+    return 0.0 if x < 0.0 else INFINITY
+
+
 cdef struct Score:
-    double power, square, left
+    double power, square, inverse, left, least
 
 
 cdef struct Fit:
-    double xc, yc, slope, h0, B, IB, xm, ym
+    double xc, yc, slope, h0, B
     long double Q
 
 
+@cython.final
 cdef class Lines(Mixture):
     """Mixture of straight lines.
 
@@ -208,7 +232,7 @@ cdef class Lines(Mixture):
     Notes
     -----
     Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 40 bytes a point,
-    192 a cluster. Sums are exact (see docs/decisions/0006): the state is the labels and parameters alone.
+    180 a cluster. Sums are exact (see docs/decisions/0006): the state is the labels and parameters alone.
     Source: paper 004, sections 2.1.1 and 3.
     """
 
@@ -221,7 +245,7 @@ cdef class Lines(Mixture):
     cdef double *xy                     # [N, 2] points, whole numbers of quanta
     cdef double quantum_x, quantum_y
     cdef double tau                     # sigma1^2 / sigma0^2
-    cdef double half, root_half         # 1 / (2 sigma1^2), and its root
+    cdef double width, half, root_half  # 2 sigma1^2, its inverse, and the root of that
     cdef line_sums *sums                # [cap]
     cdef int8_t *stale                  # [cap] whether `at` is behind the sums
     cdef double *at                     # [N_ROWS, cap] what scores a point
@@ -274,7 +298,8 @@ cdef class Lines(Mixture):
         self.b0 = sigma1 * sigma1 * (a0 - 1.0)
         self.student, self.walks = noise == "nig", refresh == "metropolis"
         self.tau = (sigma1 / sigma0) ** 2
-        self.half = 0.5 / (sigma1 * sigma1)
+        self.width = 2.0 * sigma1 * sigma1
+        self.half = 1.0 / self.width
         self.root_half = sqrt(self.half)
         self.quantum_x, self.quantum_y = (quantum(points[:, d]) for d in range(2))
         cdef double[:, ::1] v = np.rint(points / [self.quantum_x, self.quantum_y])
@@ -382,77 +407,79 @@ cdef class Lines(Mixture):
         line_absorb(self.sums + dst, self.sums + src)
         self.stale[dst] = True
 
-    cdef Fit fit(self, const line_sums *s, Py_ssize_t n, bint full) noexcept nogil:
-        """The penalised regression of n points; Q only if `full`."""
+    cdef Fit fit(self, const line_sums *s, Py_ssize_t n) noexcept nogil:
+        """The penalised regression of n points."""
         cdef Fit f
         cdef double rho = n * self.tau * self.h0[n], xx = self.quantum_x * self.quantum_x
         cdef double xy = self.quantum_x * self.quantum_y, yy = self.quantum_y * self.quantum_y
-        cdef moments m = line_moments(s, n, self.inverse[n], full)
+        cdef moments m = line_moments(s, n, self.inverse[n])
+        cdef double xm = m.x * self.quantum_x, ym = m.y * self.quantum_y
         cdef long double b
-        f.xm = m.x * self.quantum_x
-        f.ym = m.y * self.quantum_y
         f.h0 = self.h0[n]
-        f.B = m.xx * xx + rho * f.xm * f.xm + self.tau
-        f.xc = n * f.xm * f.h0
-        f.yc = n * f.ym * f.h0
-        f.IB = 1.0 / f.B
-        f.slope = (m.xy * xy + rho * f.xm * f.ym) * f.IB
-        f.Q = 0.0
-        if full:
-            # the sum of squares at the slope at hand: its rounding enters by its square alone
-            b = f.slope
-            f.Q = (m.lyy * yy - 2.0 * b * m.lxy * xy + b * b * m.lxx * xx
-                   + rho * (f.ym - b * f.xm) * (f.ym - b * f.xm) + self.tau * b * b)
-            if f.Q < 0.0:
-                f.Q = 0.0
+        f.B = m.xx * xx + rho * xm * xm + self.tau
+        f.xc = n * xm * f.h0
+        f.yc = n * ym * f.h0
+        f.slope = (m.xy * xy + rho * xm * ym) / f.B
+        # the sum of squares at the slope at hand: its rounding enters by its square alone
+        b = f.slope
+        f.Q = (m.lyy * yy - 2.0 * b * m.lxy * xy + b * b * m.lxx * xx
+               + rho * (ym - b * xm) * (ym - b * xm) + self.tau * b * b)
+        if f.Q < 0.0:
+            f.Q = 0.0
         return f
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
         """Bring what scores a point up to date."""
-        cdef Fit f
         cdef double *at = self.at + k
-        cdef double half
-        cdef Py_ssize_t cap = self.cap
+        cdef double *theta = self.theta + 3 * k
+        cdef Py_ssize_t cap = self.cap, n = self.size[k]
         self.stale[k] = False
-        if self.conjugate:
-            f = self.fit(self.sums + k, self.size[k], self.student)
-            at[XC * cap], at[YC * cap], at[SLOPE * cap] = f.xc, f.yc, f.slope
-            at[H0 * cap], at[IB * cap] = f.h0, f.IB
-            half = 0.5 / (self.b0 + 0.5 * <double> f.Q) if self.student else self.half
+        at[SCALE * cap], at[FRONT * cap], at[WIDTH * cap] = self.half, self.root_half, self.width
+        if not self.conjugate:
+            at[YC * cap], at[NUMERATOR * cap] = theta[INTERCEPT], theta[GRADIENT]
         else:
-            at[XC * cap], at[H0 * cap], at[IB * cap] = 0.0, 0.0, 0.0
-            at[YC * cap], at[SLOPE * cap] = self.theta[3 * k + INTERCEPT], self.theta[3 * k + GRADIENT]
-            half = 0.5 / self.theta[3 * k + VARIANCE]
-        at[SCALE * cap] = half
-        at[FRONT * cap] = sqrt(half) if half != self.half else self.root_half
+            line_settle(self.sums + k, n, self.inverse[n], self.h0[n], self.tau, self.quantum_x, self.quantum_y, at,
+                        cap)
+        if self.student:
+            at[WIDTH * cap] = 2.0 * (self.b0 + 0.5 * <double> self.fit(self.sums + k, n).Q if self.conjugate
+                                     else theta[VARIANCE])
+            at[SCALE * cap] = 1.0 / at[WIDTH * cap]
+            at[FRONT * cap] = sqrt(at[SCALE * cap])
 
     # -- probabilities
-    cdef Score score(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
+    cdef inline Score score(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
         """p(point i | column k) but for log_c and a constant; `own`: the column counts the point, whose share is taken
         out."""
         cdef Score score
         cdef double *at = self.at + k
         cdef Py_ssize_t cap = self.cap
-        cdef double d, r, h, inverse
+        cdef double x = self.xy[2 * i] * self.quantum_x, y = self.xy[2 * i + 1] * self.quantum_y, d, b, t, e, inverse
         if self.stale[k]:
             self.settle(k)
-        d = self.xy[2 * i] * self.quantum_x - at[XC * cap]
-        r = self.xy[2 * i + 1] * self.quantum_y - at[YC * cap] - at[SLOPE * cap] * d
-        h = at[H0 * cap] + d * d * at[IB * cap]
-        if own:
-            h = -h
-        inverse = 1.0 / (1.0 + h)
-        r *= r * inverse * at[SCALE * cap]
-        score.left = 1.0 + h
-        # 1 / sqrt(1 + h), or sqrt(1 - h): squared, without the root
-        score.square = at[FRONT * cap] * at[FRONT * cap] * (1.0 + h if own else inverse)
-        score.power = -r
-        if self.student and self.conjugate:
+        score.square, score.inverse = at[SCALE * cap], at[WIDTH * cap]
+        if not self.conjugate:
+            e = y - at[YC * cap] - at[NUMERATOR * cap] * x
+            score.left = 1.0
+            score.power = -e * e * at[SCALE * cap]
+            return score
+        d, b = x - at[XC * cap], at[B * cap]
+        t = at[H0 * cap] * b + d * d
+        t = b - t if own else b + t
+        e = (y - at[YC * cap]) * b - at[NUMERATOR * cap] * d
+        inverse = 1.0 / (b * t)
+        e *= e * inverse * at[SCALE * cap]
+        # squared, without the root: 1 / (1 + h) is b / t, 1 - h is t / b
+        score.square *= inverse * (t * t if own else b * b)
+        score.inverse *= inverse * (b * b if own else t * t)
+        score.left = t
+        score.least = LEAST_LEFT * b
+        score.power = -e
+        if self.student:
             if own:
-                score.left = min(score.left, 1.0 - r)
-                score.power = (self.a0 + 0.5 * (self.size[k] - 1)) * log1p(-r)
+                score.left = min(t, (1.0 - e) * b)
+                score.power = (self.a0 + 0.5 * (self.size[k] - 1)) * log1p(-e)
             else:
-                score.power = -(self.a0 + 0.5 * self.size[k] + 0.5) * log1p(r)
+                score.power = -(self.a0 + 0.5 * self.size[k] + 0.5) * log1p(e)
         return score
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -460,14 +487,15 @@ cdef class Lines(Mixture):
         return score.power + 0.5 * log(score.square) + self.log_c[self.size[k]] - HALF_LOG_PI
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef Score at_a = self.score(i, a, own == a and self.conjugate)
-        cdef Score at_b = self.score(i, b, own == b and self.conjugate)
+        cdef Score at_a = self.score(i, a, own == a), at_b = self.score(i, b, own == b)
         cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b)
         cdef double r
-        if not (at_a.left >= LEAST_LEFT and at_b.left >= LEAST_LEFT):
+        if own >= 0 and not (at_a.left >= at_a.least and at_b.left >= at_b.least) and self.conjugate:
             return Model.odds(self, i, a, b, own, sized)
-        r = sqrt(at_b.square / at_a.square) * exp(at_b.power - at_a.power + self.log_c[nb] - self.log_c[na])
-        return r * self.alloc[nb] / self.alloc[na] if sized else r
+        r = sqrt(at_b.square * at_a.inverse)
+        if sized:
+            r *= self.alloc[nb] / self.alloc[na]
+        return r * bounded_exp(at_b.power - at_a.power + self.log_c[nb] - self.log_c[na])
 
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
         cdef Score score
@@ -481,12 +509,12 @@ cdef class Lines(Mixture):
             if w[s] > top:
                 top = w[s]
         for s in range(m):
-            w[s] = self.front[first + s] * exp(w[s] - top)
+            w[s] = self.front[first + s] * bounded_exp(w[s] - top)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, s, own = self.z[i], m = self.K + self.auxiliaries, n = self.size[own] - 1, cap = self.cap
         cdef Py_ssize_t mine = own & ~7
-        cdef bint student = self.student and self.conjugate, alone = n == 0
+        cdef bint alone = n == 0
         cdef double x = self.xy[2 * i] * self.quantum_x, y = self.xy[2 * i + 1] * self.quantum_y, top = -INFINITY
         cdef double w_own
         cdef double *turn
@@ -496,8 +524,10 @@ cdef class Lines(Mixture):
             for s in range(k, min(k + 8, m)):
                 if self.stale[s]:
                     self.settle(s)
-            turn = self.turn + 8 * (own - mine if k == mine and self.conjugate else 8)
-            if student:
+            turn = self.turn + 8 * (own - mine if k == mine else 8)
+            if not self.conjugate:
+                line_kept(self.at + k, cap, x, y, self.power + k, self.front + k)
+            elif self.student:
                 for s in range(8):
                     self.degree[s] = self.a0 + 0.5 * self.size[k + s] + 0.5
                 if k == mine:
@@ -537,7 +567,7 @@ cdef class Lines(Mixture):
         if not self.conjugate:
             v = theta[VARIANCE]
             return -0.5 * n * (LOG_2PI + log(v)) - 0.5 * self.squares(s, n, theta) / v
-        f = self.fit(s, n, True)
+        f = self.fit(s, n)
         v = -0.5 * (log((n + self.tau) / self.tau) + log(f.B / self.tau) + n * LOG_2PI)
         if self.student:
             return (v + self.log_rise[n] - 0.5 * n * log(self.b0)
@@ -546,7 +576,7 @@ cdef class Lines(Mixture):
 
     cdef double squares(self, const line_sums *s, Py_ssize_t n, const double *theta) noexcept nogil:
         """Sum of squared residuals from a line."""
-        cdef moments m = line_moments(s, n, self.inverse[n], True)
+        cdef moments m = line_moments(s, n, self.inverse[n])
         cdef double r = m.y * self.quantum_y - theta[INTERCEPT] - theta[GRADIENT] * m.x * self.quantum_x
         cdef long double b = theta[GRADIENT] * (self.quantum_x / self.quantum_y)
         cdef double rest = <double> ((m.lyy - 2.0 * b * m.lxy + b * b * m.lxx) * self.quantum_y * self.quantum_y)
@@ -607,7 +637,7 @@ cdef class Lines(Mixture):
             c = rng.draw_categorical(self.chances + self.n_candidates, self.n_candidates)
             theta[INTERCEPT], theta[GRADIENT] = self.candidate[2 * c], self.candidate[2 * c + 1]
             return True
-        f = self.fit(self.sums + k, n, self.student)
+        f = self.fit(self.sums + k, n)
         if self.student:
             theta[VARIANCE] = (self.b0 + 0.5 * <double> f.Q) / rng.draw_gamma(self.a0 + 0.5 * n)
             s = sqrt(theta[VARIANCE])
@@ -626,7 +656,7 @@ cdef class Lines(Mixture):
         cdef double *theta = self.theta + 3 * k
         cdef double[3] kept
         cdef double log_p = self.log_posterior(k), log_q, s
-        cdef Fit f = self.fit(self.sums + k, self.size[k], False)
+        cdef Fit f = self.fit(self.sums + k, self.size[k])
         cdef Py_ssize_t _step, c
         cdef bint changed = False, varying
         cdef int part
@@ -720,7 +750,7 @@ cdef class Lines(Mixture):
         cdef Fit f
         out = np.empty((self.K, 2))
         for k in range(self.K):
-            f = self.fit(self.sums + k, self.size[k], False)
+            f = self.fit(self.sums + k, self.size[k])
             out[k] = f.yc - f.slope * f.xc, f.slope
         return out if self.conjugate else self.parameters[:, :2]
 
@@ -731,6 +761,6 @@ cdef class Lines(Mixture):
         cdef double qx = self.quantum_x, qy = self.quantum_y
         rows = []
         for k in range(self.K):
-            m = line_moments(self.sums + k, self.size[k], self.inverse[self.size[k]], True)
+            m = line_moments(self.sums + k, self.size[k], self.inverse[self.size[k]])
             rows.append([self.size[k], m.x * qx, m.y * qy, m.xx * qx * qx, m.xy * qx * qy, <double> m.lyy * qy * qy])
         return {"counts": np.array(rows)}
