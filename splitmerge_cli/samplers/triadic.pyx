@@ -28,6 +28,7 @@ j's sides keep those of their clusters. Cost: N_v triples of predictives.
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from splitmerge_cli._dyadic cimport ALLOCATION, ORDERS, PRINTED, RANDOM, TARGET, PairMoves
 from splitmerge_cli._kernels cimport Model, Rng, doubles, log_sum_exp
@@ -71,6 +72,7 @@ cdef class Triadic(PairMoves):
     cdef readonly str form
     cdef readonly bint redraw
     cdef bint ordered, literal
+    cdef int8_t *chosen                 # [N] the sides drawn
     cdef int32_t *third                 # [N] items of the third cluster
 
     def __init__(self, Model model not None, Rng rng not None, beta=0.1, str allocation="sams",
@@ -87,10 +89,12 @@ cdef class Triadic(PairMoves):
         self.beta, self.form, self.redraw = beta, form, redraw
         self.ordered = form == "ordered"
         self.literal = mode == "literal"
+        self.chosen = <int8_t *> doubles(model.N // 8 + 1)
         self.third = <int32_t *> doubles(model.N // 2 + 1)
 
     def __dealloc__(self):
         free(self.third)
+        free(self.chosen)
 
     cdef int make_step(self) except -1 nogil:
         """Lines 1 to 37."""
@@ -107,6 +111,7 @@ cdef class Triadic(PairMoves):
         elif self.ordered:
             drop = 2
             if clusters == 2 and self.model.z[triple[0]] == self.model.z[triple[1]]:
+                self.bounded = False
                 return self.null()
         elif clusters == 2:
             drop = self.one_of_the_pair(triple, self.rng.draw_index(2))
@@ -168,44 +173,55 @@ cdef class Triadic(PairMoves):
 
     cdef int split_2_3(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except -1 nogil:
         """Lines 14 to 22: k founds a third cluster."""
-        cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], n
+        cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], n, t
         cdef int32_t[3] new
-        cdef double log_q2, log_q3
+        cdef double log_q2, log_q3, log_r
+        self.bounded = False
         self.turn_to(SPLIT_2_3)
         if K == self.model.kmax:
             return self.null()
-        self.model.reserve(K)
+        self.model.reserve(K + 3)
         self.model.draw_parameters(self.rng, K + 2)
-        self.model.copy_parameters(ci, K)
-        self.model.copy_parameters(cj, K + 1)
+        for t in range(K, K + 6, 3):
+            self.model.copy_parameters(ci, t)
+            self.model.copy_parameters(cj, t + 1)
         n = self.gather(ci, cj, i, j)
         if self.how != RANDOM:
             self.shuffle(n)
-        log_q2 = self.two_sides(n, i, j, True)
-        log_q3 = self.three_sides(n, i, j, k, False)
-        if self.decide(self.term(TARGET, self.log_spread_ratio(ci, cj)) + self.term(ORDERS, self.log_orders(K + 1))
-                       + self.log_two_three(n, log_q2, log_q3)):
+        log_q3 = self.three_sides(n, i, j, k, K, False)
+        log_r = self.term(TARGET, self.log_spread_ratio(ci, cj)) + self.term(ORDERS, self.log_orders(K + 1))
+        if self.refused(log_r + self.log_two_three(n, 0.0, log_q3)):
+            return 0
+        memcpy(self.chosen, self.in_a, n)
+        log_q2 = self.two_sides(n, i, j, K + 3, True)
+        memcpy(self.in_a, self.chosen, n)
+        if self.settled(log_r + self.log_two_three(n, log_q2, log_q3)):
             new[0], new[1], new[2] = <int32_t> ci, <int32_t> cj, <int32_t> K
             self.model.commit_sides(new, 3, self.items, self.in_a, n)
         return 0
 
     cdef int merge_3_2(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except -1 nogil:
         """Lines 23 to 30: k's cluster is shared out to those of i and j."""
-        cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], ck = self.model.z[k], n
+        cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], ck = self.model.z[k], n, t
         cdef int32_t[2] new
-        cdef double log_q2, log_q3
+        cdef double log_q2, log_q3, log_r
         self.turn_to(MERGE_3_2)
-        self.model.reserve(K)
-        self.model.copy_parameters(ci, K)
-        self.model.copy_parameters(cj, K + 1)
-        self.model.copy_parameters(ck, K + 2)
+        self.model.reserve(K + 3)
+        for t in range(K, K + 6, 3):
+            self.model.copy_parameters(ci, t)
+            self.model.copy_parameters(cj, t + 1)
+            self.model.copy_parameters(ck, t + 2)
         n = self.gather_three(ci, cj, ck, i, j)
         if self.how != RANDOM:
             self.shuffle(n)
-        log_q3 = self.three_sides(n, i, j, k, True)
-        log_q2 = self.two_sides(n, i, j, False)
-        if self.decide(self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) - self.term(ORDERS, self.log_orders(K))
-                       - self.log_two_three(n, log_q2, log_q3)):
+        log_q2 = self.two_sides(n, i, j, K, False)
+        log_r = self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) - self.term(ORDERS, self.log_orders(K))
+        if self.refused(log_r - self.log_two_three(n, log_q2, 0.0)):
+            return 0
+        memcpy(self.chosen, self.in_a, n)
+        log_q3 = self.three_sides(n, i, j, k, K + 3, True)
+        memcpy(self.in_a, self.chosen, n)
+        if self.settled(log_r - self.log_two_three(n, log_q2, log_q3)):
             new[0], new[1] = <int32_t> ci, <int32_t> cj
             self.model.commit_sides(new, 2, self.items, self.in_a, n)
             self.model.delete(ck)
@@ -227,10 +243,10 @@ cdef class Triadic(PairMoves):
             at -= 1
         return n + self.model.size[ck]
 
-    cdef double two_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, bint forced) noexcept nogil:
+    cdef double two_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t a, bint forced) noexcept nogil:
         """Line 25: allocate items[:n] to scratch columns K (with i) and K + 1 (with j), or, `forced`, follow their
         present sides; returns log q2."""
-        cdef Py_ssize_t t, a = self.model.K, b = a + 1
+        cdef Py_ssize_t t, b = a + 1
         cdef double log_q = -n * LOG_2
         if forced and self.how == RANDOM:
             return log_q
@@ -250,10 +266,11 @@ cdef class Triadic(PairMoves):
             self.in_a[t] = not self.in_a[t]
         return log_q
 
-    cdef double three_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k, bint forced) noexcept nogil:
+    cdef double three_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k, Py_ssize_t a,
+                            bint forced) noexcept nogil:
         """Line 17: allocate items[:n] but k to scratch columns K (with i), K + 1 (with j), K + 2 (with k), or,
         `forced`, follow their present sides; returns log q3. in_a: the side, 0, 1 or 2."""
-        cdef Py_ssize_t t, m, side, a = self.model.K
+        cdef Py_ssize_t t, m, side
         cdef double[3] w
         cdef double p, product = 1.0, total = 0.0
         if forced and self.how == RANDOM:
@@ -277,7 +294,7 @@ cdef class Triadic(PairMoves):
                 self.in_a[t] = <int8_t> side
                 if p < 1e-280:
                     # off the range of a double
-                    total += self.log_share(m, side)
+                    total += self.log_share(m, a, side)
                 else:
                     product *= p
                     if product < 1e-20:
@@ -286,10 +303,10 @@ cdef class Triadic(PairMoves):
             self.model.join(m, a + self.in_a[t])
         return total + log(product) if self.how != RANDOM else -(n - 1) * LOG_3
 
-    cdef double log_share(self, Py_ssize_t m, Py_ssize_t side) noexcept nogil:
+    cdef double log_share(self, Py_ssize_t m, Py_ssize_t a, Py_ssize_t side) noexcept nogil:
         """log probability that item m goes to this side."""
         cdef double[3] lw
-        cdef Py_ssize_t s, a = self.model.K
+        cdef Py_ssize_t s
         for s in range(3):
             lw[s] = self.model.log_pred(m, a + s) + log(self.model.alloc[self.model.size[a + s]])
         return lw[side] - log_sum_exp(lw, 3)
