@@ -146,6 +146,22 @@ cdef extern from *:
             square[r] += more_square[r];
     }
 
+    /* Sum of products, in four partial sums to hide the latency of an addition. */
+    static inline double inner(const double *a, const double *b, ptrdiff_t n)
+    {
+        double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+        ptrdiff_t r = 0;
+        for (; r + 4 <= n; r += 4) {
+            s0 += a[r] * b[r];
+            s1 += a[r + 1] * b[r + 1];
+            s2 += a[r + 2] * b[r + 2];
+            s3 += a[r + 3] * b[r + 3];
+        }
+        for (; r < n; r++)
+            s0 += a[r] * b[r];
+        return (s0 + s1) + (s2 + s3);
+    }
+
     /* Means of n points, and their scatter about them: D numbers (diag), one (iso), or D (D + 1) / 2 (full). */
     static inline void gauss_moments(const int64_t *sum, const whole *square, ptrdiff_t D, int kind, int64_t n,
                                      double inverse, double *mean, double *scatter)
@@ -178,6 +194,7 @@ cdef extern from *:
     void gauss_count(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int kind, int64_t sign) noexcept nogil
     void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
                       Py_ssize_t n_squares) noexcept nogil
+    double inner(const double *a, const double *b, Py_ssize_t n) noexcept nogil
     void gauss_moments(const int64_t *sum, const whole *square, Py_ssize_t D, int kind, int64_t n, double inverse,
                        double *mean, double *scatter) noexcept nogil
 
@@ -632,21 +649,16 @@ cdef class Gaussian(Mixture):
 cdef double factorise(double *a, Py_ssize_t D) noexcept nogil:
     """Cholesky factor of a packed positive definite matrix, in place, reciprocals on its diagonal; returns the log of
     the determinant."""
-    cdef Py_ssize_t r, c, s
+    cdef Py_ssize_t r, c
     cdef double total = 0.0, product = 1.0, v
     cdef double *row = a
     cdef double *col
     for r in range(D):
         col = a
         for c in range(r):
-            v = row[c]
-            for s in range(c):
-                v -= row[s] * col[s]
-            row[c] = v * col[c]
+            row[c] = (row[c] - inner(row, col, c)) * col[c]
             col += c + 1
-        v = row[r]
-        for s in range(r):
-            v -= row[s] * row[s]
+        v = row[r] - inner(row, row, r)
         product *= v
         if not 1e-200 < product < 1e200:
             total += log(product)
