@@ -28,7 +28,8 @@ _RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm 
 Groups (smcmc list shows their choices): sampler, model, data, schedule (alone, site, sweep, or a weighted list:
 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=literal model.alpha=0.1
 
-Your own data: data=csv data.path=FILE with model=bernoulli (0/1 columns) or model=emm (one column of tokens).
+Your own data: data=csv data.path=FILE with model=lines (columns x, y), gaussian (numbers), bernoulli (0/1) or emm (one
+column of tokens); data.columns, data.drop and data.truth choose the columns.
 
 experiment=ID takes the settings of a figure (smcmc list figures).
 

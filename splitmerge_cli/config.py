@@ -137,11 +137,17 @@ def rewrite(overrides: Iterable[str]) -> list[str]:
         key, _, value = override.partition("=")
         if key == "schedule" and value.lstrip().startswith("["):
             rewritten += ["schedule=mix", f"schedule.mix={value}"]
-        elif re.fullmatch(r"\s*gamma\([^()'\"]*\)\s*", value):
-            rewritten.append(f"{key}='{value.strip()}'")
         else:
-            rewritten.append(override)
+            rewritten.append(quote_priors(override))
     return rewritten
+
+
+_QUOTED_OR_PRIOR = re.compile(r"""('[^']*'|"[^"]*")|\bgamma\([^()'"]*\)""")
+
+
+def quote_priors(override: str) -> str:
+    """Put each ``gamma(1,2)`` of an override into quotes, which Hydra's grammar wants of text with brackets."""
+    return _QUOTED_OR_PRIOR.sub(lambda found: found[0] if found[1] else f"'{found[0]}'", override)
 
 
 def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> DictConfig:
@@ -230,7 +236,8 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     except MissingMandatoryValue as error:
         raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
     except OmegaConfBaseException as error:
-        raise ConfigError(str(error).splitlines()[0]) from error
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"{error.full_key}: {reason}" if error.full_key else reason) from error
     values["experiment"] = chosen.get("experiment")
     if values["experiment"]:
         values.pop("reproduce", None)  # what `smcmc reproduce` runs of it, no key of a run
@@ -546,13 +553,20 @@ def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[s
     if found := re.search(r"Could not override '([^']+)'", text):
         known = plain(hydra.compose("config", overrides=[*groups, *search_path]), resolve=False)
         return _unknown_key(found[1], _known_keys(known))
-    if "Ambiguous value for argument" in text:
-        ambiguous = re.search(r"argument '(.*)'", text)
-        return f"{ambiguous[1] if ambiguous else text}: several values; `smcmc sweep` runs a grid"
+    if several := re.search(r"(?:Ambiguous value for argument|Sweep parameters) '(.*)'", text):
+        return f"{several[1]}: several values; `smcmc sweep` runs a grid"
     if isinstance(error, OverrideParseException):
-        override = str(error.override)
-        return f"{override}: expected KEY=VALUE" if "=" not in override else f"{override}: cannot be read as a value"
+        return unreadable(str(error.override))
     return _one_line(" ".join(line for line in text.splitlines() if "hydra.cc" not in line)) or repr(error)
+
+
+def unreadable(override: str) -> str:
+    """What is wrong with an override that Hydra's grammar does not know."""
+    key, equals, _ = override.partition("=")
+    if not equals:
+        return f"{override}: expected KEY=VALUE"
+    expected = "; expected a positive number or gamma(shape,rate)" if key in _NUMBER_OR_PRIOR else ""
+    return f"{override}: cannot be read as a value{expected}"
 
 
 def _unknown(group: str, name: str, known: Sequence[str]) -> str:

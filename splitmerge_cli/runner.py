@@ -227,8 +227,9 @@ def _dataset(options: str, digest: str | None) -> Dataset:
     return dataset
 
 
-def _construct(group: str, options: Mapping[str, Any] | DictConfig, build: Any) -> Any:
-    """Call `build` with the class or function and the options that a configuration names; complaints name the key."""
+def _construct(group: str, options: Mapping[str, Any] | DictConfig, build: Any, called: str | None = None) -> Any:
+    """Call `build` with the class or function and the options that a configuration names; complaints name the key,
+    of `called` where the options do not stand under `group`."""
     given = {str(key): value for key, value in options.items() if key not in ("name", "_target_", "weight")}
     target = locate(options["_target_"])
     try:
@@ -237,20 +238,24 @@ def _construct(group: str, options: Mapping[str, Any] | DictConfig, build: Any) 
         raise
     except (ValueError, TypeError, OverflowError, IndexError, MemoryError) as error:
         text = str(error) or "not enough memory"
-        raise ConfigError(text if text.startswith(f"{group}.") else f"{group}={options['name']}: {text}") from error
+        if text.startswith(f"{group}."):
+            raise ConfigError((called or group) + text.removeprefix(group)) from error
+        named = called or f"{group}={options['name']}"
+        raise ConfigError(f"{named}: {text}") from error
 
 
 def _schedule(cfg: DictConfig, model: Model, rng: Rng) -> tuple[list[Sampler], list[float] | None]:
     """The samplers of one iteration, and their weights if one of them is drawn."""
 
-    def sampler(options: DictConfig) -> Sampler:
+    def sampler(options: DictConfig, called: str | None = None) -> Sampler:
         supported, reason = locate(options["_target_"]).supports(model)
         if not supported:
-            raise ConfigError(f"sampler={options.name}: cannot serve model={cfg.model.name}: {reason}")
-        return _construct("sampler", options, lambda cls, given: cls(model, rng, **given))
+            named = called or f"sampler={options.name}"
+            raise ConfigError(f"{named}: cannot serve model={cfg.model.name}: {reason}")
+        return _construct("sampler", options, lambda cls, given: cls(model, rng, **given), called)
 
-    if cfg.schedule.mix is not None:
-        return [sampler(entry) for entry in cfg.schedule.mix], [entry.weight for entry in cfg.schedule.mix]
+    if (mix := cfg.schedule.mix) is not None:
+        return [sampler(entry, f"schedule.mix.{entry.name}") for entry in mix], [entry.weight for entry in mix]
     mover = sampler(cfg.sampler)
     iteration = [mover]
     scan = _FOLLOWED_BY[cfg.schedule.name]
@@ -476,7 +481,9 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chain.iteration, time.perf_counter()
-            store.append(chain.advance(plan.iterations - chain.iteration, budget=plan.budget, wall=wall))
+            rows = chain.advance(plan.iterations - chain.iteration, budget=plan.budget, wall=wall)
+            _check_densities(number, rows)
+            store.append(rows)
             finished = chain.iteration >= plan.iterations or chain.seconds >= plan.budget
             outcome = {
                 "iterations": chain.iteration,
@@ -498,6 +505,17 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
             wall = batch
     finally:
         store.close()
+
+
+def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
+    """Raise a `RunError` where the trace of a chain has a density that is no number."""
+    finite = np.isfinite(rows["log_joint"])
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise RunError(
+            f"chain {chain}, iteration {rows['iteration'][at]}: the log joint density is {rows['log_joint'][at]}; "
+            "expected a finite number: a parameter of the model is too large or too small for these data"
+        )
 
 
 def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:

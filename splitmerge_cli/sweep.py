@@ -17,9 +17,10 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from splitmerge_cli import runner
 from splitmerge_cli.config import (
@@ -28,8 +29,10 @@ from splitmerge_cli.config import (
     compose_raw,
     finish,
     hydra_session,
+    quote_priors,
     rewrite,
     search_path_overrides,
+    unreadable,
 )
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.progress import Reporter, SweepProgress
@@ -97,6 +100,8 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
                 composed = compose_raw(experiment, config_dir)
                 params = [f"{key}={value}" for key, value in (composed.hydra.sweeper.params or {}).items()]
                 jobs += [experiment + job for job in _grid([*params, *rest])]
+        except OverrideParseException as error:
+            raise ConfigError(unreadable(str(error.override))) from error
         except HydraException as error:
             raise ConfigError(" ".join(line for line in str(error).splitlines() if "hydra.cc" not in line)) from error
     return jobs
@@ -105,9 +110,13 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
 def _grid(args: Sequence[str]) -> list[list[str]]:
     """The product of the values of all keys."""
     parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
-    overrides = parser.parse_overrides(list(args))
+    overrides = parser.parse_overrides([quote_priors(arg) for arg in args])
     for arg, override in zip(args, overrides, strict=True):
-        if not BasicSweeper.split_arguments([override], None)[0]:
+        try:
+            split = BasicSweeper.split_arguments([override], None)[0]
+        except OmegaConfBaseException as error:  # one sweep within another
+            raise ConfigError(unreadable(arg)) from error
+        if not split:
             raise ConfigError(f"{arg}: no value, so there is no job; expected at least one")
     jobs: list[list[str]] = BasicSweeper.split_arguments(overrides, None)[0]
     return jobs

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 KINDS = ("tokens", "binary", "points")
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
-MAGNITUDE = 1e100
-"""Largest magnitude of a coordinate: sums of squares, and products of two of them, stay finite."""
+MAGNITUDE = 1e30
+"""Largest magnitude of a coordinate that the models read."""
 
 
 class DataError(ValueError):
@@ -32,7 +32,7 @@ class Dataset:
         What `values` holds; a model serves one kind.
     values : numpy.ndarray
         ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64
-        ``[N, D]``, finite, of magnitude 1e100 at most.
+        ``[N, D]``, finite, of magnitude 1e30 at most.
     truth : numpy.ndarray or None
         int32 ``[N]``, true cluster of each item.
     vocabulary : list of str or None

@@ -79,7 +79,7 @@ def csv(
     ------
     DataError
         The file is missing, empty or not readable as such; a row is ragged; a cell is empty, NaN, (``binary``) not 0
-        or 1, or (``points``) no number of magnitude 1e100 at most; a quote is not closed; a column that is asked for is
+        or 1, or (``points``) no number of magnitude 1e30 at most; a quote is not closed; a column that is asked for is
         unknown, or two have its name; no column is left; N is larger than the number of rows.
     """
     require(kind in KINDS, "data.kind", kind, f"one of {', '.join(KINDS)}")

@@ -119,6 +119,12 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     rng = np.random.default_rng(seed)
     points = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     model = build(points, **options)
+    if options["m0"] is None:
+        options["m0"] = points.mean(axis=0).tolist()
+    if options["b0"] is None:
+        # one item has no spread: the model then takes 1
+        spread = np.where(np.ptp(points, axis=0) > 0.0, points.var(axis=0), 1.0)
+        options["b0"] = (0.1 * (spread.mean() if options["covariance"] == "iso" else spread)).tolist()
 
     def weight(concentration: Concentration) -> Callable[[State], float]:
         return gaussian_log_weight(

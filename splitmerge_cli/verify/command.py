@@ -16,7 +16,16 @@ from rich.console import Console
 from rich.table import Table
 
 from splitmerge_cli._kernels import ContinuousDraw, Model, Rng, Sampler
-from splitmerge_cli.config import ConfigError, check_options, choice, choices, import_beside, places
+from splitmerge_cli.config import (
+    ConfigError,
+    check_options,
+    choice,
+    choices,
+    import_beside,
+    places,
+    quote_priors,
+    unreadable,
+)
 from splitmerge_cli.verify.cases import VARIANTS, Case, sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     TooManyPaths,
@@ -217,9 +226,12 @@ def _value(key: str, text: str) -> Any:
     if key in ("sampler", "model"):
         return text
     try:
-        return OverridesParser.create().parse_override(f"{key}={text}").value()
+        override = OverridesParser.create().parse_override(quote_priors(f"{key}={text}"))
     except HydraException as error:
-        raise ConfigError(f"{key}={text}: cannot be read as a value") from error
+        raise ConfigError(unreadable(f"{key}={text}")) from error
+    if override.is_sweep_override():
+        raise ConfigError(f"{key}={text}: several values; expected one")
+    return override.value()
 
 
 def _options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:

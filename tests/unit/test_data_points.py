@@ -31,15 +31,15 @@ def table(folder: Path, text: str, name: str = "p.csv") -> Path:
 
 def test_points_must_be_float64_finite_and_of_two_dimensions() -> None:
     x = np.array([[0.0, 1.0], [2.0, np.nan]])
-    with pytest.raises(DataError, match=r"^made: row 2, column 2 \('y'\): nan; expected a number of magnitude 1e\+100"):
+    with pytest.raises(DataError, match=r"^made: row 2, column 2 \('y'\): nan; expected a number of magnitude 1e\+30"):
         Dataset("made", "points", x, columns=["x", "y"])
-    for bad, shown in [(np.inf, "inf"), (-np.inf, "-inf"), (1.1e100, r"1.1e\+100"), (-1e200, r"-1e\+200")]:
+    for bad, shown in [(np.inf, "inf"), (-np.inf, "-inf"), (1.1e30, r"1.1e\+30"), (-1e200, r"-1e\+200")]:
         with pytest.raises(DataError, match=f"row 1, column 1: {shown};"):
             Dataset("made", "points", np.array([[bad], [np.nan]]))
     for values in (np.zeros(3), np.zeros((3, 2), dtype=np.float32), np.zeros((3, 2), dtype=int), np.zeros((3, 0))):
         with pytest.raises(DataError, match="expected float64"):
             Dataset("made", "points", values)
-    assert Dataset("made", "points", np.array([[1e100, -1e100]])).N == 1
+    assert Dataset("made", "points", np.array([[1e30, -1e30]])).N == 1
 
 
 # what is read
@@ -90,7 +90,7 @@ def test_the_folder_of_a_parquet_file_adds_no_column(tmp_path: Path) -> None:
         ("\ufeffx,y\r\n1,2\r\n\r\n", {}, [[1, 2]]),
         ("\ufeff1,2\n", {}, [[1, 2]]),
         ("1e-12,1e12\n-1e-12,-1e12\n", {}, [[1e-12, 1e12], [-1e-12, -1e12]]),
-        ("1e-400,1e100\n", {}, [[0, 1e100]]),
+        ("1e-400,1e30\n", {}, [[0, 1e30]]),
         ("9007199254740993,0\n", {}, [[9007199254740992, 0]]),
         ('"1","-2"\n', {}, [[1, -2]]),
         ("1,2\n3,4\n", {"header": True}, [[3, 4]]),
@@ -123,7 +123,7 @@ def test_columns_are_chosen_for_other_kinds_too(tmp_path: Path) -> None:
 
 def test_the_nearest_double_is_read(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((500, 3)) * 10.0 ** rng.integers(-300, 99, (500, 3))
+    x = rng.standard_normal((500, 3)) * 10.0 ** rng.integers(-300, 29, (500, 3))
     path = table(tmp_path, "".join(",".join(map(repr, row)) + "\n" for row in x.tolist()))
     assert np.array_equal(files.csv(path, "points").values, x)
 
@@ -140,10 +140,10 @@ def test_the_nearest_double_is_read(tmp_path: Path) -> None:
         ("1,2\n3,NaN\n", {}, "row 2, column 2: 'NaN'; expected a number"),
         ("1,2\n3,NA\n", {}, "row 2, column 2: 'NA'; expected a number"),
         ("nan,2\n3,4\n", {}, "row 1, column 1: 'nan'; expected a number"),
-        ("1,2\n3,inf\n", {}, r"row 2, column 2: 'inf'; expected a number of magnitude 1e\+100"),
+        ("1,2\n3,inf\n", {}, r"row 2, column 2: 'inf'; expected a number of magnitude 1e\+30"),
         ("1,2\n3,-Infinity\n", {}, "row 2, column 2: '-Infinity'; expected a number of magnitude"),
         ("1,2\n3,1e999\n", {}, "row 2, column 2: '1e999'; expected a number of magnitude"),
-        ("1,2\n3,-1.01e100\n", {}, "row 2, column 2: '-1.01e100'; expected a number of magnitude"),
+        ("1,2\n3,-1.01e30\n", {}, "row 2, column 2: '-1.01e30'; expected a number of magnitude"),
         ("1,2\n3,1e999\n4,x\n", {}, "row 2, column 2: '1e999'; expected a number of magnitude"),
         ("1,2\nnan,1\n4,x\n", {}, "row 2, column 1: 'nan'; expected a number"),
         ('1,2\n"1,5",2\n', {}, "row 2, column 1: '1,5'; expected a number with a decimal point and without commas"),
@@ -248,7 +248,7 @@ def test_bad_parquet_columns(tmp_path: Path, column: list[object], message: str)
 
 # damaged files
 
-CELLS = ["x", "nan", "NaN", "inf", "-inf", "1e999", "-1e101", "1e100", "1,5", "1.000,5", '"1"', '"', '""', "1_0"]
+CELLS = ["x", "nan", "NaN", "inf", "-inf", "1e999", "-1e31", "1e30", "1,5", "1.000,5", '"1"', '"', '""', "1_0"]
 CELLS += ["0x1", "1e", "--1", "NA", "null", "1;2", "True", "2020-01-01", "", " 1 ", "\ufeff1", '"1\n2"', "\x00"]
 CELLS += ["\u0661", "\t", "1 2", "\r", "\n", "\u2028", "1" * 400, "0." + "0" * 400]
 ARRAYS = ["f8", "i8", "f2", "u8", "?", "c16", "U3", "S3", "M8[s]", "g", ">f8", "V3", [("a", "f8"), ("b", "i8")], "O"]
