@@ -64,8 +64,8 @@ def generate(
     require_size("N", N)
     require_size("data.D", D, LARGEST // N)
     require_seed(seed)
-    require_number("data.separation", separation, 0, 1e40)
-    require_number("data.spread", spread, 0, 1e40)
+    require_number("data.separation", separation, 0, 1e12)
+    require_number("data.spread", spread, 0, 1e15)
     require(sizes in SIZES, "data.sizes", sizes, f"one of {', '.join(SIZES)}")
     rng = np.random.default_rng(seed)
     if sizes == "equal":

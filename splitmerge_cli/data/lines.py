@@ -77,8 +77,8 @@ def generate(
     """
     require_size("N", N)
     require_seed(seed)
-    require_number("data.length", length, 1e-50, 1e50)
-    require_number("data.noise", noise, 0, 1e50)
+    require_number("data.length", length, 1e-25, 1e25)
+    require_number("data.noise", noise, 0, 1e25)
     require_number("data.outliers", outliers, 0, 0.999)
     rng = np.random.default_rng(seed)
     strays = min(round(outliers * N), N - 1)
@@ -120,7 +120,7 @@ def generate(
 
 def _segments(rng: np.random.Generator, K: int, spread: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Middles and unit directions of K segments as in the published sets."""
-    require_number("data.spread", spread, 0, 1e50)
+    require_number("data.spread", spread, 0, 1e25)
     middle = spread * rng.standard_normal((K, 2)) / np.sqrt(rng.chisquare(DEGREES, (K, 1)) / DEGREES)
     angle = rng.uniform(-np.pi / 2, np.pi / 2, K)
     return middle, np.column_stack([np.cos(angle), np.sin(angle)])
@@ -128,7 +128,7 @@ def _segments(rng: np.random.Generator, K: int, spread: float) -> tuple[NDArray[
 
 def _drawn(rng: np.random.Generator, K: int, sigma0: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The same from the prior of the model."""
-    require_number("data.sigma0", sigma0, 0, 1e50)
+    require_number("data.sigma0", sigma0, 0, 1e25)
     intercept, slope = sigma0 * rng.standard_normal((2, K))
     along = np.column_stack([np.ones(K), slope])
     return np.column_stack([np.zeros(K), intercept]), along / np.hypot(1, slope)[:, None]

@@ -73,7 +73,7 @@ REFUSED = [
     # data of another kind
     (["data=emm", "model=lines"], "model=lines: reads points, but data=emm holds tokens"),
     (["data=lines", "model=bernoulli"], "model=bernoulli: reads binary, but data=lines holds points"),
-    (["data=lines", "data.length=1e40"], "row 1, column 1 ('x'): "),
+    (["data=lines", "data.length=1e40"], "data.length=1e+40: expected a number from 1e-25 to 1e+25"),
     # columns, true labels, sizes
     ([*CSV, "model=lines"], "d.csv: row 2, column 3 ('who'): 'a'; expected a number"),
     ([*CSV, "model=lines", "data.columns=x"], "two columns, x and y, got 1"),
