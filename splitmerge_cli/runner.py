@@ -612,8 +612,10 @@ def _second_half_partitions(path: Path, N: int, iterations: list[int]) -> dict[i
 
 def _diagnosed_trace(path: Path) -> pd.DataFrame:
     """The trace with the largest fraction alone in place of the list of five."""
-    names = schema.core(schema.TRACE).names
-    table = pq.read_table(path / f"{schema.TRACE}.parquet", columns=names, partitioning=None)
+    file = path / f"{schema.TRACE}.parquet"
+    present = pq.read_schema(file).names
+    names = [name for name in schema.core(schema.TRACE, ["concentration"]).names if name in present]
+    table = pq.read_table(file, columns=names, partitioning=None)
     position = table.column_names.index("largest")
     return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()
 

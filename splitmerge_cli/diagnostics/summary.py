@@ -11,7 +11,8 @@ from rich.table import Table
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import SCORES
 
-SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest")
+SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest", "concentration")
+"""What is diagnosed of a trace; the concentration only where it is resampled."""
 COLUMNS = ["quantity", "chain", "value", "note"]
 
 
@@ -52,6 +53,7 @@ def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     first = {
         name: [np.stack(part[name].tolist()) if name == "largest" else part[name].to_numpy(float) for part in parts]
         for name in SERIES
+        if name in trace
     }
     first["largest"] = [x[:, 0] if x.ndim == 2 else x for x in first["largest"]]
     return {name: np.stack([x[len(x) - draws :] for x in chains]) for name, chains in first.items()}
@@ -81,7 +83,8 @@ def diagnose(
     pandas.DataFrame
         Columns quantity, chain (null: over all chains), value, note (why a value is null). Quantities, of the second
         half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded
-        draws (all chains: the mean of those defined), for X in log_joint, log_lik, n_clusters, K, largest. Of the whole
+        draws (all chains: the mean of those defined), for X in log_joint, log_lik, n_clusters, K, largest and,
+        where it is resampled, concentration. Of the whole
         chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void), ``seconds_per_iteration``, and
         where the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
     """
