@@ -220,6 +220,43 @@ def test_threads_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
 
 
+KEPT = ["sampler=triadic", "data=lines", "model=lines", "model.conjugate=false", "model.noise=nig"]
+
+
+def test_parameters_and_concentration_go_through_checkpoints(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of another length cut the chain at other places: its state holds all that it needs to go on."""
+    args = [*KEPT, "model.refresh=metropolis", "model.concentration=gamma(2,1)", "N=60", "chains=2", "iterations=1500"]
+    args += ["timing=false", "progress=none"]
+    one = run_path(smcmc("run", *args, "workers=1", "out=one"))
+    monkeypatch.setattr(runner, "FIRST_BATCH", 0.002)
+    monkeypatch.setattr(runner, "BATCH", 0.003)
+    drive = runner._drive
+
+    def in_two_sittings(plan, store, stop, batch, heard):
+        """Stop after the first batches, and take the chain up from its checkpoint."""
+        heard_of = iter(range(5))
+
+        def hear(number, at):
+            if next(heard_of, None) is None:
+                pause.set()
+            heard(number, at)
+
+        pause = threading.Event()
+        drive(plan, store, pause, batch, hear)
+        drive(plan, store, stop, batch, heard)
+
+    monkeypatch.setattr(runner, "_drive", in_two_sittings)
+    two = run_path(smcmc("run", *args, "workers=2", "out=two"))
+    assert parquet_bytes(one) == parquet_bytes(two)
+    run = Run(one)
+    trace = run.trace()
+    assert trace["concentration"].nunique() > 1000
+    diagnosed = run.diagnostics().set_index("quantity")["value"]
+    second_half = trace[trace["iteration"] > 750]["concentration"]
+    assert diagnosed["mean/concentration"].iloc[0] == pytest.approx(second_half.mean())
+    assert {"parameters", "concentration", "neal8"} <= set(run.moves()["move"])
+
+
 def test_chains_do_not_depend_on_their_number(smcmc) -> None:
     args = ["N=40", "iterations=100", "timing=false", "progress=none"]
     few = Run(run_path(smcmc("run", *args, "chains=1"))).trace()
