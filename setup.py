@@ -22,7 +22,7 @@ DEBUG = os.environ.get("SMCMC_DEBUG") == "1"
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686")
 MARCH = os.environ.get("SMCMC_MARCH", "native" if X86 else "")
 
-compile_args = ["-O1" if DEBUG else "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function"]
+compile_args = ["-O1" if DEBUG else "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function", "-Wno-psabi"]
 if MARCH:
     compile_args.append(f"-march={MARCH}")
 

@@ -13,6 +13,8 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
+from splitmerge_cli import __version__
+
 app = typer.Typer(
     name="smcmc",
     help="The reference laboratory for split-merge MCMC.",
@@ -22,6 +24,22 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"smcmc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
 
 _RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500
 

@@ -459,7 +459,7 @@ cdef class Lines(Mixture):
         score.square, score.inverse = at[SCALE * cap], at[WIDTH * cap]
         if not self.conjugate:
             e = y - at[YC * cap] - at[NUMERATOR * cap] * x
-            score.left = 1.0
+            score.left, score.least = 1.0, 0.0
             score.power = -e * e * at[SCALE * cap]
             return score
         d, b = x - at[XC * cap], at[B * cap]

@@ -97,3 +97,9 @@ def test_completion() -> None:
     assert complete("model.al") == ["model.alpha="]
     assert complete("nothing=") == []
     assert not [key for key in complete("") if key.startswith("_") or key.endswith(".name=")]
+
+
+def test_version(smcmc) -> None:
+    from splitmerge_cli import __version__
+
+    assert smcmc("--version").stdout == f"smcmc {__version__}\n"
