@@ -19,7 +19,7 @@ from splitmerge_cli._kernels import check_positive
 
 PRIORS = ("crp", "uniform")
 
-GAMMA = re.compile(r"gamma\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\)")
+GAMMA = re.compile(r"gamma\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
 
 # below this concentration a difference of two log gammas keeps its digits
 cdef double MODERATE = 1e6
@@ -59,7 +59,8 @@ def quantum(values, terms=1):
         raise ValueError(f"{len(values)} items; expected at most 2^30")
     widest = float(np.abs(values).max(initial=0.0))
     digits = min(48, 62 - math.ceil(math.log2(len(values)) + 0.5 * math.log2(terms)))
-    return 2.0 ** (math.frexp(widest)[1] - digits) if widest else 1.0
+    # squares of the quantum stay numbers, too
+    return 2.0 ** max(math.frexp(widest)[1] - digits, -250) if widest else 1.0
 
 
 cdef class Mixture(Model):

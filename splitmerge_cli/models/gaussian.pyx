@@ -309,17 +309,20 @@ cdef class Gaussian(Mixture):
         centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
         # a second array of the data's size for a moment only
         shifted = points - centre
-        quanta = np.array([quantum(shifted[:, d], D if self.shape_of == ISO else 1) for d in range(D)])
         if self.shape_of == ISO:
-            quanta[:] = quanta.max()
+            quanta = np.full(D, quantum(shifted, D))
+        else:
+            quanta = np.array([quantum(shifted[:, d]) for d in range(D)])
         mean = shifted.mean(axis=0)
         variance = ((shifted - mean) ** 2).mean(axis=0)
+        if self.shape_of == ISO:
+            variance[:] = variance.mean()
         variance[variance == 0.0] = 1.0
         location = _numbers("model.m0", m0, D)
         location = mean if location is None else location - centre
         scale = _numbers("model.b0", b0, D)
         if scale is None:
-            scale = 0.1 * (np.full(D, variance.mean()) if self.shape_of == ISO else variance)
+            scale = 0.1 * variance
         elif self.shape_of == ISO and np.ptp(scale) > 0.0:
             raise ValueError("model.b0: expected one number, since covariance=iso has one variance")
         least = 1e-24 * np.ptp(shifted, axis=0) ** 2
@@ -328,6 +331,15 @@ cdef class Gaussian(Mixture):
         if (scale < least).any():
             raise ValueError(f"model.b0: expected at least {least.max():.3g}, 1e-24 of the squared range of the data, "
                              f"got {scale.min():.3g}: less leaves no digits to compare clusters")
+        if self.shape_of == FULL and D > 1:
+            # a factorisation loses what the scatter exceeds the prior's by
+            widest = N * variance + min(self.kappa0, N) * (np.abs(shifted - location) ** 2).max(axis=0)
+            narrow = 2.0 * scale < 1e-10 * widest
+            if narrow.any():
+                d = int(narrow.argmax())
+                raise ValueError(f"model.b0: expected at least {5e-11 * widest[d]:.3g} in column {d + 1} with "
+                                 f"covariance=full and this model.m0, got {scale[d]:.3g}: less leaves no digits of the "
+                                 "covariances")
         if not (np.abs(location) <= 1e30).all():
             raise ValueError("model.m0: expected numbers of magnitude at most 1e30")
         np.rint(np.divide(shifted, quanta, out=shifted), out=shifted)

@@ -277,17 +277,22 @@ cdef class Lines(Mixture):
             _check_range(f"model.{key}", value, 1e-30, 1e30)
         if not 1e-12 <= sigma1 / sigma0 <= 1e12:
             raise ValueError(f"model.sigma1: expected 1e-12 to 1e12 times sigma0={sigma0:g}, got {sigma1:g}")
-        _check_range("model.a0", a0, 1.0 + 1e-9, 1e6)
+        if isinstance(a0, bool) or not isinstance(a0, (int, float)) or not 1.0 < a0 <= 1e6:
+            raise ValueError(f"model.a0: expected a number above 1, up to 1e6, got {a0}")
         for key, value, offered in (("noise", noise, NOISES), ("refresh", refresh, REFRESHES)):
             if value not in offered:
                 raise ValueError(f"model.{key}: expected one of {', '.join(offered)}, got {value!r}")
         if not isinstance(conjugate, bool):
             raise ValueError(f"model.conjugate: expected true or false, got {conjugate!r}")
         check_count("model.steps", steps, 1, 10_000)
-        spread = float(np.ptp(points[:, 1]))
-        if sigma1 < 1e-7 * spread:
-            raise ValueError(f"model.sigma1: expected at least {1e-7 * spread:.3g}, a ten-millionth of the range of y, "
-                             f"got {sigma1:g}: less leaves no digits to compare lines")
+        spread, farthest = np.ptp(points, axis=0), np.abs(points).max(axis=0)
+        # what the points are rounded to, across a line as steep as the data
+        least = max(1e-7 * spread[1], 2e-10 * farthest[1],
+                    2e-10 * farthest[0] * spread[1] / spread[0] if spread[0] > 0.0 else 0.0)
+        if sigma1 < least:
+            raise ValueError(f"model.sigma1: expected at least {least:.3g}, since the range of y is {spread[1]:.3g} "
+                             f"and coordinates reach {farthest.max():.3g}, got {sigma1:g}: less leaves no digits to "
+                             "compare lines")
         lines = None if candidates is None else self._candidates(candidates, noise, conjugate)
         cdef Py_ssize_t N = len(points), n, lane
         self._allocate(N, N)
@@ -337,7 +342,8 @@ cdef class Lines(Mixture):
         if conjugate or noise != "known":
             raise ValueError("model.candidates: expected with conjugate=false and noise=known only")
         try:
-            lines = np.array(candidates, dtype=np.float64)
+            lines = np.array(candidates)
+            lines = lines.astype(np.float64) if lines.dtype.kind in "if" else np.empty(0)
         except (TypeError, ValueError):
             lines = np.empty(0)
         if lines.ndim != 2 or lines.shape[1] != 2 or not len(lines) or not (np.abs(lines) <= 1e30).all():

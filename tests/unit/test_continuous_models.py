@@ -15,6 +15,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify.enumerate import gaussian_log_weight
 
 MAKE = {
     "lines": lambda x: Lines(x[:, :2]),
@@ -136,7 +137,7 @@ def test_gaussian_law_does_not_depend_on_scale_or_place():
     """With the default prior, scaling and moving the data leaves every move of a chain as it was."""
     for covariance in ("diag", "full"):
         runs = []
-        for points in (CLOUD, CLOUD * [2.0**20, 2.0**-30, 1.0] + [0.0, 0.0, 4096.0]):
+        for points in (CLOUD, CLOUD * [2.0**20, 2.0**-30, 1.0] + np.array([0.0, 0.0, 4096.0])):
             model = Gaussian(points, covariance=covariance)
             rng = Rng(4)
             chain = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)])
@@ -183,9 +184,20 @@ def test_parameters_are_set_and_read():
     np.testing.assert_allclose(model.fitted(), values[:, :2])
 
 
+def test_a_constant_column_does_not_round_the_others():
+    x = np.array([[0.1, 5.0], [0.2, 5.0], [0.9, 5.0], [0.3, 5.0]])
+    for covariance in ("iso", "diag", "full"):
+        model = Gaussian(x, covariance=covariance, m0=0.0, b0=0.2)
+        expected = gaussian_log_weight(x, 1.0, "crp", covariance, 0.0, 0.1, 2.0, 0.2)(((0,) * 4, 1))
+        apart = gaussian_log_weight(x, 1.0, "crp", covariance, 0.0, 0.1, 2.0, 0.2)(((0, 1, 2, 3), 4))
+        together = model.log_joint()
+        model.set_labels(np.arange(4))
+        assert model.log_joint() - together == pytest.approx(apart - expected, rel=1e-9)
+
+
 REFUSED = [
     (Lines, {"sigma1": 0.0}, "model.sigma1"),
-    (Lines, {"sigma1": 1e-9}, "ten-millionth of the range of y"),
+    (Lines, {"sigma1": 1e-9}, "since the range of y is"),
     (Lines, {"sigma0": -1.0}, "model.sigma0"),
     (Lines, {"sigma0": math.nan}, "model.sigma0"),
     (Lines, {"a0": 1.0}, "model.a0"),
@@ -203,6 +215,11 @@ REFUSED = [
     (Lines, {"concentration": "beta(1,1)"}, "model.concentration"),
     (Lines, {"concentration": "gamma(1,1)", "prior": "uniform"}, "prior=uniform has none to resample"),
     (Lines, {"concentration": 0.0}, "model.concentration"),
+    (Lines, {"candidates": [["0", "1"]], "conjugate": False}, "model.candidates"),
+    (Lines, {"candidates": [[True, False]], "conjugate": False}, "model.candidates"),
+    (Lines, {"concentration": "gamma(１,1)"}, "model.concentration"),
+    (Gaussian, {"covariance": "full", "b0": 1e-12}, "no digits of the covariances"),
+    (Gaussian, {"covariance": "full", "m0": 1e7}, "no digits of the covariances"),
     (Gaussian, {"covariance": "tied"}, "model.covariance"),
     (Gaussian, {"kappa0": 0.0}, "model.kappa0"),
     (Gaussian, {"a0": -1.0}, "model.a0"),
@@ -226,5 +243,7 @@ def test_refusals_of_points(model_class):
     for points in (np.empty((0, 2)), np.zeros(5), np.array([[1.0, math.nan]]), np.array([[1.0, 1e31]])):
         with pytest.raises(ValueError, match="x: "):
             model_class(points)
+    with pytest.raises(ValueError, match=r"model.sigma1.*coordinates reach 1e\+13"):
+        Lines(POINTS + np.array([1e13, 0.0]), sigma1=1e-4)
     with pytest.raises(ValueError, match="two columns"):
         Lines(np.zeros((4, 3)))
