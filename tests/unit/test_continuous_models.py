@@ -1,6 +1,7 @@
 """Models of points: accuracy of the sums, extreme scales, degenerate points, parameters, refusals."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -182,6 +183,60 @@ def test_parameters_are_set_and_read():
         Lines(POINTS).set_parameters(values)
     assert Lines(POINTS).parameters is None
     np.testing.assert_allclose(model.fitted(), values[:, :2])
+
+
+def log_of(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def exact_lines(points, sigma0, sigma1, a0=None):
+    """log p(points of one line) with every sum and quotient an exact fraction; a0: the noise is unknown."""
+    xs, ys = ([Fraction(float(v)) for v in points[:, d]] for d in range(2))
+    n, tau, b0 = len(xs), (Fraction(sigma1) / Fraction(sigma0)) ** 2, Fraction(sigma1) ** 2 * (Fraction(a0 or 2) - 1)
+    sx, sy = sum(xs), sum(ys)
+    sxx, sxy = sum(x * x for x in xs), sum(x * y for x, y in zip(xs, ys, strict=True))
+    det = (n + tau) * (sxx + tau) - sx * sx
+    line = ((sxx + tau) * sy - sx * sxy) / det, ((n + tau) * sxy - sx * sy) / det
+    rest = sum(y * y for y in ys) - line[0] * sy - line[1] * sxy
+    total = -0.5 * (log_of(det / tau**2) + n * math.log(2 * math.pi))
+    if a0 is None:
+        return total - n * math.log(sigma1) - float(rest / (2 * Fraction(sigma1) ** 2))
+    a_n = a0 + 0.5 * n
+    return total + math.lgamma(a_n) - math.lgamma(a0) - 0.5 * n * log_of(b0) - a_n * log_of(1 + rest / (2 * b0))
+
+
+def exact_diag(points, kappa0, a0, b0):
+    """log p(points of one cluster), a variance per dimension, prior mean 0, likewise."""
+    total, n = 0.0, len(points)
+    for column in points.T:
+        xs = [Fraction(float(v)) for v in column]
+        mean = sum(xs) / n
+        scatter = sum((x - mean) ** 2 for x in xs) + Fraction(kappa0) * n / (Fraction(kappa0) + n) * mean**2
+        total += 0.5 * math.log(kappa0 / (kappa0 + n)) - 0.5 * n * math.log(2 * math.pi) + math.lgamma(a0 + 0.5 * n)
+        total += -math.lgamma(a0) - 0.5 * n * math.log(b0) - (a0 + 0.5 * n) * log_of(1 + scatter / (2 * Fraction(b0)))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_likelihoods_by_exact_fractions(seed):
+    """Offsets up to 1e9 and scales from 1e-6 to 1e6, collinear points among them."""
+    rng = np.random.default_rng(seed)
+    n, scale = int(rng.integers(1, 9)), 10.0 ** rng.uniform(-6, 6, size=2)
+    x = rng.normal(size=n)
+    points = np.column_stack([x, rng.normal(size=n) if seed % 3 else 2 * x]) * scale
+    points += rng.choice([0.0, 1.0], size=2) * 10.0 ** rng.uniform(0, 9) * rng.choice([0.0, 1e-3, 1.0])
+    sigma1 = float(np.abs(points).max() * 10.0 ** rng.uniform(-6, 0))
+    sigma0 = sigma1 * 10.0 ** rng.uniform(-1, 4)
+    for a0 in (None, 2.5):
+        try:
+            model = Lines(points, sigma0=sigma0, sigma1=sigma1, noise="known" if a0 is None else "nig", a0=a0 or 2.0)
+        except ValueError as error:
+            assert "digits" in str(error)
+            continue
+        assert model.log_lik_total() == pytest.approx(exact_lines(points, sigma0, sigma1, a0), rel=1e-6, abs=1e-6)
+    b0 = float(np.ptp(points, axis=0).max() ** 2 * 10.0 ** rng.uniform(-8, 2)) or 1.0
+    model = Gaussian(points, m0=0.0, kappa0=0.3, a0=1.5, b0=b0)
+    assert model.log_lik_total() == pytest.approx(exact_diag(points, 0.3, 1.5, b0), rel=1e-7, abs=1e-7)
 
 
 def test_a_constant_column_does_not_round_the_others():
