@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -6,6 +6,7 @@ from splitmerge_cli._mixture import Mixture
 
 COVARIANCES: tuple[str, ...]
 
+@final
 class Gaussian(Mixture):
     def __init__(
         self,

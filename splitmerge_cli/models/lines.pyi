@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,6 +8,7 @@ from splitmerge_cli._mixture import Mixture
 NOISES: tuple[str, ...]
 REFRESHES: tuple[str, ...]
 
+@final
 class Lines(Mixture):
     def __init__(
         self,
