@@ -71,10 +71,13 @@ def walk(
     """
     paths = []
     labels = np.array(state[0], dtype=np.int32)
+    held = model.concentration
     rng.script_start(always_accept)
     try:
         while True:
             model.set_labels(labels, state[1])
+            if model.random_concentration:
+                model.set_concentration(held)
             if len(state) == 3:
                 model.set_parameters(np.array(state[2]))
             rng.script_begin()
@@ -87,6 +90,8 @@ def walk(
                 raise TooManyPaths(f"more than {limit} paths from one state")
     finally:
         rng.script_stop()
+        if model.random_concentration:
+            model.set_concentration(held)
 
 
 def transition_matrix(

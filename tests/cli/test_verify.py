@@ -80,3 +80,12 @@ def test_bad_input(smcmc, argument: str, message: str) -> None:
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_resampled_concentration_is_held_for_the_matrices(smcmc) -> None:
+    """The walk of `refresh` itself breaks off at its first continuous draw, and leaves the concentration as it was."""
+    args = ["model=bernoulli", "model.concentration=gamma(2,1)", "sampler=refresh,rgsm,sams,triadic", "mode=exact"]
+    result = smcmc("verify", *args, "iterations=0")
+    assert result.exit_code == 0, result.output
+    assert "NOT EXACT" not in result.output
+    assert "continuous" in result.output
