@@ -29,11 +29,11 @@ MAKE = {
 
 @pytest.mark.parametrize("name", MAKE)
 def test_ten_million_changes_leave_no_trace(name):
-    """Sums are whole numbers: after five million pairs of additions and removals every bit is as before."""
+    """Sums are whole numbers: after ten million pairs of additions and removals every bit is as before."""
     model = MAKE[name](CLOUD)
     model.set_labels(np.arange(60) % 4)
     before, joint = model.statistics()["counts"], model.log_joint()
-    model._shake(5_000_000, 3)
+    model._shake(10_000_000, 3)
     np.testing.assert_array_equal(model.statistics()["counts"], before)
     assert model.log_joint() == joint
 
