@@ -75,6 +75,12 @@ def check_positive(str key, value):
         raise ValueError(f"{key}: expected a positive number from 1e-100 to 1e100, got {value}")
 
 
+def check_range(str key, value, least, most):
+    """Refuse what is no number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
+
+
 def check_count(str key, value, least, most):
     """Refuse what is no whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:

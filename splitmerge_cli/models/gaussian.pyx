@@ -28,6 +28,7 @@ import numpy as np
 from splitmerge_cli._kernels cimport Model, doubles, larger
 from splitmerge_cli._mixture cimport Mixture
 
+from splitmerge_cli._kernels import check_range
 from splitmerge_cli._mixture import quantum
 
 cdef extern from "_lanes.h":
@@ -283,8 +284,7 @@ cdef class Gaussian(Mixture):
         if covariance not in COVARIANCES:
             raise ValueError(f"model.covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r}")
         for key, value, least, most in (("kappa0", kappa0, 1e-9, 1e9), ("a0", a0, 1e-3, 1e6)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-                raise ValueError(f"model.{key}: expected a number from {least:g} to {most:g}, got {value}")
+            check_range(f"model.{key}", value, least, most)
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1], n
         cdef int kind = COVARIANCES.index(covariance)
         self.D, self.covariance, self.kappa0, self.a0, self.shape_of = D, covariance, kappa0, a0, kind

@@ -26,7 +26,7 @@ import numpy as np
 from splitmerge_cli._kernels cimport Model, Rng, doubles, exp_weights, larger
 from splitmerge_cli._mixture cimport Mixture
 
-from splitmerge_cli._kernels import check_count
+from splitmerge_cli._kernels import check_count, check_range
 from splitmerge_cli._mixture import quantum
 
 cdef extern from "_lanes.h":
@@ -174,11 +174,6 @@ cdef double LOG_2PI = log(2.0 * M_PI)
 cdef double HALF_LOG_PI = 0.5 * log(M_PI)
 
 
-def _check_range(str key, value, least, most):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
-
-
 cdef inline double bounded_exp(double x) noexcept nogil:
     """exp, without the library's slow way to 0 and to infinity."""
     if -700.0 < x < 700.0:
@@ -260,7 +255,7 @@ cdef class Lines(Mixture):
     cdef double *log_c                  # [N + 2] nig: lgamma(a_n + 1/2) - lgamma(a_n)
     cdef double *log_rise               # [N + 2] nig: lgamma(a_n) - lgamma(a0)
     cdef double *candidate              # [n_candidates, 2]
-    cdef double *chances                # [n_candidates]
+    cdef double *chances                # [2 n_candidates] log weights, weights
     cdef readonly Py_ssize_t n_candidates
 
     def __init__(self, x, concentration=1.0, sigma0=10.0, sigma1=1.0, noise="known", a0=2.0, prior="crp",
@@ -274,7 +269,7 @@ cdef class Lines(Mixture):
         if not (np.abs(points) <= 1e30).all():
             raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
         for key, value in (("sigma0", sigma0), ("sigma1", sigma1)):
-            _check_range(f"model.{key}", value, 1e-30, 1e30)
+            check_range(f"model.{key}", value, 1e-30, 1e30)
         if not 1e-12 <= sigma1 / sigma0 <= 1e12:
             raise ValueError(f"model.sigma1: expected 1e-12 to 1e12 times sigma0={sigma0:g}, got {sigma1:g}")
         if isinstance(a0, bool) or not isinstance(a0, (int, float)) or not 1.0 < a0 <= 1e6:
