@@ -161,8 +161,7 @@ cdef class PairMoves(SplitMerge):
         """Allocate items[:n] to scratch columns K (with i) and K + 1 (with j), or, `forced`, follow their present
         sides; returns log q."""
         cdef Py_ssize_t t, _scan, a = self.model.K, b = a + 1
-        self.model.scratch(a)
-        self.model.scratch(b)
+        self.stage_two(self.model.z[i], self.model.z[j])
         self.model.join(i, a)
         self.model.join(j, b)
         if self.how == SAMS:

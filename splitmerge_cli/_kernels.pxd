@@ -125,7 +125,7 @@ cdef class Model:
     cdef readonly double concentration  # present value (Chinese restaurant process); nan for models without
     cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
     # -- the state
-    cdef int32_t *z                 # [N] cluster of each item
+    cdef int32_t *z                 # [N] cluster of each item; -1: not placed, in the course of a move
     cdef int32_t *size              # [cap] items in each cluster, scratch included
     cdef int32_t *head              # [cap] first member of each live cluster, -1 none (order: history, read by nothing)
     cdef int32_t *after             # [N] next member of the same cluster, -1 none
@@ -155,7 +155,11 @@ cdef class Model:
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef void scan(self, Py_ssize_t i) noexcept nogil
+    cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil
+    # -- of a coupled model
+    cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     # -- parameters: of a model that is not conjugate
     cdef void draw_parameters(self, Rng rng, Py_ssize_t k) noexcept nogil
     cdef void copy_parameters(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
@@ -169,6 +173,10 @@ cdef class Model:
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
     cdef int reserve(self, Py_ssize_t clusters) except -1 nogil
     cdef int _reserve(self, Py_ssize_t clusters) except -1
+    cdef void log_scan(self, Py_ssize_t i) noexcept nogil
+    cdef void take_out(self, Py_ssize_t i) noexcept nogil
+    cdef void put(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil
     cdef void begin_scan(self) noexcept nogil
     cdef int move(self, Py_ssize_t i, Py_ssize_t k) except -1 nogil
     cdef int append_empty(self) except -1 nogil
@@ -192,13 +200,6 @@ cdef class Model:
         self.size[k] = 0
         self.known[k] = False
         self.clear(k)
-
-    @cython.final
-    cdef inline void scratch_copy(self, Py_ssize_t src, Py_ssize_t k) noexcept nogil:
-        """Make column k a copy of cluster src."""
-        self.copy(src, k)
-        self.size[k] = self.size[src]
-        self.known[k] = False
 
     @cython.final
     cdef inline void join(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -275,6 +276,7 @@ cdef class SplitMerge(Sampler):
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int _need(self, Py_ssize_t clusters) except -1
+    cdef void stage_two(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil
     cdef double log_label_term(self, Py_ssize_t K) noexcept nogil
     cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil
     cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil

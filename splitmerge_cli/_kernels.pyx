@@ -293,6 +293,9 @@ cdef class Model:
         pred(i | b) / pred(i | a), linear scale, may be 0 or inf. `own` is a or b where item i is counted in that
         cluster (its contribution is excluded), else -1.
         With `sized`, times the prior's weights alloc[size b] / alloc[size a].
+    ``cluster_log_lik(k)``, ``log_union(a, b)``
+        Of a coupled model the first counts what touches no other cluster; ``log_lik`` counts all, and ``log_union`` all
+        that touches the union of two clusters.
     ``scan(i)``
         Fills ``w[0:options()]`` with the linear weights, up to a common factor, of putting item i into each cluster or
         a new one: its own contribution excluded; when it is alone, its own cluster stands for the new one.
@@ -368,6 +371,18 @@ cdef class Model:
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
         return NAN
 
+    # -- what a coupled model, in which the likelihood of a cluster depends on the others, supplies beside it
+    cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        """Make n scratch columns from `first` on empty clusters that stand in the place of these m live ones (which may
+        name one twice), until the next ``stage``, ``begin_scan`` or change of the state."""
+        cdef Py_ssize_t s
+        for s in range(n):
+            self.scratch(first + s)
+
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Log marginal likelihood of clusters a and b as one, by itself: as ``lik`` counts it."""
+        return self.log_union(a, b)
+
     # -- what a model that is not conjugate supplies beside it: the parameters of a cluster are copied with its
     # statistics by `copy`, and are left alone by `clear`, `add`, `remove` and `absorb`
     cdef void draw_parameters(self, Rng rng, Py_ssize_t k) noexcept nogil:
@@ -418,19 +433,37 @@ cdef class Model:
             w[s] = exp(w[s] - top)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], m = self.options()
-        cdef bint alone = self.size[own] == 1 and not self.allows_empty
+        cdef Py_ssize_t k, m = self.options()
         cdef double top = -INFINITY
-        self.leave(i, own)
-        for k in range(m):
-            self.w[k] = self.log_pred(i, k) + log(self.alloc[self.size[k]])
-        if alone:
-            self.w[m - 1] = -INFINITY
+        self.log_scan(i)
         for k in range(m):
             if self.w[k] > top:
                 top = self.w[k]
         for k in range(m):
             self.w[k] = exp(self.w[k] - top)
+
+    cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
+        """The logarithms of what ``scan`` fills w with, up to a common term; item i may be one that is not placed."""
+        cdef Py_ssize_t k, own = self.z[i], m = self.options()
+        cdef bint alone = own >= 0 and self.size[own] == 1 and not self.allows_empty
+        if own >= 0:
+            self.leave(i, own)
+        for k in range(m):
+            self.w[k] = self.log_pred(i, k) + log(self.alloc[self.size[k]])
+        if own >= 0:
+            self.join(i, own)
+        if alone:
+            self.w[m - 1] = -INFINITY
+
+    cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
+        """Log weights, up to a common term, of putting item i into these live clusters, of which the first is its own:
+        its own contribution excluded, the prior's weights counted; alone in its cluster, its own stands for a new
+        one."""
+        cdef Py_ssize_t t, k, own = self.z[i]
+        self.leave(i, own)
+        for t in range(m):
+            k = clusters[t]
+            lw[t] = self.log_pred(i, k) + log(self.alloc[self.size[k]])
         self.join(i, own)
 
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
@@ -522,6 +555,39 @@ cdef class Model:
         return n
 
     # -- changes of the state
+    cdef void take_out(self, Py_ssize_t i) noexcept nogil:
+        """Take item i out of the partition: it is not placed, z[i] = -1, until ``put``. Its cluster may become empty."""
+        cdef Py_ssize_t k = self.z[i]
+        self.leave(i, k)
+        self.unlink(i)
+        self.z[i] = -1
+        self.W[k] = self.scan_table[self.size[k]]
+        self.version += 1
+
+    cdef void put(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Put item i, which is not placed, into live cluster k."""
+        self.join(i, k)
+        self.link(i, k)
+        self.W[k] = self.scan_table[self.size[k]]
+        self.version += 1
+
+    cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil:
+        """Make this the partition and count all statistics afresh."""
+        cdef Py_ssize_t i, k
+        self.reserve(K)
+        self.K = K
+        memset(self.W, 0, self.cap * sizeof(double))
+        memset(self.z, 255, self.N * sizeof(int32_t))
+        for k in range(K):
+            self.scratch(k)
+            self.head[k] = -1
+        for i in range(self.N):
+            self.join(i, labels[i])
+            self.link(i, labels[i])
+        self.begin_scan()
+        self.version += 1
+        return 0
+
     cdef void begin_scan(self) noexcept nogil:
         """Make ready for ``scan``: an empty column behind the clusters, and the prior weights of all options.
 
@@ -716,7 +782,7 @@ cdef class Model:
                 )
             if given.max() + 1 != len(np.unique(given)):
                 given = np.unique(given, return_inverse=True)[1]
-        cdef Py_ssize_t count = int(given.max()) + 1, i, k
+        cdef Py_ssize_t count = int(given.max()) + 1
         if K is not None:
             if K < count:
                 raise ValueError(f"K: {K} clusters, but the labels use {count}")
@@ -724,18 +790,7 @@ cdef class Model:
         if count > self.kmax:
             raise ValueError(f"K: {count} clusters, but the model allows at most {self.kmax}")
         cdef int32_t[::1] v = np.ascontiguousarray(given, dtype=np.int32)
-        self.reserve(count)
-        self.K = count
-        memset(self.W, 0, self.cap * sizeof(double))
-        for k in range(count):
-            self.scratch(k)
-            self.head[k] = -1
-        for i in range(self.N - 1, -1, -1):
-            self.link(i, v[i])
-        for i in range(self.N):
-            self.join(i, v[i])
-        self.begin_scan()
-        self.version += 1
+        self.reset(&v[0], count)
 
     def prior_labels(self, generator):
         """A draw from the prior, where the model offers one: (labels, K), ndarray of int32 of shape (N,) and int."""
@@ -802,9 +857,9 @@ cdef class Model:
         """Probability of each step of a sequential allocation, in scratch columns."""
         cdef Py_ssize_t t, a = self.K, b = self.K + 1
         cdef double o
+        cdef int32_t c = self.z[order[0]]
         self.reserve(self.K)
-        self.scratch(a)
-        self.scratch(b)
+        self.stage(&c, 1, a, 2)
         out = []
         for t in range(order.shape[0]):
             o = self.odds(order[t], a, b, -1, False)
@@ -994,6 +1049,12 @@ cdef class SplitMerge(Sampler):
         self.lw = <double *> larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
         self.lw_room = 2 * (2 * clusters + 8)
         return 0
+
+    cdef void stage_two(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
+        """Two empty sides, scratch columns K and K + 1, in the place of these clusters (or of one, named twice)."""
+        cdef int32_t[2] old
+        old[0], old[1] = <int32_t> ci, <int32_t> cj
+        self.model.stage(old, 2, self.model.K, 2)
 
     cdef double log_label_term(self, Py_ssize_t K) noexcept nogil:
         """log c(K) of a split from K clusters in literal mode."""

@@ -33,8 +33,7 @@ cdef class SmartMoves(SplitMerge):
         cdef Py_ssize_t a = self.model.K, b = self.model.K + 1
         cdef double log_f
         cdef Py_ssize_t c = self.choose_split(&log_f)
-        self.model.scratch(a)
-        self.model.scratch(b)
+        self.stage_two(c, c)
         n[0] = self.model.members(c, c, self.items)
         log_q[0] = log_f + self.allocate(n[0], a, b, False, False)
         return -1 if self.side_empty(a, b) else c
@@ -47,15 +46,14 @@ cdef class SmartMoves(SplitMerge):
             if k != i and k != j:
                 self.lw[n] = -self.model.lik(k)
                 n += 1
-        self.lw[n] = -self.model.log_union(i, j)
+        self.lw[n] = -self.model.log_pair_lik(i, j)
         return self.lw[n] - log_sum_exp(self.lw, n + 1)
 
     cdef double log_p_seq_of_pair(self, Py_ssize_t i, Py_ssize_t j) except? -1 nogil:
         """log probability that the sequential allocation of the union gives clusters i and j, in this order."""
         cdef Py_ssize_t t, n = self.model.members(i, j, self.items)
         self.model.reserve(self.model.K)
-        self.model.scratch(self.model.K)
-        self.model.scratch(self.model.K + 1)
+        self.stage_two(i, j)
         for t in range(n):
             self.in_a[t] = self.model.z[self.items[t]] == i
         return self.allocate(n, self.model.K, self.model.K + 1, True, False)
@@ -68,7 +66,7 @@ cdef class SmartMoves(SplitMerge):
         w = self.lw + self.model.K
         for k in range(self.model.K):
             if k != i:
-                self.lw[n] = self.model.log_union(i, k)
+                self.lw[n] = self.model.log_pair_lik(i, k)
                 n += 1
         exp_weights(self.lw, n, w)
         n = self.model.K - 1
@@ -91,7 +89,7 @@ cdef class SmartMoves(SplitMerge):
             n = 1
             for k in range(self.model.K):
                 if k != a and k != b and k != skip:
-                    self.lw[n] = self.model.log_union(s, k)
+                    self.lw[n] = self.model.log_pair_lik(s, k)
                     n += 1
             r[side] = log_union_ab - log_sum_exp(self.lw, n)
         return max(r[0], r[1]) + log1p(exp(-fabs(r[0] - r[1])))

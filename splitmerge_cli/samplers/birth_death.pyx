@@ -88,16 +88,12 @@ cdef class BirthDeath(SplitMerge):
         if self.model.size[c] == 1:
             return self.null()
         self.model.reserve(K)
-        self.model.scratch_copy(c, K)
-        self.model.leave(i, K)
-        self.model.scratch(K + 1)
-        self.model.join(i, K + 1)
-        self.items[0] = <int32_t> i
-        r = (self.term(TARGET, self.log_split_ratio(c, K, K + 1))
+        self.model.begin_scan()
+        r = (self.term(TARGET, self.model.log_odds(i, c, K, c, True))
              + self.term(LABELS, self.log_label_term(K))
              - self.term(CHOICE, log(<double> K)))
         if self.decide(r):
-            self.model.commit_split(c, self.items, 1)
+            self.model.move(i, K)
         return 0
 
     cdef int death_of_lone_item(self) except -1 nogil:

@@ -91,8 +91,7 @@ cdef class RGSM(SplitMerge):
                 self.present[n] = self.model.z[k] == ci
                 n += 1
         # the launch state: anchors, fair coins, t restricted scans
-        self.model.scratch(a)
-        self.model.scratch(b)
+        self.stage_two(ci, cj)
         self.model.join(i, a)
         self.model.join(j, b)
         for t in range(n):

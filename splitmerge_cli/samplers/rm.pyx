@@ -105,8 +105,7 @@ cdef class RM(SplitMerge):
         if na == 0 or na == n:
             return self.null()
         a, b = K, K + 1
-        self.model.scratch(a)
-        self.model.scratch(b)
+        self.stage_two(e1, e2)
         for t in range(n):
             self.model.join(self.items[t], a if self.in_a[t] else b)
         if e1 == e2:

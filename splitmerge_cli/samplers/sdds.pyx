@@ -114,7 +114,7 @@ cdef class SDDS(SmartMoves):
              - self.term(LABELS, self.log_label_term(K - 1))
              + self.term(FORWARD, -(n - 1) * LOG2 - log(<double> (K - 1)))
              - self.term(REVERSE, self.log_orders(K) - log(<double> K)
-                         + self.log_f_merge_both(i, j, self.model.log_union(i, j), -1)))
+                         + self.log_f_merge_both(i, j, self.model.log_pair_lik(i, j), -1)))
         if self.decide(r):
             self.model.commit_merge(i, j)
         return 0
@@ -129,8 +129,7 @@ cdef class SDDS(SmartMoves):
         c = self.rng.draw_index(K)
         self.need(K)
         a, b = K, K + 1
-        self.model.scratch(a)
-        self.model.scratch(b)
+        self.stage_two(c, c)
         n = self.model.members(c, c, self.items)
         for t in range(n):
             self.in_a[t] = self.rng.draw_coin(0.5)

@@ -66,7 +66,7 @@ cdef class SS(SmartMoves):
              - self.term(LABELS, self.log_label_term(K - 1))
              + self.term(FORWARD, LOG2 + self.log_f_split_of_union(i, j) + self.log_p_seq_of_pair(i, j))
              - self.term(REVERSE, self.log_orders(K) - log(<double> K)
-                         + self.log_f_merge_both(i, j, self.model.log_union(i, j), -1)))
+                         + self.log_f_merge_both(i, j, self.model.log_pair_lik(i, j), -1)))
         if self.decide(r):
             self.model.commit_merge(i, j)
         return 0

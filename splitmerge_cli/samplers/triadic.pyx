@@ -193,7 +193,7 @@ cdef class Triadic(PairMoves):
         if self.refused(log_r + self.log_two_three(n, 0.0, log_q3)):
             return 0
         memcpy(self.chosen, self.in_a, n)
-        log_q2 = self.two_sides(n, i, j, K + 3, True)
+        log_q2 = self.two_sides(n, i, j, k, K + 3, True)
         memcpy(self.in_a, self.chosen, n)
         if self.settled(log_r + self.log_two_three(n, log_q2, log_q3)):
             new[0], new[1], new[2] = <int32_t> ci, <int32_t> cj, <int32_t> K
@@ -214,7 +214,7 @@ cdef class Triadic(PairMoves):
         n = self.gather_three(ci, cj, ck, i, j)
         if self.how != RANDOM:
             self.shuffle(n)
-        log_q2 = self.two_sides(n, i, j, K, False)
+        log_q2 = self.two_sides(n, i, j, k, K, False)
         log_r = self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) - self.term(ORDERS, self.log_orders(K))
         if self.refused(log_r - self.log_two_three(n, log_q2, 0.0)):
             return 0
@@ -243,15 +243,21 @@ cdef class Triadic(PairMoves):
             at -= 1
         return n + self.model.size[ck]
 
-    cdef double two_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t a, bint forced) noexcept nogil:
+    cdef void stage_at(self, Py_ssize_t first, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
+        """n empty sides from scratch column `first` on, in the place of the clusters of i, j and k."""
+        cdef int32_t[3] old
+        old[0], old[1], old[2] = self.model.z[i], self.model.z[j], self.model.z[k]
+        self.model.stage(old, 3, first, n)
+
+    cdef double two_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k, Py_ssize_t a,
+                          bint forced) noexcept nogil:
         """Line 25: allocate items[:n] to scratch columns K (with i) and K + 1 (with j), or, `forced`, follow their
         present sides; returns log q2."""
         cdef Py_ssize_t t, b = a + 1
         cdef double log_q = -n * LOG_2
         if forced and self.how == RANDOM:
             return log_q
-        self.model.scratch(a)
-        self.model.scratch(b)
+        self.stage_at(a, 2, i, j, k)
         self.model.join(i, a)
         self.model.join(j, b)
         if self.how == RANDOM:
@@ -275,8 +281,7 @@ cdef class Triadic(PairMoves):
         cdef double p, product = 1.0, total = 0.0
         if forced and self.how == RANDOM:
             return -(n - 1) * LOG_3
-        for side in range(3):
-            self.model.scratch(a + side)
+        self.stage_at(a, 3, i, j, k)
         self.model.join(i, a)
         self.model.join(j, a + 1)
         self.model.join(k, a + 2)

@@ -1,0 +1,553 @@
+"""Infinite relational model of an undirected simple graph, the probabilities of edges integrated out (paper 003).
+
+    p(A | z) = prod_{k <= l} B(N+_kl + beta1, N-_kl + beta0) / B(beta1, beta0)            (section 3.2)
+
+N+_kl and N-_kl count the edges and the missing edges between blocks k and l, each pair of nodes once. The product runs
+over k <= l; the printed k < l leaves out the pairs within a block.
+
+The likelihood of a block depends on the others: the model is *coupled*. Of a block by itself it counts the pairs within
+it. Scratch columns are staged in the place of live ones: what is counted in them has edges to the other live blocks and
+to the staged columns, and no other.
+
+Log likelihoods are exact sums of whole numbers of quanta (``_blocks.h``), so that labels are the whole state.
+"""
+from libc.math cimport frexp, log
+from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+import numpy as np
+import scipy.sparse
+
+from splitmerge_cli._kernels cimport Model, doubles, larger
+from splitmerge_cli._mixture cimport Mixture
+
+from splitmerge_cli._kernels import check_range
+
+cdef extern from "<math.h>" nogil:
+    long double lgammal(long double x)
+    long double logl(long double x)
+    int64_t llrintl(long double x)
+
+cdef extern from "_lanes.h":
+    ctypedef double lanes8
+    lanes8 lanes_exp(lanes8 x) nogil
+
+cdef extern from "_blocks.h":
+    ctypedef struct rise_t:
+        int64_t *at
+        int64_t length
+        long double base
+        long double b
+        long double per
+    ctypedef struct tables_t:
+        rise_t edge
+        rise_t gap
+        rise_t pair
+        int wide
+    int64_t block_lik(const tables_t *t, int64_t e, int64_t m) noexcept nogil
+    int64_t gained(const tables_t *t, int64_t e, int64_t c, int64_t m, int64_t d, int wide) noexcept nogil
+    int64_t sum_gained(const tables_t *t, const int32_t *e, const int32_t *held, const int32_t *c, const int32_t *size,
+                       Py_ssize_t start, Py_ssize_t end, int64_t n, int64_t w) noexcept nogil
+    int64_t sum_lik(const tables_t *t, const int32_t *e, const int32_t *f, const int32_t *size, Py_ssize_t start,
+                    Py_ssize_t end, int64_t n) noexcept nogil
+    void fill_grown(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end, int64_t m,
+                    int64_t *grown) noexcept nogil
+    void add_edges(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end, int64_t m,
+                   int64_t c, int64_t *score) noexcept nogil
+    void add_own(const tables_t *t, const int32_t *e, const int32_t *edges, const int32_t *size, const int64_t *grown,
+                 Py_ssize_t start, Py_ssize_t end, int64_t m, int64_t c, int64_t *score) noexcept nogil
+
+cdef extern from *:
+    """
+    #include "_lanes.h"
+    /* w[k] = exp(w[k]) W[k] for k < m, m a multiple of 8 */
+    static inline void weigh_lanes(double *w, const double *W, Py_ssize_t m)
+    {
+        for (Py_ssize_t k = 0; k < m; k += 8)
+            *(lanes8 *)(w + k) = lanes_exp(*(lanes8 *)(w + k)) * *(const lanes8 *)(W + k);
+    }
+    """
+    void weigh_lanes(double *w, const double *W, Py_ssize_t m) noexcept nogil
+
+cdef enum:
+    # entries of a table at the most: 32 MiB
+    LONGEST = 1 << 22
+    # blocks, the scratch ones included: 0.75 GiB of counts and sums
+    MOST_BLOCKS = 1 << 13
+    # columns behind the live ones that a sampler may use
+    SCRATCH = 6
+
+
+cdef inline int64_t within(int64_t n) noexcept nogil:
+    """Pairs of n nodes."""
+    return n * (n - 1) // 2
+
+
+def csr(adjacency):
+    """The graph as a symmetric csr_array of int8 with an empty diagonal.
+
+    Parameters
+    ----------
+    adjacency : sparse array or array_like, shape (N, N)
+        0 and 1.
+
+    Raises
+    ------
+    ValueError
+        For anything but an undirected simple graph.
+    """
+    graph = scipy.sparse.csr_array(adjacency, copy=True)
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] == 0:
+        raise ValueError(f"adjacency: expected a square table with at least one row, got shape {graph.shape}")
+    graph.sum_duplicates()
+    graph.eliminate_zeros()
+    if not (graph.data == 1).all():
+        raise ValueError("adjacency: a value is neither 0 nor 1")
+    if graph.diagonal().any():
+        raise ValueError(f"adjacency: node {int(np.flatnonzero(graph.diagonal())[0])} has an edge to itself")
+    if (graph != graph.T).nnz:
+        raise ValueError("adjacency: expected a symmetric table: edges have no direction")
+    return graph
+
+
+cdef class IRM(Mixture):
+    """Infinite relational model.
+
+    Parameters
+    ----------
+    adjacency : sparse array or array_like of 0 and 1, shape (N, N)
+        Symmetric, with an empty diagonal.
+    concentration : float or str
+        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
+    beta1, beta0 : float
+        Beta prior of the probability of an edge, for each pair of blocks: pseudo-counts of edges and of missing edges,
+        from 1e-6 to 1e6.
+    prior : {'crp', 'uniform'}
+        Prior of the partition.
+
+    Raises
+    ------
+    ValueError
+        For anything but an undirected simple graph, or a parameter out of range.
+    MemoryError
+        For more than some 8,000 blocks at a time.
+
+    Notes
+    -----
+    Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
+    it (at most the degree); a change of the partition O(degree + K); an item against a given block O(degree + K); a set
+    of items against all blocks O(degrees + K^2). Memory: 12 bytes a block and block, three tables of at most N (N - 1) / 2
+    numbers (N <= 2,800; beyond, 100 MB), the edges as given.
+    Source: paper 003, section 3.2; mathematics: docs/derivations.md.
+    """
+
+    kind = "graph"
+
+    cdef readonly double beta1, beta0
+    cdef object held                    # the arrays that `start` and `neighbour` point into
+    cdef const int32_t *start           # [N + 1]
+    cdef const int32_t *neighbour       # [edges, both ways]
+    cdef tables_t tables
+    cdef double one                     # 1 / quanta in one
+    cdef int32_t *edges                 # [cap, cap] edges between columns; a scratch row is its own truth
+    # what one more node without edges adds to a block
+    cdef int64_t *grown                 # [cap, cap] grown[l, k]: to block k, against block l
+    cdef int64_t *base                  # [cap] its sum over l
+    cdef int64_t *score                 # [cap] of a scan
+    cdef int8_t *changed                # [cap] row and column of `grown` to be computed anew
+    cdef int8_t *listed                 # [cap] row and column of `grown` are counted in `base`
+    cdef bint any_changed
+    # the edges of one item
+    cdef Py_ssize_t counted             # which item, -1 none
+    cdef int32_t *count                 # [cap] its neighbours in each column
+    cdef int32_t *touched               # [cap] columns where that is not 0
+    cdef Py_ssize_t n_touched
+    # scratch columns that stand in the place of live ones
+    cdef bint staged
+    cdef Py_ssize_t span                # columns there are: live ones, and the staged ones behind
+    cdef int32_t *staged_size           # [cap] size of each, 0 of those whose place is taken
+    cdef int32_t *spot                  # [N] staged column of an item, -1 none
+    cdef int32_t *placed                # [N] items that have one
+    cdef Py_ssize_t n_placed
+
+    def __init__(self, adjacency, concentration=1.0, beta1=1.0, beta0=1.0, prior="crp"):
+        graph = csr(adjacency)
+        for key, value in (("beta1", beta1), ("beta0", beta0)):
+            check_range(f"model.{key}", value, 1e-6, 1e6)
+        cdef Py_ssize_t N = graph.shape[0]
+        self.beta1, self.beta0 = beta1, beta0
+        self.coupled = True
+        self.counted = -1
+        indptr, indices = (np.ascontiguousarray(part, dtype=np.int32) for part in (graph.indptr, graph.indices))
+        self.held = indptr, indices
+        cdef const int32_t[::1] starts = indptr, neighbours = indices
+        self.start = &starts[0]
+        self.neighbour = &neighbours[0] if len(indices) else NULL
+        self._fill_tables(N, len(indices) // 2)
+        self.spot = <int32_t *> doubles(N // 2 + 1)
+        self.placed = <int32_t *> doubles(N // 2 + 1)
+        memset(self.spot, 255, N * sizeof(int32_t))
+        self._allocate(N, N)
+        self._prior(concentration, prior)
+        self.set_labels(np.zeros(N, dtype=np.int32))
+
+    cdef int _fill_tables(self, int64_t N, int64_t edges) except -1:
+        cdef int64_t pairs = within(N), length = pairs + 2 * N + 8
+        cdef double widest = (pairs + 1.0) * (log(N + 2.0) * 2 + log(self.beta1 + self.beta0 + 2.0) + 16.0)
+        cdef int e
+        frexp(3.0 * widest, &e)
+        # sums of all terms stay below 2^60
+        self.one = 2.0 ** -min(60 - e, 54)
+        self.tables.wide = length > LONGEST
+        self._fill(&self.tables.edge, self.beta1, min(length, LONGEST))
+        self._fill(&self.tables.gap, self.beta0, min(length, LONGEST))
+        self._fill(&self.tables.pair, self.beta1 + self.beta0, min(length, LONGEST))
+        return 0
+
+    cdef int _fill(self, rise_t *table, double b, int64_t length) except -1:
+        cdef int64_t m
+        cdef long double total = 0.0
+        table.at = <int64_t *> doubles(length)
+        table.length = length
+        table.b = b
+        table.base = lgammal(b)
+        table.per = 1.0 / self.one
+        for m in range(length):
+            table.at[m] = llrintl(total * table.per)
+            total += logl(b + m)
+        return 0
+
+    def __dealloc__(self):
+        free(self.tables.edge.at)
+        free(self.tables.gap.at)
+        free(self.tables.pair.at)
+        free(self.edges)
+        free(self.grown)
+        free(self.base)
+        free(self.score)
+        free(self.changed)
+        free(self.listed)
+        free(self.count)
+        free(self.touched)
+        free(self.staged_size)
+        free(self.spot)
+        free(self.placed)
+
+    # -- the edges of one item
+    cdef void look(self, Py_ssize_t i) noexcept nogil:
+        """Count the neighbours of item i in every column."""
+        cdef Py_ssize_t t
+        cdef int32_t k
+        if self.counted == i:
+            return
+        for t in range(self.n_touched):
+            self.count[self.touched[t]] = 0
+        self.n_touched = 0
+        self.counted = i
+        for t in range(self.start[i], self.start[i + 1]):
+            k = self.z[self.neighbour[t]]
+            if k >= 0 and not (self.staged and self.staged_size[k] == 0):
+                self.touch(k)
+            if self.staged:
+                k = self.spot[self.neighbour[t]]
+                if k >= 0:
+                    self.touch(k)
+
+    cdef inline void touch(self, int32_t k) noexcept nogil:
+        if self.count[k] == 0:
+            self.touched[self.n_touched] = k
+            self.n_touched += 1
+        self.count[k] += 1
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t k, old = self.cap
+        cdef int32_t *edges
+        cdef int64_t *grown
+        if cap > MOST_BLOCKS:
+            raise MemoryError(f"more than {MOST_BLOCKS - SCRATCH} blocks at a time")
+        edges = <int32_t *> doubles(cap * cap // 2)
+        grown = <int64_t *> doubles(cap * cap)
+        for k in range(old):
+            memcpy(edges + k * cap, self.edges + k * old, old * sizeof(int32_t))
+            memcpy(grown + k * cap, self.grown + k * old, old * sizeof(int64_t))
+        free(self.edges)
+        free(self.grown)
+        self.edges, self.grown = edges, grown
+        self.base = <int64_t *> larger(self.base, old * 8, cap * 8)
+        self.score = <int64_t *> larger(self.score, old * 8, cap * 8)
+        self.changed = <int8_t *> larger(self.changed, old, cap)
+        self.listed = <int8_t *> larger(self.listed, old, cap)
+        self.count = <int32_t *> larger(self.count, old * 4, cap * 4)
+        self.touched = <int32_t *> larger(self.touched, old * 4, cap * 4)
+        self.staged_size = <int32_t *> larger(self.staged_size, old * 4, cap * 4)
+        return 0
+
+    cdef inline int32_t *row(self, Py_ssize_t k) noexcept nogil:
+        return self.edges + k * self.cap
+
+    cdef inline void change(self, Py_ssize_t k) noexcept nogil:
+        self.changed[k] = True
+        self.any_changed = True
+
+    cdef void unstage(self) noexcept nogil:
+        cdef Py_ssize_t t
+        if self.staged:
+            for t in range(self.n_placed):
+                self.spot[self.placed[t]] = -1
+            self.n_placed = 0
+            self.staged = False
+            self.counted = -1
+
+    cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t t
+        self.unstage()
+        self.staged = True
+        self.counted = -1
+        self.span = first + n
+        memcpy(self.staged_size, self.size, self.K * sizeof(int32_t))
+        memset(self.staged_size + self.K, 0, (self.span - self.K) * sizeof(int32_t))
+        for t in range(m):
+            self.staged_size[clusters[t]] = 0
+        for t in range(n):
+            self.scratch(first + t)
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t x, end = min(self.K + SCRATCH, self.cap)
+        self.counted = -1
+        memset(self.row(k), 0, self.cap * sizeof(int32_t))
+        for x in range(end):
+            self.row(x)[k] = 0
+        if self.listed[k]:
+            self.listed[k] = False
+            for x in range(end):
+                self.base[x] -= self.grown[k * self.cap + x]
+                self.grown[k * self.cap + x] = 0
+                self.grown[x * self.cap + k] = 0
+            self.base[k] = 0
+        self.changed[k] = k < self.K
+        self.any_changed |= k < self.K
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count_in(i, k, 1)
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count_in(i, k, -1)
+
+    cdef inline void count_in(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
+        """Count item i in column k, or no longer."""
+        cdef Py_ssize_t t
+        cdef int32_t l
+        cdef int32_t *row = self.row(k)
+        cdef bint live = k < self.K
+        if live:
+            self.unstage()
+            self.change(k)
+        self.look(i)
+        for t in range(self.n_touched):
+            l = self.touched[t]
+            row[l] += sign * self.count[l]
+            if l != k and (live or l >= self.K):
+                self.row(l)[k] += sign * self.count[l]
+        if self.staged:
+            self.staged_size[k] = self.size[k]
+            if sign > 0:
+                if self.spot[i] == -1:
+                    self.placed[self.n_placed] = <int32_t> i
+                    self.n_placed += 1
+                self.spot[i] = <int32_t> k
+            else:
+                # in the list still: it comes back at once
+                self.spot[i] = -2
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        """Column `dst` gets the edges of `src`, whose row is right."""
+        cdef Py_ssize_t x, end = min(self.K + SCRATCH, self.cap)
+        cdef int32_t inside = self.row(src)[src]
+        self.unstage()
+        self.counted = -1
+        for x in range(end):
+            self.row(dst)[x] = self.row(src)[x]
+            self.row(x)[dst] = self.row(src)[x]
+        self.row(dst)[dst] = inside
+        self.change(dst)
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        cdef Py_ssize_t x
+        cdef int32_t inside = self.row(dst)[dst] + self.row(src)[src] + self.row(dst)[src]
+        self.unstage()
+        self.counted = -1
+        for x in range(self.K):
+            self.row(dst)[x] += self.row(src)[x]
+            self.row(x)[dst] = self.row(dst)[x]
+        self.row(dst)[dst] = inside
+        self.change(dst)
+
+    cdef void begin_scan(self) noexcept nogil:
+        self.unstage()
+        Model.begin_scan(self)
+
+    # -- probabilities
+    cdef inline const int32_t *sizes_seen(self, Py_ssize_t k, Py_ssize_t *end) noexcept nogil:
+        """Sizes of the columns that column k has edges to, itself included, and where they end."""
+        if k < self.K or not self.staged:
+            end[0] = self.K
+            return self.size
+        end[0] = self.span
+        return self.staged_size
+
+    cdef int64_t gain(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
+        """What the item looked at adds to the log likelihood in column k, in quanta; `own`, unless -1, is the column
+        that counts it, and is taken without it."""
+        cdef Py_ssize_t end, low, high
+        cdef const int32_t *size = self.sizes_seen(k, &end)
+        cdef const int32_t *row = self.row(k)
+        cdef const int32_t *held = self.count if k == own else NULL
+        cdef const int32_t *c = self.count
+        cdef int64_t n = size[k] - (k == own) if k < end else 0, total, m
+        if k >= end:
+            # an empty column behind the live ones
+            low = high = end
+        else:
+            low, high = k, k
+        if own >= 0 and own != k:
+            low, high = min(k, own), max(k, own)
+        total = sum_gained(&self.tables, row, held, c, size, 0, min(low, end), n, 1)
+        if high > low:
+            total += sum_gained(&self.tables, row, held, c, size, low + 1, min(high, end), n, 1)
+        total += sum_gained(&self.tables, row, held, c, size, min(high + 1, end), end, n, 1)
+        if own >= 0 and own != k:
+            m = size[own] - 1
+            total += gained(&self.tables, row[own] - c[k], c[own], n * m, m, self.tables.wide)
+        if k < end:
+            total += gained(&self.tables, row[k] - (c[k] if k == own else 0), c[k], within(n), n, self.tables.wide)
+        return total
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.look(i)
+        return self.gain(k, -1) * self.one
+
+    cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef double r
+        self.look(i)
+        r = (self.gain(b, own) - self.gain(a, own)) * self.one
+        if sized:
+            r += (log(self.alloc[self.size[b] - (own == b)]) - log(self.alloc[self.size[a] - (own == a)]))
+        return r
+
+    cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
+        cdef Py_ssize_t t, k, own = self.z[i]
+        self.look(i)
+        for t in range(m):
+            k = clusters[t]
+            lw[t] = self.gain(k, own) * self.one + log(self.alloc[self.size[k] - (k == own)])
+
+    cdef void renew(self) noexcept nogil:
+        """Compute anew what changed of `grown`."""
+        cdef Py_ssize_t d, k, cap = self.cap
+        cdef int64_t *column
+        cdef int64_t v, total
+        for d in range(self.K):
+            if not self.changed[d]:
+                continue
+            self.changed[d] = False
+            column = self.grown + d * cap
+            for k in range(self.K):
+                self.base[k] -= column[k]
+            fill_grown(&self.tables, self.row(d), self.size, 0, d, self.size[d], column)
+            fill_grown(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], column)
+            column[d] = gained(&self.tables, self.row(d)[d], 0, within(self.size[d]), self.size[d], self.tables.wide)
+            for k in range(self.K):
+                self.base[k] += column[k]
+            total = column[d]
+            for k in range(self.K):
+                if k != d:
+                    v = gained(&self.tables, self.row(d)[k], 0, <int64_t> self.size[d] * self.size[k], self.size[k],
+                               self.tables.wide)
+                    self.grown[k * cap + d] = v
+                    total += v
+            self.base[d] = total
+            self.listed[d] = True
+        self.any_changed = False
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t t, k, l, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
+        cdef int64_t n = self.size[own] - 1, top
+        cdef int64_t *score = self.score
+        cdef const int32_t *c = self.count
+        cdef double *w = self.w
+        if self.any_changed:
+            self.renew()
+        self.look(i)
+        memcpy(score, self.base, K * sizeof(int64_t))
+        for k in range(2):
+            # against its own block, without the item
+            add_own(&self.tables, self.row(own), c, self.size, self.grown + own * self.cap, own + 1 if k else 0,
+                    K if k else own, n, c[own], score)
+        for t in range(self.n_touched):
+            l = self.touched[t]
+            if l != own:
+                add_edges(&self.tables, self.row(l), self.size, 0, l, self.size[l], c[l], score)
+                add_edges(&self.tables, self.row(l), self.size, l + 1, K, self.size[l], c[l], score)
+                score[l] += gained(&self.tables, self.row(l)[l], c[l], within(self.size[l]), self.size[l],
+                                   self.tables.wide) - self.grown[l * self.cap + l]
+        score[own] = self.gain(own, own)
+        # a new block has no edges yet
+        top = sum_lik(&self.tables, c, NULL, self.size, 0, own, 1) + block_lik(&self.tables, c[own], n)
+        top += sum_lik(&self.tables, c, NULL, self.size, own + 1, K, 1)
+        for k in range(K, m):
+            score[k] = top
+        for k in range(K):
+            if score[k] > top:
+                top = score[k]
+        for k in range(m):
+            w[k] = (score[k] - top) * self.one
+        for k in range(m, end):
+            w[k] = -1e6
+        self.W[own] = self.scan_table[n]
+        weigh_lanes(w, self.W, end)
+        self.W[own] = self.scan_table[n + 1]
+        if n == 0:
+            w[m - 1] = 0.0
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        return block_lik(&self.tables, self.row(k)[k], within(self.size[k])) * self.one
+
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef int64_t e = <int64_t> self.row(a)[a] + self.row(b)[b] + self.row(max(a, b))[min(a, b)]
+        return block_lik(&self.tables, e, within(<int64_t> self.size[a] + self.size[b])) * self.one
+
+    cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
+        cdef Py_ssize_t s, t, k, end
+        cdef int64_t total = 0
+        cdef const int32_t *size
+        for s in range(m):
+            k = ks[s]
+            size = self.sizes_seen(k, &end)
+            total += block_lik(&self.tables, self.row(k)[k], within(self.size[k]))
+            if ks == self.numbers and m == self.K:
+                total += sum_lik(&self.tables, self.row(k), NULL, size, 0, k, self.size[k])
+                continue
+            total += sum_lik(&self.tables, self.row(k), NULL, size, 0, min(k, end), self.size[k])
+            total += sum_lik(&self.tables, self.row(k), NULL, size, min(k + 1, end), end, self.size[k])
+            # pairs among them once
+            for t in range(s):
+                total -= block_lik(&self.tables, self.row(k)[ks[t]], <int64_t> self.size[k] * self.size[ks[t]])
+        return total * self.one
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t low = min(a, b), high = max(a, b), end
+        cdef const int32_t *size = self.sizes_seen(high, &end)
+        cdef const int32_t *e = self.row(low)
+        cdef const int32_t *f = self.row(high)
+        cdef int64_t n = <int64_t> self.size[a] + self.size[b]
+        cdef int64_t total = block_lik(&self.tables, <int64_t> e[low] + f[high] + f[low], within(n))
+        total += sum_lik(&self.tables, e, f, size, 0, low, n)
+        total += sum_lik(&self.tables, e, f, size, low + 1, min(high, end), n)
+        total += sum_lik(&self.tables, e, f, size, min(high + 1, end), end, n)
+        return total * self.one
+
+    def statistics(self):
+        """dict of ndarray: `edges`, int64 of shape (K, K), edges between blocks (within: on the diagonal), a copy."""
+        return {"edges": np.array([[self.row(k)[l] for l in range(self.K)] for k in range(self.K)], dtype=np.int64)}
