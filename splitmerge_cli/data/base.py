@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-KINDS = ("tokens", "binary", "points")
+KINDS = ("tokens", "binary", "points", "graph")
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30
@@ -28,41 +29,50 @@ class Dataset:
     ----------
     name : str
         Short name for files and titles.
-    kind : {"tokens", "binary", "points"}
+    kind : {"tokens", "binary", "points", "graph"}
         What `values` holds; a model serves one kind.
-    values : numpy.ndarray
+    values : numpy.ndarray or scipy.sparse.csr_array
         ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64
-        ``[N, D]``, finite, of magnitude 1e30 at most.
+        ``[N, D]``, finite, of magnitude 1e30 at most. ``graph``: the adjacency matrix of a simple undirected graph,
+        csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the diagonal, indices of a row ascending.
     truth : numpy.ndarray or None
         int32 ``[N]``, true cluster of each item.
     vocabulary : list of str or None
         ``tokens``: the token of each code.
     columns : list of str or None
         ``binary``, ``points``: name of each column, where the file gives one.
+    names : list of str or None
+        Name of each item, where the data give one.
     meta : dict
         How the data came about: parameters of the generator, or the file.
 
     Raises
     ------
     DataError
-        Another kind; no items; another number of true labels than of items; ``points`` that are not as said.
+        Another kind; no items; another number of true labels or of names than of items; ``points`` or a ``graph`` that
+        are not as said.
     """
 
     name: str
     kind: str
-    values: NDArray[Any]
+    values: Any
     truth: NDArray[np.int32] | None = None
     vocabulary: list[str] | None = None
     columns: list[str] | None = None
+    names: list[str] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise DataError(f"kind={self.kind}: expected one of {', '.join(KINDS)}")
-        if len(self.values) == 0:
+        if self.kind == "graph":
+            self._check_graph()
+        if self.N == 0:
             raise DataError(f"{self.name}: no items; expected at least one")
-        if self.truth is not None and len(self.truth) != len(self.values):
-            raise DataError(f"{self.name}: {len(self.truth)} true labels for {len(self.values)} items")
+        if self.truth is not None and len(self.truth) != self.N:
+            raise DataError(f"{self.name}: {len(self.truth)} true labels for {self.N} items")
+        if self.names is not None and len(self.names) != self.N:
+            raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
         if self.kind == "points":
             self._check_points()
 
@@ -75,10 +85,26 @@ class Dataset:
             named = f" ('{self.columns[j]}')" if self.columns else ""
             raise DataError(f"{self.name}: row {i + 1}, column {j + 1}{named}: {x[i, j]:g}; expected {FINITE}")
 
+    def _check_graph(self) -> None:
+        x = self.values
+        if not isinstance(x, csr_array) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
+            found = f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
+            raise DataError(f"{self.name}: {found}; expected a csr_array [N, N] of uint8")
+        if (x.data != 1).any():
+            raise DataError(f"{self.name}: an entry that is not 1; expected 1 for every edge and no stored zero")
+        row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+        if (np.diff(row * x.shape[0] + x.indices) <= 0).any():
+            raise DataError(f"{self.name}: indices of a row out of order; expected them ascending, each once")
+        if (row == x.indices).any():
+            raise DataError(f"{self.name}: an entry on the diagonal; expected no item tied to itself")
+        other = x.T.tocsr()
+        if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
+            raise DataError(f"{self.name}: expected a symmetric matrix")
+
     @property
     def N(self) -> int:
         """Number of items."""
-        return len(self.values)
+        return int(self.values.shape[0])
 
     @property
     def n_tokens(self) -> int:

@@ -1,0 +1,386 @@
+"""Tables in files: delimited text (also gzipped), .parquet and .npy, and where their cells are.
+
+A file is parsed by pyarrow or NumPy at full speed. Only when that fails, or finds a cell that does not fit, is a text
+file read again line by line, to name the first offending row (line of the file, counted from 1) and column.
+"""
+
+import csv as csv_module
+import gzip
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, require
+
+MISSING = {"", "nan"}  # compared in lower case, spaces stripped
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+"""What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
+GZIP = ".gz"
+
+csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
+
+
+class Table:
+    """Columns of a file, and where their rows are in it.
+
+    Attributes
+    ----------
+    columns : list of pyarrow.Array or ChunkedArray
+        One per column, all of one length.
+    names : list of str or None
+        Column names where the file has them.
+    first : int
+        Number of the first row of data, as messages count rows.
+    """
+
+    def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
+        self.path, self.columns, self.names, self.first = path, columns, names, first
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    def row(self, i: int) -> int:
+        """Row number of item `i` as messages count it: the line of a text file."""
+        return self.first + i
+
+    def column(self, j: int) -> str:
+        """Column `j` as messages name it."""
+        return f"column {j + 1}" + (f" ('{self.names[j]}')" if self.names else "")
+
+    def found(self, i: int, j: int) -> str:
+        """The cell of item `i` in column `j` as messages show it."""
+        value = self.columns[j][i].as_py()
+        return quoted("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
+
+    def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
+        """What is said of the cell of item `i` in column `j`, where something else was `expected`."""
+        found = self.found(i, j) if found is None else found
+        return DataError(f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}; expected {expected}")
+
+
+class Text(Table):
+    """A delimited text file; a cell in quotes may hold line breaks, so that a row is not always a line.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    data : bytes
+        Its rows, from `read_text`.
+    delimiter : str
+        What ends a cell.
+    before : int
+        Number of lines of the file before the rows.
+
+    Attributes
+    ----------
+    top : list of list of str
+        Cells of the first two rows.
+
+    Raises
+    ------
+    DataError
+        There is no row.
+    """
+
+    def __init__(self, path: Path, data: bytes, delimiter: str, before: int = 0) -> None:
+        super().__init__(path, [], None, 1 + before)
+        self.data, self.delimiter, self.before = data, delimiter, before
+        # quotes in the first line alone cannot hide a line break: such a file need not be read row by row
+        self.quoted = self.data.rfind(b'"') > self.data.find(b"\n")
+        if not self.data.strip():
+            raise DataError(f"{path}: the file is empty; expected at least one row")
+        self.top = [cells for _, cells in islice(self.lines(), 2)]
+
+    @property
+    def width(self) -> int:
+        """Number of cells of the first row."""
+        return len(self.top[0])
+
+    def take_header(self) -> None:
+        """Take the first row for the names of the columns."""
+        self.names = [cell.strip() for cell in self.top[0]]
+        self.first = 2 + self.before
+
+    def parse(
+        self,
+        kinds: Sequence[Mapping[int, pa.DataType]],
+        misfit: Callable[[str], str | None] | None = None,
+    ) -> None:
+        """Fill `columns`.
+
+        Parameters
+        ----------
+        kinds : sequence of mapping of int to pyarrow.DataType
+            Types of some columns, the others are strings; the first of these that all rows fit is taken.
+        misfit : callable, optional
+            What is expected in place of a cell of those columns; None if the cell is well.
+
+        Raises
+        ------
+        DataError
+            A ragged row, or a cell that fits none of the types.
+        """
+        skipped = self.first - 1 - self.before
+        rows = sum(1 for _ in self.lines()) - skipped if self.quoted else None
+        # the parser's block must hold whole rows
+        block = min(max(1 << 20, 4 * sum(map(len, self.top[0])) + 4 * self.width), 2**31 - 1)
+        for kind in kinds:
+            types = {str(j): kind.get(j, pa.string()) for j in range(self.width)}
+            try:
+                table = pyarrow.csv.read_csv(
+                    pa.py_buffer(self.data),
+                    read_options=pyarrow.csv.ReadOptions(
+                        column_names=list(types), skip_rows_after_names=skipped, block_size=block
+                    ),
+                    parse_options=pyarrow.csv.ParseOptions(
+                        delimiter=self.delimiter, ignore_empty_lines=False, newlines_in_values=self.quoted
+                    ),
+                    convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
+                )
+                break
+            except pa.ArrowInvalid as error:
+                failure = error
+        else:
+            raise self._diagnose(list(kinds[-1]), misfit, failure)
+        if rows not in (None, table.num_rows):
+            raise DataError(
+                f"{self.path}: {table.num_rows} rows or {rows}, as its quotes are read; expected one reading"
+            )
+        self.columns = table.columns
+
+    def row(self, i: int) -> int:
+        if not self.quoted:
+            return super().row(i)
+        return self._line(i)[0]
+
+    def found(self, i: int, j: int) -> str:
+        # the parser takes an empty line for a row of empty cells
+        return quoted(next(islice(self._line(i)[1], j, None), ""))
+
+    def _line(self, i: int) -> tuple[int, list[str]]:
+        return next(islice(self.lines(), i + self.first - 1 - self.before, None))
+
+    def lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Number of the first line and cells of each row."""
+        text = StringIO(self.data.decode("utf-8"), newline="")
+        reader = csv_module.reader(text, delimiter=self.delimiter, strict=True)
+        while True:
+            line = reader.line_num + 1 + self.before
+            try:
+                cells = next(reader, None)
+            except csv_module.Error as error:
+                raise DataError(
+                    f"{self.path}: row {line}: a quote that does not end its cell; expected quotes around whole cells"
+                ) from error
+            if cells is None:
+                return
+            yield line, cells or [""]
+
+    def _diagnose(
+        self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid
+    ) -> DataError:
+        """What is wrong with the first row that does not fit."""
+        top = self.before + 1
+        for i, (line, cells) in enumerate(self.lines(), start=top - self.first):
+            if len(cells) != self.width:
+                return DataError(
+                    f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}"
+                )
+            for j in kept if misfit and i >= 0 else []:
+                if misfit and (expected := misfit(cells[j])):
+                    return self.error(i, j, expected, quoted(cells[j]))
+        return DataError(f"{self.path}: cannot be parsed: {failure}")
+
+
+def suffix_of(path: Path) -> str:
+    """Ending of a file's name in lower case, that of what is packed for a .gz; empty if there is none."""
+    suffixes = [s.lower() for s in path.suffixes[-2:]]
+    return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])
+
+
+def existing(path: str | Path, expected: str) -> Path:
+    """The path of a file that is there; raises a `DataError` that says what was expected where there is none."""
+    path = Path(path)
+    if not os.path.isfile(path):
+        raise DataError(f"{path}: no such file; expected {expected}")
+    return path
+
+
+def read_text(path: Path) -> bytes:
+    """Content of a text file, unpacked if its name ends in .gz, without byte order mark and last line ends.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or is not UTF-8.
+    """
+    try:
+        data = path.read_bytes()
+        if path.suffix.lower() == GZIP:
+            data = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected UTF-8 text") from error
+    return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
+
+
+def read_parquet(path: Path) -> Table:
+    """The columns of a .parquet file in the plain types of their values."""
+    try:
+        table = pyarrow.parquet.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: not a readable parquet file: {error}") from error
+    return Table(path, [_unpacked(column) for column in table.columns], table.column_names)
+
+
+def _unpacked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in the plain type of its values: pandas' categories and views of strings are encodings."""
+    if pa.types.is_dictionary(column.type):
+        return _unpacked(pc.cast(column, column.type.value_type))
+    return pc.cast(column, pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def read_npy(path: Path) -> Table:
+    """The columns of an array ``[N]`` or ``[N, columns]`` in an .npy file."""
+    try:
+        array = np.load(path, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("it is an archive of arrays (.npz)")
+    except Exception as error:  # a damaged header raises all kinds
+        raise DataError(f"{path}: not a readable .npy file of plain numbers or strings: {error}") from error
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.ndim not in (1, 2):
+        raise DataError(f"{path}: array of {array.ndim} dimensions; expected [N] or [N, columns]")
+    matrix = array.reshape(len(array), -1) if len(array) else array.reshape(0, 1)
+    try:
+        columns = [pa.chunked_array([pa.array(np.ascontiguousarray(column))]) for column in matrix.T]
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: array of {array.dtype}; expected numbers or strings") from error
+    return Table(path, columns, None)
+
+
+def header_key(key: str, header: str | bool) -> str | bool:
+    """An option auto, true or false, checked; ``auto`` or a bool."""
+    header = {"true": True, "false": False}.get(str(header).lower(), header)
+    require(header in ("auto", True, False), key, header, "auto, true or false")
+    return header
+
+
+def index(table: Table, key: str, column: str | int) -> int:
+    """Position of a column, from its name or its number (1 the first, -1 the last); `key` asks for it."""
+    width = table.width
+    numbers = f"a number from 1 to {width} (-1: the last)"
+    named = table.names.count(str(column)) if table.names else 0
+    if named > 1:
+        raise DataError(f"{key}={column}: {table.path} has {named} columns of that name; expected {numbers}")
+    if table.names and named:
+        return table.names.index(str(column))
+    j = position(column, width)
+    if j is None:
+        known = f"one of {', '.join(table.names)}, or " if table.names else ""
+        raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
+    return j
+
+
+def position(number: str | int | None, width: int) -> int | None:
+    """Position 0 .. width - 1 of the column with that number; None if it is not the number of a column."""
+    try:
+        n = int(number)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return (n - 1 if n > 0 else width + n) if 1 <= abs(n) <= width else None
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell of text is a number, an infinity among them."""
+    try:
+        return not np.isnan(float(cell))
+    except ValueError:
+        return False
+
+
+def quoted(cell: str) -> str:
+    """A cell as messages show it."""
+    short = cell if len(cell) <= 40 else f"{cell[:37]}..."
+    return f"'{short}'" if cell.strip() else "an empty cell"
+
+
+def words(table: Table, j: int, expected: str) -> pa.ChunkedArray:
+    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these.
+
+    Raises
+    ------
+    DataError
+        Another type, or a float that is none; `expected` says what the column is for.
+    """
+    column = table.columns[j]
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy().astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise table.error(i, j, f"{expected}: a string or a 64-bit integer")
+        return pa.chunked_array([values.astype(np.int64)])
+    if not (
+        pa.types.is_integer(column.type)
+        or pa.types.is_string(column.type)
+        or pa.types.is_large_string(column.type)
+        or pa.types.is_boolean(column.type)
+    ):
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected strings or integers")
+    return column
+
+
+def codes(table: Table, j: int, expected: str) -> tuple[NDArray[np.int32], list[str]]:
+    """Codes of the cells of column `j`, by first appearance, and what they stand for.
+
+    Raises
+    ------
+    DataError
+        As for `words`; a cell is empty or NaN.
+    """
+    encoded = pc.dictionary_encode(words(table, j, expected), null_encoding="encode").combine_chunks()
+    distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
+    coded = encoded.indices.to_numpy().astype(np.int32)
+    for code, word in enumerate(distinct):
+        if word.strip().lower() in MISSING:
+            raise table.error(int(np.argmax(coded == code)), j, expected)
+    return coded, distinct
+
+
+def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
+    """Column `j` as float64, checked to be finite and of magnitude 1e30 at most.
+
+    Raises
+    ------
+    DataError
+        Another type (`hint` says which option chooses the columns); a NaN, or a number that is too large.
+    """
+    column = table.columns[j]
+    kind, types = column.type, pa.types
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+        raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers ({hint})")
+    values = pc.cast(column, pa.float64(), safe=False).to_numpy()
+    if (bad := first_not_finite(values)) is not None:
+        raise table.error(bad, j, "a number" if np.isnan(values[bad]) else FINITE)
+    return values
