@@ -424,7 +424,7 @@ def data_list() -> None:
 
 def _data_facts(name: str) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
-    from splitmerge_cli.config import choice, locate
+    from splitmerge_cli.config import choice, compose, locate, plain
     from splitmerge_cli.data import published
 
     if name in published.SETS:
@@ -432,10 +432,12 @@ def _data_facts(name: str) -> tuple[str, str, str]:
         return of.kind, of.N, str(published.folder() / name) if published.present(name) else "absent"
     options = choice("data", name)
     if "path" in options:
-        return "the model's", "rows of the file", "data.path=FILE"
-    generate = locate(options.pop("_target_"))
-    del options["name"]
-    return generate(**options | {"N": 100}).kind, "any", "generated"
+        # a table is of the kind that the model reads
+        kind, items = ("the model's", "rows of the file") if "kind" in options else ("graph", "nodes of the file")
+        return kind, items, "data.path=FILE"
+    given = plain(compose([f"data={name}"]).data)
+    made = locate(given.pop("_target_"))(**{key: value for key, value in given.items() if key != "name"})
+    return (made.kind, str(made.N), "here") if given.get("N") is None else (made.kind, "any", "generated")
 
 
 @data_app.command("info")
@@ -470,7 +472,7 @@ def data_fetch(name: str) -> None:
     elif "path" in options:
         typer.echo(f"{name}: reads a file of yours (data.path=FILE); there is nothing to fetch")
     else:
-        typer.echo(f"{name}: is generated; there is nothing to fetch")
+        typer.echo(f"{name}: is here or generated; there is nothing to fetch")
 
 
 @app.command("sys-info")

@@ -96,6 +96,65 @@ SETS = {
                 ),
             ),
         ),
+        Published(
+            name="usair97",
+            kind="graph",
+            N="332",
+            what="US airports and the flights between them in 1997: 2,126 edges (columns source, target, weight) and "
+            "the names of the airports",
+            paper="003; n agrees, it gives no number of edges",
+            source="data/USAir97.net of https://github.com/bavla/corrected, commit "
+            "be3f774cd9b1454c04a3a535d0ecfdef0f467283, converted to Pajek's format by V. Batagelj; here a row per edge",
+            terms="CC BY-NC-SA 2.5 by the page of Pajek's data; GPL 3 in that repository",
+            files=(
+                File("edges.csv.gz", 9_997, "aef0aee5d0e487f6866113be713ba115fd43a965df9ef7e5dbdb77244ee173e7"),
+                File("nodes.csv.gz", 6_494, "c669203cd44ac54fd8ed1e783506b503774e20e97b2ae6681dc3df5c604b54a0"),
+            ),
+        ),
+        Published(
+            name="caltech36",
+            kind="graph",
+            N="769",
+            what="Friendships on Facebook at Caltech in September 2005: 16,656 edges (columns source, target); what "
+            "the source tells of the people is left out",
+            paper="003; n agrees, it gives no number of edges",
+            source="datasets/facebook100/Caltech36.mat of https://github.com/sisaman/pyg-datasets, commit "
+            "9a92bf1e84f73b7b24dd745eb14f13e4d1979769; here a row per edge",
+            terms="none stated; its readme asks to cite Traud, Mucha and Porter (arXiv:1102.2166 and arXiv:0809.0690)",
+            files=(File("edges.csv.gz", 41_059, "4d0f85082dd8706221c8f50435cf387d438790bc99c06c1e9c44c05718197f5b"),),
+        ),
+        Published(
+            name="nips234",
+            kind="graph",
+            N="234",
+            what="Co-authors of NIPS 1 to 17, the 234 who had most: 598 edges (columns source, target) and the names",
+            paper="003; n agrees, how it broke ties between authors is not known",
+            source="NIPS/NIPS.csv of https://github.com/adiehl96/Network-Science-Datasets, commit "
+            "1c4dc000e37c5898bd16e4f677078118cfe31336; names from knowceans-tools/corpus-example/nips17 of "
+            "https://github.com/gregoryyy/knowceans, commit f8aef6854f3a0f1328c57fa82a3b46e324efb780",
+            terms="MIT licence (network); GPL 3 (names)",
+            files=(
+                File("edges.csv.gz", 1_610, "70fd643a49a635d085b68b83a718f408ce9211be0aac3d4b2971376d7fc6c347"),
+                File("nodes.csv.gz", 2_861, "e6dfeeeeb8c4164bc9bfc758f4ebc12f5915ea01c6c693e6738bc5ee9e338a41"),
+            ),
+        ),
+        Published(
+            name="hagmann998",
+            kind="graph",
+            N="998",
+            what="Fibres between regions of the human cortex, the average of five people: 17,865 edges (columns "
+            "source, target, weight) and the region of every node",
+            paper="003, which prints 988 and 998; it may have summed the single scans, which makes more edges",
+            source="CIJ_fbden_average of data/Conectoma.mat of "
+            "https://github.com/JayRod12/loss_of_consciousness_simulations, commit "
+            "261fc900ee160bcfdd1cff133b70c9f255104da4; regions from anatomy/connectivity_998.zip of "
+            "https://github.com/bfinl/DeepSIF, commit c40fc8425cf301627f048f16ddd178b11d728cec",
+            terms="none stated (weights); GPL 3 (regions); cite Hagmann et al. 2008, PLoS Biology 6(7): e159",
+            files=(
+                File("edges.csv.gz", 136_009, "74348543658189ec8fe0bfbd1eef1b115157074859870f755ed97b7780a17f6e"),
+                File("nodes.csv.gz", 7_068, "69126f3e26262a67764f74c09c919a93d415cab3c1820bdd89c772b743830923"),
+            ),
+        ),
     )
 }
 
