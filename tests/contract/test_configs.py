@@ -19,6 +19,7 @@ MIXTURES = [name for name in MODELS if "concentration" in choice("model", name)]
 # choices that a run needs more for
 NEEDS = {
     "csv": ["data.path=tokens.csv"],
+    "edges": ["data.path=edges.txt"],
     "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"],
     "neal8": ["data=lines", "model=lines"],
     "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
@@ -30,6 +31,7 @@ GENERATED = [name for name in choices("data") if "path" not in choice("data", na
 def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tokens.csv").write_text("a\nb\nc\n" * 5)
+    Path("edges.txt").write_text("a b\nb c\n")
 
 
 def data_for(model: str) -> str:
