@@ -70,9 +70,33 @@ class Box:
     def has_void_side(self, A: list[int], B: list[int]) -> bool:
         return not self.model.allows_empty and not (A and B)
 
-    def log_p_sides(self, i: int, A: list[int], B: list[int]) -> list[float]:
+    def outside(self, items: list[int]) -> Clusters:
+        """The clusters that hold none of these items."""
+        return [cluster for cluster in self.state.clusters if not set(cluster) & set(items)]
+
+    def log_predictives(self, i: int, options: Clusters, others: Clusters = ()) -> list[float]:
+        """Log predictive of item i, which is not placed, in each of the options; they and `others` are in place."""
+        if not self.model.coupled:
+            return [self.model.log_predictive(i, cluster) for cluster in options]
+        in_place = [*options, *others]
+        return [self.model.log_predictive(i, c, in_place[:k] + in_place[k + 1 :]) for k, c in enumerate(options)]
+
+    def log_size_and_predictive(self, i: int, sides: Clusters, outside: Clusters) -> list[float]:
+        """Log weights of item i in each of the sides, which the prior counts by their sizes."""
+        log_pred = self.log_predictives(i, sides, outside)
+        return [self.model.log_size_weight(len(s)) + p for s, p in zip(sides, log_pred, strict=True)]
+
+    def log_p_sides(self, i: int, A: list[int], B: list[int], outside: Clusters) -> list[float]:
         """Log probabilities that item i joins A, and that it joins B, by the predictive alone (equation 5)."""
-        return normalise([self.model.log_predictive(i, A), self.model.log_predictive(i, B)])
+        return normalise(self.log_predictives(i, [A, B], outside))
+
+    def shuffled(self, items: list[int]) -> list[int]:
+        """The items in random order (Fisher-Yates)."""
+        order = list(items)
+        for t in range(len(order) - 1, 0, -1):
+            s = self.stream.index(t + 1)
+            order[t], order[s] = order[s], order[t]
+        return order
 
 
 class Gibbs(Box):
@@ -92,10 +116,11 @@ class Gibbs(Box):
         own = state.cluster_of(i)
         rest = [[j for j in items if j != i] for items in state.clusters]
         if model.allows_empty:
-            target = self.stream.categorical(exp(normalise([model.log_predictive(i, items) for items in rest])))
+            target = self.stream.categorical(exp(normalise(self.log_predictives(i, rest))))
         else:
-            new = model.log_new_weight() + model.log_predictive(i, [])
-            weights = [model.log_size_weight(len(c)) + model.log_predictive(i, c) if c else new for c in rest]
+            *log_pred, log_pred_new = self.log_predictives(i, [*rest, []])
+            new = model.log_new_weight() + log_pred_new
+            weights = [model.log_size_weight(len(c)) + p if c else new for c, p in zip(rest, log_pred, strict=True)]
             weights.append(new if rest[own] else -math.inf)
             target = self.stream.categorical(exp(normalise(weights)))
         if target == own:
@@ -138,9 +163,9 @@ class SDDS(Box):
         if len(clusters) == self.model.kmax:
             return self.void()
         c = self.stream.categorical(exp(self.log_f_split(clusters)))
-        A, B = [], []
+        A, B, outside = [], [], self.outside(clusters[c])
         for i in clusters[c]:
-            (A if self.stream.coin(math.exp(self.log_p_sides(i, A, B)[0])) else B).append(i)
+            (A if self.stream.coin(math.exp(self.log_p_sides(i, A, B, outside)[0])) else B).append(i)
         if self.has_void_side(A, B):
             return self.void()
         proposal = split(clusters, c, A, B)
@@ -222,8 +247,9 @@ class SDDS(Box):
     def log_p_seq(self, A: list[int], B: list[int]) -> float:
         """Log probability that sequential allocation, from two empty sides in item order, gives (A, B)."""
         side_A, side_B, log_p = [], [], 0.0
+        outside = self.outside(A + B)
         for i in sorted(A + B):
-            log_p_A, log_p_B = self.log_p_sides(i, side_A, side_B)
+            log_p_A, log_p_B = self.log_p_sides(i, side_A, side_B, outside)
             log_p += log_p_A if i in A else log_p_B
             (side_A if i in A else side_B).append(i)
         return log_p
@@ -281,10 +307,7 @@ class RM(Box):
         if self.redistribution == "coin":
             goes_to_A = {i for i in members if self.stream.coin(0.5)}
         else:
-            order = list(members)
-            for t in range(n - 1, 0, -1):
-                s = self.stream.index(t + 1)
-                order[t], order[s] = order[s], order[t]
+            order = self.shuffled(members)
             goes_to_A = set(order[: self.stream.index(n + 1)])
         return [i for i in members if i in goes_to_A], [i for i in members if i not in goes_to_A]
 
@@ -352,14 +375,13 @@ class RGSM(Box):
 
         `thetas`: the parameters of sides A and B, where the model keeps them.
         """
-        log_q = 0.0
+        log_q, outside = 0.0, self.outside(list(in_A))
         for m in members:
             sides = [
                 Cluster([k for k in in_A if in_A[k] is side and k != m], theta)
                 for side, theta in zip((True, False), thetas, strict=True)
             ]
-            weights = [self.model.log_size_weight(len(s)) + self.model.log_predictive(m, s) for s in sides]
-            log_p_A, log_p_B = normalise(weights)
+            log_p_A, log_p_B = normalise(self.log_size_and_predictive(m, sides, outside))
             in_A[m] = self.stream.coin(math.exp(log_p_A)) if forced is None else forced[m]
             log_q += log_p_A if in_A[m] else log_p_B
         return log_q

@@ -75,9 +75,7 @@ class Dyadic(RGSM):
 
     def restricted_gibbs(self, A: Cluster, B: Cluster, members: list[int], forced: Clusters | None) -> float:
         """Launch by fair coins, `t` sweeps, then the scored sweep."""
-        in_A, thetas = {A[0]: True, B[0]: False}, (A.theta, B.theta)
-        for m in members:
-            in_A[m] = self.stream.coin(0.5)
+        in_A, thetas = self.launch(A[0], B[0], members), (A.theta, B.theta)
         for _ in range(self.t):
             self.sweep(members, in_A, thetas=thetas)
         sides = None if forced is None else {m: m in forced[0] for m in members}
@@ -86,22 +84,21 @@ class Dyadic(RGSM):
         B.extend(m for m in members if not in_A[m])
         return log_q
 
+    def launch(self, i: int, j: int, members: list[int]) -> dict[int, bool]:
+        """Whether each item is on i's side in the launch state."""
+        return {i: True, j: False} | {m: self.stream.coin(0.5) for m in members}
+
     def order(self, members: list[int]) -> list[int]:
         """SAMS, line 2: a random shuffle, one for both directions; item order where the order plays no part."""
-        order = list(members)
-        if self.allocation == "sams":
-            for t in range(len(order) - 1, 0, -1):
-                s = self.stream.index(t + 1)
-                order[t], order[s] = order[s], order[t]
-        return order
+        return self.shuffled(members) if self.allocation == "sams" else list(members)
 
     def allocate(self, sides: Clusters, order: list[int], forced: Clusters | None = None) -> float:
         """SAMS, lines 3 to 7, with two sides or three; `random` gives them equal probabilities."""
-        log_q = 0.0
+        log_q, outside = 0.0, self.outside(sum(sides, order))
         for m in order:
             log_p = [-math.log(len(sides))] * len(sides)
             if self.allocation == "sams":
-                log_p = normalise([self.model.log_size_weight(len(s)) + self.model.log_predictive(m, s) for s in sides])
+                log_p = normalise(self.log_size_and_predictive(m, sides, outside))
             side = self.draw_side(log_p) if forced is None else [m in s for s in forced].index(True)
             sides[side].append(m)
             log_q += log_p[side]

@@ -68,9 +68,13 @@ class Stream:
 
 
 class Conjugate:
-    """A model whose parameters are integrated out: none to draw, none in the state."""
+    """A model whose parameters are integrated out: none to draw, none in the state.
+
+    `coupled`: the likelihood of a cluster depends on the others; then `log_predictive` is told of them.
+    """
 
     conjugate = True
+    coupled = False
 
     def draw_theta(self, stream: Stream) -> tuple[float, ...] | None:
         """Parameters of a new cluster, from their prior H."""
