@@ -30,5 +30,6 @@ cdef class PairMoves(SplitMerge):
     cdef void draw_order(self, Py_ssize_t n) noexcept nogil
     cdef void put_in_order(self, Py_ssize_t n) noexcept nogil
     cdef void shuffle(self, Py_ssize_t n) noexcept nogil
+    cdef void launch_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef void take_present(self, Py_ssize_t n) noexcept nogil
     cdef double sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, bint forced) noexcept nogil

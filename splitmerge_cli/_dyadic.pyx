@@ -173,8 +173,7 @@ cdef class PairMoves(SplitMerge):
         if forced and self.how == RANDOM:
             self.take_present(n)
         else:
-            for t in range(n):
-                self.in_a[t] = self.rng.draw_coin(0.5)
+            self.launch_sides(n, i, j)
         for t in range(n):
             self.model.join(self.items[t], a if self.in_a[t] else b)
         if self.how == RANDOM:
@@ -186,6 +185,12 @@ cdef class PairMoves(SplitMerge):
         for t in range(n):
             self.present[t] = not self.present[t]
         return self.restricted_scan(n, a, b, self.present, True)
+
+    cdef void launch_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """in_a of items[:n], by fair coins: the sides of `random`, the launch state of `gibbs`."""
+        cdef Py_ssize_t t
+        for t in range(n):
+            self.in_a[t] = self.rng.draw_coin(0.5)
 
     cdef void take_present(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t t

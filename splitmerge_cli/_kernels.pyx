@@ -573,12 +573,12 @@ cdef class Model:
 
     cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil:
         """Make this the partition and count all statistics afresh."""
-        cdef Py_ssize_t i, k
+        cdef Py_ssize_t i, k, columns = max(K, self.K)
         self.reserve(K)
         self.K = K
         memset(self.W, 0, self.cap * sizeof(double))
         memset(self.z, 255, self.N * sizeof(int32_t))
-        for k in range(K):
+        for k in range(columns):
             self.scratch(k)
             self.head[k] = -1
         for i in range(self.N):
