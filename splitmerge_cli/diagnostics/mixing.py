@@ -19,8 +19,8 @@ def _chains(draws: ArrayLike) -> NDArray[np.float64]:
     return x
 
 
-def why_no_rhat(draws: ArrayLike) -> str | None:
-    """Why R-hat of these draws ``[chains, draws]`` is undefined; None if it is defined."""
+def why_no_rhat(draws: ArrayLike, split: bool = True) -> str | None:
+    """Why R-hat of these draws ``[chains, draws]`` is undefined, that of half chains if `split`; None if defined."""
     x = _chains(draws)
     if x.shape[0] < 2:
         return "one chain: R-hat compares chains"
@@ -31,7 +31,7 @@ def why_no_rhat(draws: ArrayLike) -> str | None:
     if np.all(x == x[:, :1]):
         return "constant within every chain, and the chains differ: they have not mixed at all"
     half = x.shape[1] // 2
-    if np.all(x[:, :half] == x[:, :1]) and np.all(x[:, -half:] == x[:, -1:]):
+    if split and np.all(x[:, :half] == x[:, :1]) and np.all(x[:, -half:] == x[:, -1:]):
         return "infinite: constant within every half chain, and the halves differ"
     return None
 
@@ -59,7 +59,9 @@ def rhat_classic(draws: ArrayLike) -> float:
 
 def _rhat(draws: ArrayLike, method: str) -> float:
     x = _chains(draws)
-    return np.nan if why_no_rhat(x) else float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method=method))
+    if why_no_rhat(x, split=method == "rank"):
+        return np.nan
+    return float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method=method))
 
 
 def ess(draws: ArrayLike) -> float:
@@ -83,10 +85,29 @@ def autocorrelation_time(series: ArrayLike) -> float:
     float
         NaN for a constant series or fewer than 4 draws.
     """
+    return float(autocorrelation_times(series))
+
+
+def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
+    """The same for many series at a time.
+
+    Parameters
+    ----------
+    series : array_like
+        ``[..., draws]``.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[...]``, NaN as in `autocorrelation_time`.
+    """
     x = np.asarray(series, dtype=np.float64)
-    if why_no_ess(x):
-        return np.nan
-    r = array_stats.autocorr(x)
-    pairs = r[: len(r) // 2 * 2].reshape(-1, 2).sum(axis=1)
-    ends = np.flatnonzero(pairs <= 0)
-    return float(2 * pairs[: ends[0] if len(ends) else len(pairs)].sum() - 1)
+    times = np.full(x.shape[:-1], np.nan)
+    changes = (x != x[..., :1]).any(axis=-1)
+    if x.shape[-1] < MIN_DRAWS or not changes.any():
+        return times
+    r = array_stats.autocorr(x[changes])
+    pairs = r[..., : r.shape[-1] // 2 * 2].reshape(len(r), -1, 2).sum(axis=-1)
+    counted = np.logical_and.accumulate(pairs > 0, axis=-1)
+    times[changes] = 2 * np.where(counted, pairs, 0).sum(axis=-1) - 1
+    return times

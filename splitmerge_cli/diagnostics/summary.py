@@ -91,9 +91,9 @@ def diagnose(
     chains = [int(c) for c in sorted(trace["chain"].unique())]
     rows: list[Row] = []
     for name, x in second_half(trace).items():
-        no_rhat, no_ess = mixing.why_no_rhat(x), mixing.why_no_ess(x)
-        rows.append((f"rhat/{name}", None, mixing.rhat(x), no_rhat))
-        rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), no_rhat))
+        no_ess = mixing.why_no_ess(x)
+        rows.append((f"rhat/{name}", None, mixing.rhat(x), mixing.why_no_rhat(x)))
+        rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), mixing.why_no_rhat(x, split=False)))
         rows.append((f"ess/{name}", None, mixing.ess(x), no_ess))
         rows += [(f"ess/{name}", c, mixing.ess(s), mixing.why_no_ess(s)) for c, s in zip(chains, x, strict=True)]
         tau = np.array([mixing.autocorrelation_time(s) for s in x])
