@@ -1,4 +1,10 @@
-"""The compiled driver: one chain makes its steps and records its trace without the interpreter."""
+"""The compiled driver: chains make their steps and record their traces without the interpreter.
+
+A chain advances by itself, or, where its sampler learns from the chains' past, together with the others in rounds of
+one iteration each.
+"""
+import threading
+
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
@@ -15,6 +21,19 @@ cdef extern from "time.h" nogil:
 import numpy as np
 
 from splitmerge_cli._kernels cimport Model, Rng, Sampler, doubles
+from splitmerge_cli._past cimport Past
+
+cdef extern from "_rounds.h" nogil:
+    ctypedef struct meeting_t:
+        int threads
+        int arrived
+        int round
+        int failed
+    int meeting_arrive(meeting_t *m)
+    int meeting_round(meeting_t *m)
+    void meeting_go(meeting_t *m)
+    void meeting_fail(meeting_t *m)
+    int meeting_wait(meeting_t *m, int round)
 
 # A sampler in C's hands: make_step through a plain pointer, since Python references may not be handled without the
 # interpreter lock.
@@ -118,6 +137,51 @@ cdef class Agreement:
         self.ari = 1.0 if top == expected else (joint_pairs - expected) / (top - expected)
 
 
+cdef class Rows:
+    """What a call of ``Chain.advance`` records: room for a number of rows, and how many were filled."""
+
+    cdef Py_ssize_t room, rows, partition_room, partition_rows
+    cdef dict arrays
+    cdef int64_t[::1] iteration, partition_iteration
+    cdef double[::1] seconds, log_joint, log_lik, concentration, nmi, ari
+    cdef int32_t[::1] n_clusters, K, partition_K
+    cdef double[:, ::1] largest
+    cdef int32_t[:, ::1] partition_labels
+
+    def __init__(self, Chain chain, int64_t iterations):
+        cdef Py_ssize_t N = chain.model.N
+        self.room = min(MAX_ROWS, iterations // chain.thin + 2)
+        if chain.partitions:
+            self.partition_room = max(1, min(MAX_PARTITION_CELLS // N, iterations // chain.partitions + 2))
+        scored = self.room if chain.agreement is not None else 0
+        self.arrays = {
+            "iteration": np.empty(self.room, dtype=np.int64), "seconds": np.empty(self.room),
+            "log_joint": np.empty(self.room), "log_lik": np.empty(self.room),
+            "n_clusters": np.empty(self.room, dtype=np.int32), "K": np.empty(self.room, dtype=np.int32),
+            "largest": np.empty((self.room, LARGEST)),
+            "partition_iteration": np.empty(self.partition_room, dtype=np.int64),
+            "partition_K": np.empty(self.partition_room, dtype=np.int32),
+            "partition_labels": np.empty((self.partition_room, N if self.partition_room else 0), dtype=np.int32),
+            "concentration": np.empty(self.room if chain.model.random_concentration else 0),
+            "nmi": np.empty(scored), "ari": np.empty(scored),
+        }
+        self.iteration, self.seconds = self.arrays["iteration"], self.arrays["seconds"]
+        self.log_joint, self.log_lik = self.arrays["log_joint"], self.arrays["log_lik"]
+        self.n_clusters, self.K, self.largest = (self.arrays[name] for name in ("n_clusters", "K", "largest"))
+        self.partition_iteration = self.arrays["partition_iteration"]
+        self.partition_K, self.partition_labels = self.arrays["partition_K"], self.arrays["partition_labels"]
+        self.concentration, self.nmi, self.ari = (self.arrays[name] for name in ("concentration", "nmi", "ari"))
+
+    def filled(self):
+        """dict of ndarray: the rows that were filled; no columns that the chain does not have."""
+        out = {}
+        for name, values in self.arrays.items():
+            rows = self.partition_rows if name.startswith("partition_") else self.rows
+            if len(values) or name not in ("concentration", "nmi", "ari"):
+                out[name] = values[:rows]
+        return out
+
+
 cdef class Chain:
     """One Markov chain: a model, its generator, and a schedule of samplers, all owned by this chain.
 
@@ -138,6 +202,8 @@ cdef class Chain:
         True labels: NMI and ARI are recorded.
     timing : bool
         False records 0 seconds, so that two runs give the same bytes.
+    warmup : (Sampler, int), optional
+        A sampler that alone makes a step in each of the first so many iterations.
     """
 
     cdef readonly Model model
@@ -158,14 +224,20 @@ cdef class Chain:
     cdef readonly double best_log_lik
     cdef readonly int64_t best_lik_iteration
     cdef int32_t *best_lik              # [N]
+    cdef Sampler warmer                 # makes the steps of the first `warmup` iterations
+    cdef int64_t warmup
+    cdef Past past                      # where its partitions are recorded, for samplers that learn; None: nowhere
+    cdef Py_ssize_t number              # of this chain in it
+    cdef int32_t *present               # [N]
 
     def __init__(self, Model model not None, Rng rng not None, samplers, weights=None, Py_ssize_t thin=1,
-                 Py_ssize_t partitions=0, truth=None, bint timing=True):
+                 Py_ssize_t partitions=0, truth=None, bint timing=True, warmup=None):
         cdef Py_ssize_t t
         self.samplers = list(samplers)
         if not self.samplers:
             raise ValueError("samplers: a chain needs at least one")
-        for s in self.samplers:
+        self.warmer, self.warmup = warmup or (self.samplers[0], 0)
+        for s in [*self.samplers, self.warmer]:
             if (<Sampler?> s).model is not model or (<Sampler> s).rng is not rng:
                 raise ValueError("samplers: every one must work on the chain's own model and generator")
         if weights is not None and (len(weights) != len(self.samplers) or min(weights) < 0 or sum(weights) <= 0):
@@ -187,6 +259,7 @@ cdef class Chain:
         self.best_log_joint = -INFINITY
         self.best_lik = <int32_t *> doubles(model.N // 2 + 1)
         self.best_log_lik = -INFINITY
+        self.present = <int32_t *> doubles(model.N // 2 + 1)
         if truth is not None:
             self.agreement = Agreement(model, truth)
 
@@ -195,6 +268,15 @@ cdef class Chain:
         free(self.weights)
         free(self.best)
         free(self.best_lik)
+        free(self.present)
+
+    def learn_from(self, Past past not None, Py_ssize_t number):
+        """Record every partition in this past, as the chain of this number, and let the samplers that can learn from
+        it."""
+        self.past, self.number = past, number
+        for s in self.samplers:
+            if hasattr(s, "learn_from"):
+                s.learn_from(past, number)
 
     @property
     def log_joint(self):
@@ -247,6 +329,12 @@ cdef class Chain:
     cdef int one_iteration(self) except -1 nogil:
         cdef Py_ssize_t t
         cdef double start = 0.0, end
+        if self.iteration < self.warmup:
+            start = now() if self.timing else 0.0
+            STEP(<void *> self.warmer)
+            if self.timing:
+                self.book(<void *> self.warmer, now() - start)
+            return 0
         if self.weights != NULL:
             t = self.rng.draw_categorical(self.weights, self.n_steps)
             start = now() if self.timing else 0.0
@@ -288,85 +376,61 @@ cdef class Chain:
             (rows, N). Fewer iterations may have been made than asked for; see ``iteration``.
         """
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
-        cdef Py_ssize_t room = min(MAX_ROWS, iterations // self.thin + 2), proom = 0, rows = 0, prows = 0
+        cdef Rows out = Rows(self, iterations)
         cdef int64_t last = self.iteration + iterations
         cdef double began = now()
-        cdef bint with_truth = self.agreement is not None
-        cdef Py_ssize_t N = self.model.N
-        if self.partitions:
-            proom = max(1, min(MAX_PARTITION_CELLS // N, iterations // self.partitions + 2))
-        it = np.empty(room, dtype=np.int64)
-        seconds = np.empty(room)
-        log_joint = np.empty(room)
-        log_lik = np.empty(room)
-        n_clusters = np.empty(room, dtype=np.int32)
-        K = np.empty(room, dtype=np.int32)
-        largest = np.empty((room, LARGEST))
-        concentration = np.empty(room if self.model.random_concentration else 0)
-        nmi = np.empty(room if with_truth else 0)
-        ari = np.empty(room if with_truth else 0)
-        p_it = np.empty(proom, dtype=np.int64)
-        p_K = np.empty(proom, dtype=np.int32)
-        p_labels = np.empty((proom, N if proom else 0), dtype=np.int32)
-        cdef int64_t[::1] v_it = it, vp_it = p_it
-        cdef double[::1] v_sec = seconds, v_lj = log_joint, v_ll = log_lik, v_nmi = nmi, v_ari = ari
-        cdef double[::1] v_concentration = concentration
-        cdef int32_t[::1] v_nc = n_clusters, v_K = K, vp_K = p_K
-        cdef double[:, ::1] v_top = largest
-        cdef int32_t[:, ::1] vp_labels = p_labels
-        cdef Model m = self.model
-        cdef double lj, ll
-        cdef bint first = not self.begun
         with nogil:
-            while True:
-                if not first:
-                    if (self.iteration >= last or rows >= room or (proom and prows >= proom)
-                            or self.seconds >= budget or now() - began >= wall):
-                        break
-                    self.one_iteration()
-                    self.iteration += 1
-                first = False
-                self.begun = True
-                if self.iteration % self.thin == 0:
-                    ll = m.log_lik(m.numbers, m.K)
-                    lj = ll + m.log_prior(m.size, m.K, m.K) + m.log_extra()
-                    v_it[rows] = self.iteration
-                    v_sec[rows] = self.seconds
-                    v_lj[rows] = lj
-                    v_ll[rows] = ll
-                    v_K[rows] = <int32_t> m.K
-                    v_nc[rows] = self.five_largest(&v_top[rows, 0])
-                    if m.random_concentration:
-                        v_concentration[rows] = m.concentration
-                    if with_truth:
-                        self.agreement.update(m)
-                        v_nmi[rows] = self.agreement.nmi
-                        v_ari[rows] = self.agreement.ari
-                    rows += 1
-                    if lj > self.best_log_joint:
-                        self.best_log_joint = lj
-                        self.best_iteration = self.iteration
-                        self.number_by_appearance(self.best)
-                    if ll > self.best_log_lik:
-                        self.best_log_lik = ll
-                        self.best_lik_iteration = self.iteration
-                        self.number_by_appearance(self.best_lik)
-                if self.partitions and self.iteration % self.partitions == 0:
-                    vp_it[prows] = self.iteration
-                    vp_K[prows] = <int32_t> m.K
-                    self.number_by_appearance(&vp_labels[prows, 0])
-                    prows += 1
-        out = {
-            "iteration": it[:rows], "seconds": seconds[:rows], "log_joint": log_joint[:rows], "log_lik": log_lik[:rows],
-            "n_clusters": n_clusters[:rows], "K": K[:rows], "largest": largest[:rows],
-            "partition_iteration": p_it[:prows], "partition_K": p_K[:prows], "partition_labels": p_labels[:prows],
-        }
-        if self.model.random_concentration:
-            out["concentration"] = concentration[:rows]
-        if with_truth:
-            out["nmi"] = nmi[:rows]
-            out["ari"] = ari[:rows]
-        return out
+            while not (self.begun and (self.iteration >= last or self.full(out) or self.seconds >= budget
+                                       or now() - began >= wall)):
+                self.iterate(out)
+        return out.filled()
+
+    cdef bint full(self, Rows out) noexcept nogil:
+        """Whether there is no room for a further row."""
+        return out.rows >= out.room or (out.partition_room > 0 and out.partition_rows >= out.partition_room)
+
+    cdef int iterate(self, Rows out) except -1 nogil:
+        """One iteration, or at the very first the start as it is; and what is to be recorded of it."""
+        cdef double lj, ll
+        cdef Py_ssize_t row = out.rows
+        if self.begun:
+            self.one_iteration()
+            self.iteration += 1
+        self.begun = True
+        if self.past is not None:
+            self.number_by_appearance(self.present)
+            self.past.record(self.number, self.present)
+        if self.iteration % self.thin == 0:
+            ll = self.model.log_lik(self.model.numbers, self.model.K)
+            lj = (ll + self.model.log_prior(self.model.size, self.model.K, self.model.K)
+                  + self.model.log_extra())
+            out.iteration[row] = self.iteration
+            out.seconds[row] = self.seconds
+            out.log_joint[row] = lj
+            out.log_lik[row] = ll
+            out.K[row] = <int32_t> self.model.K
+            out.n_clusters[row] = self.five_largest(&out.largest[row, 0])
+            if self.model.random_concentration:
+                out.concentration[row] = self.model.concentration
+            if self.agreement is not None:
+                self.agreement.update(self.model)
+                out.nmi[row] = self.agreement.nmi
+                out.ari[row] = self.agreement.ari
+            out.rows += 1
+            if lj > self.best_log_joint:
+                self.best_log_joint = lj
+                self.best_iteration = self.iteration
+                self.number_by_appearance(self.best)
+            if ll > self.best_log_lik:
+                self.best_log_lik = ll
+                self.best_lik_iteration = self.iteration
+                self.number_by_appearance(self.best_lik)
+        if self.partitions and self.iteration % self.partitions == 0:
+            out.partition_iteration[out.partition_rows] = self.iteration
+            out.partition_K[out.partition_rows] = <int32_t> self.model.K
+            self.number_by_appearance(&out.partition_labels[out.partition_rows, 0])
+            out.partition_rows += 1
+        return 0
 
     cdef int32_t five_largest(self, double *top) noexcept nogil:
         """Fractions of the items in the five largest clusters; returns the number of clusters that hold items."""
@@ -395,9 +459,13 @@ cdef class Chain:
         A sampler that stands in the schedule more than once is counted once.
         """
         rows = []
-        for s in dict.fromkeys(self.samplers):
+        for s in self.counted_samplers():
             rows.extend(s.counts())
         return rows
+
+    def counted_samplers(self):
+        """list of Sampler: each of the chain's samplers once, the one that warms up last unless it is among them."""
+        return list(dict.fromkeys([*self.samplers, *([self.warmer] if self.warmup else [])]))
 
     cdef int take(self, labels, int32_t *out) except -1:
         cdef int32_t[::1] v = np.ascontiguousarray(labels, dtype=np.int32)
@@ -422,7 +490,8 @@ cdef class Chain:
             "best_lik_labels": self.best_lik_labels,
             "best_log_lik": self.best_log_lik,
             "best_lik_iteration": self.best_lik_iteration,
-            "counts": [s.counts() for s in self.samplers],
+            "counts": [s.counts() for s in self.counted_samplers()],
+            "past": None if self.past is None else self.past.kept_states(self.number),
         }
 
     @state.setter
@@ -442,7 +511,139 @@ cdef class Chain:
         self.best_lik_iteration = value["best_lik_iteration"]
         self.take(value["best_labels"], self.best)
         self.take(value["best_lik_labels"], self.best_lik)
-        for s, rows in zip(self.samplers, value["counts"], strict=True):
+        for s, rows in zip(self.counted_samplers(), value["counts"], strict=True):
             s.set_counts(rows)
+        if self.past is not None:
+            self.past.restore(self.number, *value["past"])
         if self.agreement is not None:
             self.agreement.version = -1
+
+
+# ---------------------------------------------------------------------------------------------------- chains together
+
+ctypedef int (*iterate_t)(void *chain, void *rows) except -1 nogil
+ctypedef bint (*full_t)(void *chain, void *rows) noexcept nogil
+ctypedef double (*seconds_t)(void *chain) noexcept nogil
+
+
+cdef int iterate_of(Chain chain, Rows rows) except -1 nogil:
+    return chain.iterate(rows)
+
+
+cdef bint full_of(Chain chain, Rows rows) noexcept nogil:
+    return chain.full(rows)
+
+
+cdef double seconds_of(Chain chain) noexcept nogil:
+    return chain.seconds
+
+
+cdef iterate_t ITERATE = <iterate_t> iterate_of
+cdef full_t FULL = <full_t> full_of
+cdef seconds_t SECONDS = <seconds_t> seconds_of
+
+
+cdef class Together:
+    """Chains that advance in rounds of one iteration each, on a number of threads that meet after every round."""
+
+    cdef list chains, rows
+    cdef void **chain                   # [S]
+    cdef void **row                     # [S]
+    cdef Py_ssize_t S, threads
+    cdef int64_t rounds, made           # rounds to make at the most; made
+    cdef double budget, wall, began
+    cdef bint stop
+    cdef meeting_t meeting
+    cdef object error
+
+    def __init__(self, chains, int64_t iterations, double budget, double wall, Py_ssize_t threads):
+        cdef Py_ssize_t s
+        self.chains = list(chains)
+        self.S = len(self.chains)
+        self.threads = max(1, min(threads, self.S))
+        self.rows = [Rows(c, iterations) for c in self.chains]
+        self.chain = <void **> doubles(self.S)
+        self.row = <void **> doubles(self.S)
+        for s in range(self.S):
+            self.chain[s], self.row[s] = <void *> self.chains[s], <void *> self.rows[s]
+        self.rounds, self.budget, self.wall, self.began = iterations, budget, wall, now()
+        self.meeting.threads = <int> self.threads
+        # the start is a round of its own
+        self.rounds += not (<Chain> self.chains[0]).begun
+        self.settle()
+
+    def __dealloc__(self):
+        free(self.chain)
+        free(self.row)
+
+    cdef void settle(self) noexcept nogil:
+        """Whether there is a further round: the same for all."""
+        cdef Py_ssize_t s
+        cdef double seconds = 0.0
+        cdef bint full = False
+        for s in range(self.S):
+            seconds += SECONDS(self.chain[s])
+            full |= FULL(self.chain[s], self.row[s])
+        self.stop = (self.made >= self.rounds or full
+                     or (self.made > 0 and (seconds >= self.budget * self.S or now() - self.began >= self.wall)))
+
+    def work(self, Py_ssize_t worker):
+        """Make the rounds of chains worker, worker + threads, ..."""
+        cdef Py_ssize_t s
+        cdef int at
+        try:
+            with nogil:
+                while not self.stop:
+                    s = worker
+                    while s < self.S:
+                        ITERATE(self.chain[s], self.row[s])
+                        s += self.threads
+                    at = meeting_round(&self.meeting)
+                    if meeting_arrive(&self.meeting):
+                        self.made += 1
+                        self.settle()
+                        meeting_go(&self.meeting)
+                    elif meeting_wait(&self.meeting, at):
+                        break
+        except BaseException as error:
+            self.error = error
+            meeting_fail(&self.meeting)
+
+    def run(self):
+        """Make all rounds; returns the rows of every chain."""
+        others = [threading.Thread(target=self.work, args=(w,), daemon=True) for w in range(1, self.threads)]
+        for other in others:
+            other.start()
+        self.work(0)
+        for other in others:
+            other.join()
+        if self.error is not None:
+            raise self.error
+        return [(<Rows> rows).filled() for rows in self.rows]
+
+
+def advance_together(chains, int64_t iterations, double budget=INFINITY, double wall=INFINITY, Py_ssize_t workers=1):
+    """Run chains that learn from each other at most that many more iterations, in rounds of one iteration each.
+
+    Parameters
+    ----------
+    chains : sequence of Chain
+        All at the same iteration.
+    iterations : int
+    budget : float
+        Stop when the chains' mean ``seconds`` reaches it.
+    wall : float
+        Stop when this call took that many seconds of real time.
+    workers : int
+        Threads; 1 where a chain must see what the one before it did in the same round. What the chains do does not
+        depend on it otherwise.
+
+    Returns
+    -------
+    list of dict of ndarray
+        Of each chain, what ``Chain.advance`` returns.
+    """
+    if len({chain.iteration for chain in chains}) > 1:
+        raise ValueError("chains: expected all at the same iteration")
+    iterations = max(0, min(iterations, MAX_ITERATIONS - (<Chain> chains[0]).iteration))
+    return Together(chains, iterations, budget, wall, workers).run()

@@ -31,6 +31,9 @@ RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 
 DEFAULT_ITERATIONS = 10_000
 
+DEFAULT_WARMUP = 50
+"""Gibbs scans before samplers that learn from the chains' past (paper 003, section 3)."""
+
 _REQUIRED = {"data": (), "model": ("kind", "from_data"), "sampler": ("MOVES", "supports")}
 """What the ``_target_`` of a group has, beside that it can be called."""
 
@@ -71,6 +74,7 @@ class Schema:
     thin: Count
     K0: Size | None
     init: str | None
+    warmup: Natural | None
     trace: Trace
     timing: Flag
     resume: Flag
@@ -163,8 +167,8 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     Returns
     -------
     DictConfig
-        Resolved: no interpolations, defaults of `iterations` and `init` filled in, names of samplers in a weighted
-        list replaced by their configurations. Read-only.
+        Resolved: no interpolations, defaults of `iterations`, `init` and `warmup` filled in, names of samplers in a
+        weighted list replaced by their configurations. Read-only.
 
     Raises
     ------
@@ -503,6 +507,14 @@ def _resolve_start(values: dict[str, Any]) -> None:
         raise ConfigError(f"K0={values['K0']}: only init=random takes a number of clusters, not init={values['init']}")
     if values["init"] is None:
         values["init"] = "random"
+    if values["warmup"] is None:
+        values["warmup"] = DEFAULT_WARMUP if learns(values) else 0
+
+
+def learns(cfg: Mapping[str, Any] | DictConfig) -> bool:
+    """Whether a sampler of the configuration learns from the past of all chains of the run."""
+    mix = cfg["schedule"]["mix"]
+    return any(hasattr(locate(sampler["_target_"]), "learn_from") for sampler in mix or [cfg["sampler"]])
 
 
 def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> None:

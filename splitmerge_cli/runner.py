@@ -1,6 +1,7 @@
 """One run: build the chains, drive them, write what they did.
 
-Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second.
+Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second;
+chains that learn from each other advance together, in rounds of one iteration.
 After each batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more
 than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on
 interruptions.
@@ -29,9 +30,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
-from splitmerge_cli._chain import Chain
+from splitmerge_cli._chain import Chain, advance_together
 from splitmerge_cli._kernels import Model, Rng, Sampler
-from splitmerge_cli.config import ConfigError, choice, choices, identity, locate, plain
+from splitmerge_cli.config import ConfigError, choice, choices, identity, learns, locate, plain
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
@@ -148,8 +149,28 @@ class Plan:
             partitions=cfg.trace.partitions,
             truth=self.dataset.truth,
             timing=cfg.timing,
+            warmup=(_gibbs(cfg, model, rng, samplers), cfg.warmup) if cfg.warmup else None,
         )
         return chain, model
+
+    def chains(self) -> tuple[list[Chain], bool]:
+        """Build all chains of samplers that learn from each other, and say whether each must see what the one before
+        it did in the same round.
+
+        Raises
+        ------
+        ConfigError
+            As `chain`, or fewer chains than the samplers learn from.
+        """
+        chains = [self.chain(number)[0] for number in range(self.cfg.chains)]
+        learner = next(sampler.learner for sampler in chains[0].samplers if hasattr(sampler, "learner"))
+        try:
+            past = learner.new_past(len(chains))
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        for number, chain in enumerate(chains):
+            chain.learn_from(past, number)
+        return chains, past.present_only
 
 
 def prepare(cfg: DictConfig) -> Plan:
@@ -179,7 +200,10 @@ def prepare(cfg: DictConfig) -> Plan:
         labels, digests["init"] = read_labels(cfg.init)
     plan = Plan(cfg, dataset, labels, digests)
     try:
-        plan.chain(0)
+        if learns(cfg):
+            plan.chains()
+        else:
+            plan.chain(0)
     except MemoryError as error:
         raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
     return plan
@@ -265,6 +289,15 @@ def _schedule(cfg: DictConfig, model: Model, rng: Rng) -> tuple[list[Sampler], l
     if model.refreshes and cfg.sampler.name != "refresh":
         iteration.append(sampler(OmegaConf.create(choice("sampler", "refresh"))))
     return iteration, None
+
+
+def _gibbs(cfg: DictConfig, model: Model, rng: Rng, samplers: list[Sampler]) -> Sampler:
+    """The full Gibbs scan of a model: the one of the schedule, where it has one."""
+    options = choice("sampler", "gibbs" if model.conjugate else "neal8") | {"scan": "full"}
+    for sampler in samplers:
+        if type(sampler) is locate(options["_target_"]) and getattr(sampler, "full", False):
+            return sampler
+    return _construct("sampler", options, lambda cls, given: cls(model, rng, **given))
 
 
 def _digest(key: str, path: str) -> str | None:
@@ -401,7 +434,10 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     progress.start(cfg.chains)
     try:
         with _signals_set(stop), ThreadPoolExecutor(workers) as pool:
-            drives = [pool.submit(_drive, plan, chain, stop, batch, heard) for chain in chains]
+            if learns(cfg):
+                drives = [pool.submit(_drive_together, plan, store, chains, stop, batch, heard)]
+            else:
+                drives = [pool.submit(_drive, plan, chain, stop, batch, heard) for chain in chains]
             try:
                 _await(drives, stop, lambda: store.write_status("running", share=sum(share) / cfg.chains))
             except BaseException:
@@ -473,7 +509,7 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
         if saved:
             heard(number, _progress(plan, saved["outcome"]))
         return
-    chain, model = plan.chain(number)
+    chain, _ = plan.chain(number)
     try:
         state = store.open()
         if state is not None:
@@ -485,26 +521,68 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
             _check_densities(number, rows)
             store.append(rows)
             finished = chain.iteration >= plan.iterations or chain.seconds >= plan.budget
-            outcome = {
-                "iterations": chain.iteration,
-                "rate": (chain.iteration - before) / max(time.perf_counter() - began, 1e-9),
-                "seconds": chain.seconds,
-                "moves": chain.moves(),
-                "K": model.K,
-                "log_joint": chain.log_joint,
-                "best_log_joint": chain.best_log_joint,
-                "best_iteration": chain.best_iteration,
-                "best_labels": chain.best_labels,
-                "best_log_lik": chain.best_log_lik,
-                "best_lik_iteration": chain.best_lik_iteration,
-                "best_lik_labels": chain.best_lik_labels,
-                "last_labels": chain.last_labels,
-            }
+            outcome = _outcome(chain, (chain.iteration - before) / max(time.perf_counter() - began, 1e-9))
             store.checkpoint(chain.state, outcome, finished)
             heard(number, _progress(plan, outcome))
             wall = batch
     finally:
         store.close()
+
+
+def _drive_together(
+    plan: Plan, run_store: RunStore, stores: list[ChainStore], stop: threading.Event, batch: float, heard: Any
+) -> None:
+    """Run chains that learn from each other to their end, or until `stop`; they are stored together."""
+    saved = [store.saved() for store in stores]
+    if all(entry and entry["finished"] for entry in saved) or stop.is_set():
+        for store, entry in zip(stores, saved, strict=True):
+            if entry:
+                heard(store.chain, _progress(plan, entry["outcome"]))
+        return
+    chains, in_order = plan.chains()
+    workers = 1 if in_order else min(len(chains), plan.cfg.workers or os.cpu_count() or 1)
+    try:
+        for store, chain in zip(stores, chains, strict=True):
+            if (state := store.open()) is not None:
+                chain.state = state
+        wall, finished = FIRST_BATCH, False
+        while not finished and not stop.is_set():
+            before, began = chains[0].iteration, time.perf_counter()
+            rows = advance_together(chains, plan.iterations - before, plan.budget, wall, workers)
+            rate = (chains[0].iteration - before) / max(time.perf_counter() - began, 1e-9)
+            mean_seconds = sum(chain.seconds for chain in chains) / len(chains)
+            finished = chains[0].iteration >= plan.iterations or mean_seconds >= plan.budget
+            entries = []
+            for store, chain, its_rows in zip(stores, chains, rows, strict=True):
+                _check_densities(store.chain, its_rows)
+                store.append(its_rows)
+                entries.append(store.entry(chain.state, _outcome(chain, rate), finished))
+            run_store.checkpoint_together(entries)
+            for store, entry in zip(stores, entries, strict=True):
+                heard(store.chain, _progress(plan, entry["outcome"]))
+            wall = batch
+    finally:
+        for store in stores:
+            store.close()
+
+
+def _outcome(chain: Chain, rate: float) -> dict[str, Any]:
+    """What the summary, and whoever watches, needs of a chain so far."""
+    return {
+        "iterations": chain.iteration,
+        "rate": rate,
+        "seconds": chain.seconds,
+        "moves": chain.moves(),
+        "K": chain.model.K,
+        "log_joint": chain.log_joint,
+        "best_log_joint": chain.best_log_joint,
+        "best_iteration": chain.best_iteration,
+        "best_labels": chain.best_labels,
+        "best_log_lik": chain.best_log_lik,
+        "best_lik_iteration": chain.best_lik_iteration,
+        "best_lik_labels": chain.best_lik_labels,
+        "last_labels": chain.last_labels,
+    }
 
 
 def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:

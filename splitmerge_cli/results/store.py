@@ -28,6 +28,8 @@ RESULTS = (SUMMARY, CLUSTERS, *(f"{table}.parquet" for table in schema.TABLES))
 """Files of a finished run beside its configuration and status."""
 WORK = "work"
 LOCK = "lock"
+TOGETHER = "chains.npz"
+"""In `WORK`: the checkpoint of chains that advance together, so that all are stored at one iteration."""
 
 _GROUP_VALUES = 4_000_000
 """About so many numbers make a row group; its rows depend on the data alone, never on how they were batched."""
@@ -49,6 +51,7 @@ class ChainStore:
     def __init__(self, work: Path, chain: int, optional: Collection[str] = ()) -> None:
         self.chain = chain
         self._checkpoint = work / f"chain-{chain}.npz"
+        self._together = work / TOGETHER
         self._schemas = {table: schema.core(table, optional) for table in (schema.TRACE, schema.PARTITIONS)}
         self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
         self._streams: dict[str, streams.Stream] = {}
@@ -75,10 +78,13 @@ class ChainStore:
         DamagedRun
             The checkpoint is not what was written.
         """
-        if not self._checkpoint.exists():
+        path = self._together if self._together.exists() else self._checkpoint
+        if not path.exists():
             return None
-        stored = state.load(self._checkpoint)
-        with undamaged(self._checkpoint):
+        stored = state.load(path)
+        with undamaged(path):
+            if path == self._together:
+                stored = stored["chains"][self.chain]
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
@@ -100,11 +106,12 @@ class ChainStore:
         finished : bool
             Whether the chain is complete.
         """
+        state.save(self._checkpoint, self.entry(chain_state, outcome, finished))
+
+    def entry(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> dict[str, Any]:
+        """What a checkpoint holds of this chain, its rows so far being on the disk; parameters as `checkpoint`."""
         marks = {table: stream.sync() for table, stream in self._streams.items()}
-        state.save(
-            self._checkpoint,
-            {"state": chain_state, "outcome": outcome, "finished": finished, "marks": marks},
-        )
+        return {"state": chain_state, "outcome": outcome, "finished": finished, "marks": marks}
 
     def close(self) -> None:
         """Close the streams."""
@@ -196,6 +203,10 @@ class RunStore:
     def chain(self, chain: int) -> ChainStore:
         """The files of one chain."""
         return ChainStore(self.work, chain, self.optional)
+
+    def checkpoint_together(self, entries: list[dict[str, Any]]) -> None:
+        """Store one checkpoint of all chains, made of `ChainStore.entry` of each, in the order of their numbers."""
+        state.save(self.work / TOGETHER, {"chains": entries})
 
     def write_streamed(self, table: str, chains: Iterable[ChainStore], width: int) -> None:
         """Turn the streams of all chains into a parquet file; `width` is the number of values in a row."""
