@@ -61,7 +61,9 @@ def _rhat(draws: ArrayLike, method: str) -> float:
     x = _chains(draws)
     if why_no_rhat(x, split=method == "rank"):
         return np.nan
-    return float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method=method))
+    # two values that are as far from their median leave the folded part without a value; the other one is taken
+    with np.errstate(invalid="ignore"):
+        return float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method=method))
 
 
 def ess(draws: ArrayLike) -> float:

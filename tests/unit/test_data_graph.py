@@ -1,0 +1,632 @@
+"""Networks: generated, published, those of networkx, and the user's own, with one clear message for each bad file."""
+
+import gzip
+import hashlib
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data import bundled, files, network, published, published_graphs
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.edges import edges
+from splitmerge_cli.data.graphs import adjacency, keep, merge
+from splitmerge_cli.data.published import SETS, File, Published
+
+FUZZED = 400
+"""Damaged lists of edges that are tried."""
+
+
+def pairs(graph: Dataset) -> set[tuple[str, str]]:
+    """The edges as pairs of names, in alphabetical order."""
+    assert graph.names is not None
+    row, column = graph.values.nonzero()
+    return {tuple(sorted((graph.names[i], graph.names[j]))) for i, j in zip(row, column, strict=True)}
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Dataset]:
+    """``read(text, name, **options)``: a file of that content, read."""
+
+    def from_text(text: str | bytes, name: str = "e.csv", **options: Any) -> Dataset:
+        path = tmp_path / name
+        content = text if isinstance(text, bytes) else text.encode()
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return edges(path, **options)
+
+    return from_text
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> str:
+    """A file of nodes a, b, z with their sides."""
+    (tmp_path / "nodes.csv").write_text("id,side\na,left\nb,right\nz,left\n")
+    return str(tmp_path / "nodes.csv")
+
+
+# the data set
+
+
+def matrix(rows: list[list[int]]) -> csr_array:
+    return csr_array(np.array(rows, dtype=np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros((2, 2), dtype=np.uint8), r"ndarray of uint8, shape \(2, 2\); expected a csr_array \[N, N\] of uint8"),
+        (csr_array(np.zeros((2, 3), dtype=np.uint8)), r"shape \(2, 3\)"),
+        (csr_array(np.zeros((2, 2))), "of float64"),
+        (matrix([[0, 1], [0, 0]]), "expected a symmetric matrix"),
+        (matrix([[0, 2], [2, 0]]), "an entry that is not 1"),
+        (matrix([[1, 0], [0, 0]]), "an entry on the diagonal"),
+        (csr_array((np.zeros(2, dtype=np.uint8), [1, 0], [0, 1, 2]), shape=(2, 2)), "no stored zero"),
+        (csr_array((np.ones(4, dtype=np.uint8), [2, 1, 0, 0], [0, 2, 3, 4]), shape=(3, 3)), "out of order"),
+        (csr_array((2, 0), dtype=np.uint8), "expected a csr_array"),
+        (csr_array((0, 0), dtype=np.uint8), "no items"),
+    ],
+)
+def test_a_graph_is_a_simple_symmetric_matrix(values: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Dataset("made", "graph", values)
+
+
+def test_sizes_of_a_graph_are_checked() -> None:
+    values = matrix([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    assert Dataset("made", "graph", values, names=["a", "b", "c"]).N == 3
+    with pytest.raises(DataError, match="2 names for 3 items"):
+        Dataset("made", "graph", values, names=["a", "b"])
+    with pytest.raises(DataError, match="2 true labels for 3 items"):
+        Dataset("made", "graph", values, truth=np.zeros(2, dtype=np.int32))
+
+
+def test_merging_agrees_with_the_paper() -> None:
+    """The transpose added, what is not above the threshold and the diagonal dropped: dense matrices."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        source, target = rng.integers(9, size=(2, 60))
+        weight = rng.integers(4, size=60).astype(float)
+        for weights, threshold in ((None, 0.0), (weight, 0.0), (weight, 3.0), (None, 1.0)):
+            merged = merge(9, source, target, weights, threshold)
+            dense = np.zeros((9, 9))
+            np.add.at(dense, (source, target), 1.0 if weights is None else weights)
+            expected = dense + dense.T > threshold
+            np.fill_diagonal(expected, False)
+            np.testing.assert_array_equal(adjacency(9, merged.i, merged.j).toarray(), expected)
+            left_out = merged.counts
+            assert left_out["self_loops"] == (source == target).sum()
+            rows = 60 - left_out["self_loops"] - left_out["repeated"] - left_out["reversed"]
+            assert rows == len(merged.i) + left_out["below_threshold"]
+
+
+# down-sampling
+
+
+def test_nodes_of_highest_degree_are_kept_in_their_order() -> None:
+    rng = np.random.default_rng(1)
+    graph = network.generate(30, structure="random", p=0.2, seed=3)
+    graph = Dataset(
+        "g", "graph", graph.values, rng.integers(4, size=30).astype(np.int32), names=list(map(str, range(30)))
+    )
+    degree = np.diff(graph.values.indptr)
+    order = sorted(range(30), key=lambda node: (-degree[node], -node))
+    for scale, m in ((0.8, 24), (0.5, 15), (0.02, 1), (0.95, 28)):
+        kept = keep(graph, scale)
+        chosen = sorted(order[:m])
+        assert kept.N == m == round(scale * 30) and kept.names == [str(node) for node in chosen]
+        np.testing.assert_array_equal(kept.values.toarray(), graph.values.toarray()[np.ix_(chosen, chosen)])
+        assert kept.truth is not None and graph.truth is not None
+        together = graph.truth[chosen][:, None] == graph.truth[chosen]
+        np.testing.assert_array_equal(kept.truth[:, None] == kept.truth, together)
+        assert keep(graph, N=m).names == kept.names
+    assert keep(graph) is graph and keep(graph, N=30) is graph
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": 0.0}, "data.scale=0.0: expected a number above 0, at most 1"),
+        ({"scale": 1.1}, "data.scale=1.1: expected a number above 0"),
+        ({"scale": float("nan")}, "data.scale=nan: expected a number above 0"),
+        ({"scale": 0.01}, "data.scale=0.01: expected a share that keeps at least one of 9 nodes"),
+        ({"scale": 0.5, "N": 3}, "data.scale=0.5: expected 1 beside N=3"),
+        ({"N": 0}, "N=0: expected a whole number from 1 to 9"),
+        ({"N": 10}, "N=10: expected a whole number from 1 to 9"),
+    ],
+)
+def test_parts_that_cannot_be_kept(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        keep(network.generate(9, structure="grid"), **options)
+
+
+# generated networks
+
+
+def test_planted_blocks_have_their_densities() -> None:
+    graph = network.generate(1001, blocks=4, p_in=0.3, p_out=0.02, seed=5)
+    assert graph.truth is not None and np.bincount(graph.truth).tolist() == [251, 250, 250, 250]
+    same = graph.truth[:, None] == graph.truth
+    off = ~np.eye(1001, dtype=bool)
+    dense = graph.values.toarray()
+    for of, p in ((same & off, 0.3), (~same, 0.02)):
+        assert dense[of].mean() == pytest.approx(p, abs=5 * np.sqrt(2 * p / of.sum()))
+    assert not np.array_equal(graph.truth, np.sort(graph.truth))
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-300, 1e-9, 0.3, 1.0])
+def test_random_graphs_of_any_density(p: float) -> None:
+    graph = network.generate(200, structure="random", p=p, seed=1)
+    share = graph.values.nnz / (200 * 199)
+    assert graph.truth is None and share == pytest.approx(p, abs=0.02) and (p not in (0, 1) or share == p)
+    assert network.generate(1, structure="random", p=p).values.nnz == 0
+    planted = network.generate(7, blocks=7, p_in=1, p_out=p)
+    assert planted.values.nnz == (0 if p < 0.1 else 42 if p == 1 else planted.values.nnz)
+
+
+def test_every_pair_is_as_likely() -> None:
+    counts = sum(
+        network.generate(5, structure="random", p=0.5, seed=s).values.toarray().astype(int) for s in range(2000)
+    )
+    assert counts[~np.eye(5, dtype=bool)] == pytest.approx(1000, abs=5 * np.sqrt(500))
+    counts = sum(
+        network.generate(6, blocks=2, p_in=0.5, p_out=0.5, seed=s).values.toarray().astype(int) for s in range(2000)
+    )
+    assert counts[~np.eye(6, dtype=bool)] == pytest.approx(1000, abs=5 * np.sqrt(500))
+
+
+def test_pairs_are_numbered_without_rounding() -> None:
+    for start in (0, 2**40, 2**52, 2**60):
+        number = start + np.arange(2000)
+        larger, smaller = network._pair(number)
+        assert (larger * (larger - 1) // 2 + smaller == number).all() and ((smaller >= 0) & (smaller < larger)).all()
+
+
+@pytest.mark.parametrize(
+    ("N", "options", "sides"),
+    [
+        (100, {}, [10, 10]),
+        (60, {"dimensions": 3}, [5, 4, 3]),
+        (7, {"dimensions": 1}, [7]),
+        (12, {"sides": [3, 4]}, [3, 4]),
+    ],
+)
+def test_grids_are_regular(N: int, options: dict[str, Any], sides: list[int]) -> None:
+    graph = network.generate(N, structure="grid", **options)
+    assert graph.meta["sides"] == sides and (np.diff(graph.values.indptr) == 2 * len(sides)).all()
+    expected = nx.grid_graph(sides[::-1], periodic=True)
+    assert nx.is_isomorphic(nx.from_scipy_sparse_array(graph.values), expected)
+
+
+def test_the_seed_of_a_network_is_its_own() -> None:
+    same = [network.generate(50, seed=2).values.toarray() for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+    assert not np.array_equal(same[0], network.generate(50, seed=3).values.toarray())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure": "tree"}, "data.structure=tree: expected one of blocks, grid, random"),
+        ({"blocks": 51}, "data.blocks=51: expected a whole number from 1 to 50"),
+        ({"p_in": 1.5}, "data.p_in=1.5: expected a number from 0 to 1"),
+        ({"p_out": float("nan")}, "data.p_out=nan: expected a number from 0 to 1"),
+        ({"structure": "random", "p": -0.1}, "data.p=-0.1: expected a number from 0 to 1"),
+        ({"N": 10**6, "structure": "random", "p": 0.1}, r"data.p=0.1: expected a probability that makes 1e\+09 edges"),
+        ({"N": 0}, "N=0: expected a whole number from 1"),
+        ({"seed": -1}, "data.seed=-1: expected a whole number"),
+        ({"structure": "grid", "N": 97}, "N=97: expected a product of 2 whole numbers of at least 3"),
+        ({"structure": "grid", "N": 8}, "N=8: expected a product of 2 whole numbers"),
+        ({"structure": "grid", "dimensions": 0}, "data.dimensions=0: expected a whole number from 1 to 20"),
+        (
+            {"structure": "grid", "sides": [5, 5]},
+            r"data.sides=\[5, 5\]: expected numbers whose product is N=50, not 25",
+        ),
+        (
+            {"structure": "grid", "sides": [25, 2]},
+            r"data.sides=\[25, 2\]: expected a list of whole numbers, at least 3",
+        ),
+        ({"structure": "grid", "sides": "50"}, "data.sides=50: expected a list"),
+        ({"structure": "grid", "sides": []}, r"data.sides=\[\]: expected a list"),
+    ],
+)
+def test_networks_that_cannot_be_generated(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        network.generate(**{"N": 50} | options)
+
+
+# those of networkx
+
+
+@pytest.mark.parametrize(
+    ("name", "N", "ties", "clusters"),
+    [
+        ("karate", 34, 78, [17, 17]),
+        ("davis", 32, 89, [18, 14]),
+        ("florentine", 15, 20, None),
+        ("les_miserables", 77, 254, None),
+    ],
+)
+def test_networks_of_networkx(name: str, N: int, ties: int, clusters: list[int] | None) -> None:
+    graph = bundled.network(name)
+    assert (graph.N, graph.values.nnz // 2, graph.kind, graph.name) == (N, ties, "graph", name)
+    assert graph.names is not None and len(set(graph.names)) == N
+    assert (None if graph.truth is None else np.bincount(graph.truth).tolist()) == clusters
+    if name == "davis":
+        assert graph.truth is not None and (graph.values[graph.truth == 0][:, graph.truth == 0]).nnz == 0
+    half, three = bundled.network(name, scale=0.5), bundled.network(name, N=3)
+    assert [round(N / 2), 3] == [half.N, three.N]
+
+
+def test_a_network_that_networkx_does_not_hold() -> None:
+    with pytest.raises(
+        DataError, match=r"^data.graph=zebra: expected one of karate, davis, florentine, les_miserables"
+    ):
+        bundled.network("zebra")
+
+
+# the published ones
+
+
+def test_a_published_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    with pytest.raises(DataError, match=r"^data=usair97: .*edges.csv.gz: no such file; .* SMCMC_DATA"):
+        published_graphs.usair97()
+    small = []
+    (tmp_path / "usair97").mkdir()
+    for name, text in (
+        ("edges.csv.gz", "source,target,weight\n0,2,0.5\n1,2,0\n2,3,.1\n"),
+        ("nodes.csv.gz", 'id,pajek_id,name,x,y\n0,1,"A, B",1,1\n1,2,"NA",1,1\n2,3,"C",1,1\n3,4,"C",1,1\n'),
+    ):
+        content = gzip.compress(text.encode())
+        (tmp_path / "usair97" / name).write_bytes(content)
+        small.append(File(name, len(content), hashlib.sha256(content).hexdigest()))
+    monkeypatch.setitem(SETS, "usair97", Published(**vars(SETS["usair97"]) | {"files": tuple(small)}))
+    graph = published_graphs.usair97()
+    assert graph.names == ["A, B", "NA", "C", "C"] and graph.values.sum(axis=0).tolist() == [1, 0, 2, 1]
+    assert "path" not in graph.meta and graph.meta["below_threshold"] == 1 and graph.name == "usair97"
+    assert published_graphs.usair97(scale=0.5).names == ["C", "C"]
+    (tmp_path / "usair97" / "nodes.csv.gz").write_bytes(gzip.compress(b"id,name\n"))
+    with pytest.raises(DataError, match=r"nodes.csv.gz: SHA-256 [0-9a-f]{64}; expected [0-9a-f]{64}"):
+        published_graphs.usair97()
+
+
+@pytest.mark.parametrize(
+    ("name", "N", "ties", "isolated", "scale", "kept"),
+    [
+        ("usair97", 332, 2126, 0, 0.8, 266),
+        ("caltech36", 769, 16656, 0, 0.7, 538),
+        ("nips234", 234, 598, 9, 1.0, 234),
+        ("hagmann998", 998, 17865, 9, 0.25, 250),
+    ],
+)
+def test_the_published_networks(name: str, N: int, ties: int, isolated: int, scale: float, kept: int) -> None:
+    if not published.present(name):
+        pytest.skip(f"SMCMC_DATA holds no {name}")
+    load = getattr(published_graphs, name)
+    graph = load()
+    assert (graph.N, graph.values.nnz // 2, graph.meta["isolated"]) == (N, ties, isolated)
+    assert graph.names is not None and len(graph.names) == N
+    part = load(scale=scale)
+    assert [str(N), kept] == [SETS[name].N, part.N]
+    degree = np.diff(graph.values.indptr)
+    # what is left out has no higher degree than what is kept
+    assert np.sort(degree)[N - kept :].sum() >= part.values.nnz
+
+
+# the user's own
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.csv", "a,b\nb,c\na,c\n"),
+        ("e.csv", "\ufeffa, b\r\n b ,c\r\na,c\r\n"),
+        ("e.csv", "source,target\na,b\nb,c\na,c"),
+        ("e.csv", "Source,Target,Type\na,b,x\nb,c,x\na,c,y\n"),
+        ("e.csv", "id,target,source\n1,a,b\n2,b,c\n3,c,a\n"),
+        ("e.csv.gz", '"a","b"\n"b","c"\na,c\n'),
+        ("e.tsv", "a\tb\nb\tc\na\tc\n"),
+        ("e.txt", "a\tb\nb\tc\na\tc\n"),
+        ("e.txt.gz", "# Nodes: 3\n# FromNodeId ToNodeId\na b\nb c\na c\n"),
+        ("out.abc", "% sym unweighted\n% 3 3 3\na b\nb  c\n a\tc \n"),
+        ("e.edges", "a b 1\nb c 2.5\na c 1e-3\n"),
+        ("e.txt", "a;b\nb;c\na;c\n"),
+        ("e", '"a" b\nb "c"\na  c\n'),
+        ("e.csv", "a,b\nb,a\nb,c\nc,c\na,c\na,c\n"),
+    ],
+)
+def test_formats_of_text_agree(read: Callable[..., Dataset], name: str, text: str) -> None:
+    graph = read(text, name)
+    assert pairs(graph) == {("a", "b"), ("b", "c"), ("a", "c")} and graph.kind == "graph"
+    assert sorted(graph.names or []) == ["a", "b", "c"] and graph.truth is None
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pd.DataFrame({"x": ["q"] * 3, "source": [1.0, 2.0, 1.0], "target": ["2", "3", "3"]}).to_parquet(
+        tmp_path / "e.parquet"
+    )
+    graph = edges(tmp_path / "e.parquet")
+    assert graph.names == ["1", "2", "3"] and graph.values.nnz == 6
+    ties = pd.DataFrame({"a": pd.Categorical(["x", "y"]), "b": ["y", "z"], "weight": [1, 0]})
+    ties.to_parquet(tmp_path / "e.parquet")
+    assert pairs(edges(tmp_path / "e.parquet")) == {("x", "y")}
+    assert pairs(edges(tmp_path / "e.parquet", weights=None)) == {("x", "y"), ("y", "z")}
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "gml", "graphml.gz", "gml.gz"])
+def test_graphs_of_networkx(tmp_path: Path, suffix: str) -> None:
+    graph = nx.MultiDiGraph()
+    graph.add_node("New York", side="left")
+    graph.add_node("b", side="right")
+    graph.add_node("alone", side="left")
+    for a, b, weight in (("New York", "b", 0.5), ("b", "New York", 0.25), ("b", "b", 1.0), ("b", "alone", 0.0)):
+        graph.add_edge(a, b, weight=weight)
+    path = tmp_path / f"g.{suffix}"
+    (nx.write_gml if "gml" in suffix.split(".") else nx.write_graphml)(graph, path)
+    read = edges(path, truth="side")
+    assert read.names == ["New York", "b", "alone"] and pairs(read) == {("New York", "b")}
+    assert read.truth is not None and read.truth.tolist() == [0, 1, 0]
+    assert {k: read.meta[k] for k in ("self_loops", "reversed", "below_threshold", "isolated")} == {
+        "self_loops": 1,
+        "reversed": 1,
+        "below_threshold": 1,
+        "isolated": 1,
+    }
+    assert edges(path, threshold=0.75).values.nnz == 0 and edges(path, threshold=0.7).values.nnz == 2
+    for options, message in (
+        ({"nodes": 3}, "data.nodes=3: expected its default"),
+        ({"header": True}, "data.header=True: expected its default"),
+        ({"truth": "none"}, "has no attribute 'none'"),
+        ({"weights": "none"}, r"edge 1 \('New York', 'b'\), 'none': no such attribute; expected a number"),
+    ):
+        with pytest.raises(DataError, match=message):
+            edges(path, **options)
+
+
+def test_gml_without_labels(read: Callable[..., Dataset]) -> None:
+    graph = read("graph [ node [ id 4 ] node [ id 7 ] edge [ source 4 target 7 ] ]", "g.gml")
+    assert graph.names == ["4", "7"] and graph.values.nnz == 2
+    assert read("graph [ node [ id 4 ] ]", "g.gml").values.nnz == 0
+
+
+def test_nodes_without_edges(read: Callable[..., Dataset], nodes: str) -> None:
+    graph = read("a,b\n", nodes=nodes, truth="side")
+    assert graph.names == ["a", "b", "z"] and graph.meta["isolated"] == 1
+    assert graph.truth is not None and graph.truth.tolist() == [0, 1, 0]
+    assert read("source,target\n", nodes=nodes).values.nnz == 0
+    assert read("# nothing yet\n", nodes=nodes).N == 3
+    # numbers from 0 or from 1 are the nodes themselves; others are followed by those without an edge
+    assert read("2,1\n", nodes=4).names == ["0", "1", "2", "3"]
+    assert read("2,4\n", nodes=4).names == ["1", "2", "3", "4"]
+    assert read("2,5\n", nodes=4).names == ["2", "5", "", ""]
+    assert read("b,a\n", nodes=3).names == ["b", "a", ""]
+    assert read("a,a\n", nodes=1).N == 1
+    Path(nodes).write_text("z\na\nb\n")
+    assert read("z,b\n", nodes=nodes).names == ["z", "a", "b"]
+    Path(nodes).write_text("airport,side\n3,x\n1,y\n")
+    assert read("1,3\n", nodes=nodes).names == ["3", "1"]
+    pd.DataFrame({"id": [3, 1], "side": ["x", "y"]}).to_parquet(f"{nodes}.parquet")
+    graph = read("1,3\n", nodes=f"{nodes}.parquet", truth=2)
+    assert graph.names == ["3", "1"] and graph.truth is not None and graph.truth.tolist() == [0, 1]
+
+
+def test_the_order_of_the_nodes(read: Callable[..., Dataset]) -> None:
+    assert read("10,2\n2,33\n-1,10\n").names == ["-1", "2", "10", "33"]
+    assert read("b,a\na,10\n").names == ["b", "a", "10"]
+
+
+def test_weights(read: Callable[..., Dataset]) -> None:
+    text = "p,q,w\na,b,.2\nb,a,.4\nb,c,.5\nc,d,0\n"
+    assert pairs(read(text, weights="w")) == {("a", "b"), ("b", "c")}
+    assert pairs(read(text, weights=3, threshold=0.5)) == {("a", "b")}
+    assert pairs(read(text, weights=-1, header="true")) == {("a", "b"), ("b", "c")}
+    assert pairs(read(text, weights=None, header="true")) == {("a", "b"), ("b", "c"), ("c", "d")}
+    # rows that are counted
+    assert pairs(read("a,b\nb,a\nb,c\n", threshold=1)) == {("a", "b")}
+    # a third column that is no number is no weight
+    assert read("a b x\nb c y\n", "e.txt").values.nnz == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "names"),
+    [
+        ("city,other\n1,2\n", "auto", ["1", "2"]),
+        ("from,to\nx,y\n", "auto", ["x", "y"]),
+        ("from,to\nto,y\n", "auto", ["from", "to", "y"]),
+        ("city,other\nx,y\n", True, ["x", "y"]),
+        ("city,other\nx,y\n", "False", ["city", "other", "x", "y"]),
+        ("city,other,n\nx,y,3\n", "auto", ["x", "y"]),
+        ("u,v\nv,w\n", "auto", ["u", "v", "w"]),
+        ("source,target\n", False, ["source", "target"]),
+        ("a,b", "auto", ["a", "b"]),
+    ],
+)
+def test_names_of_columns(read: Callable[..., Dataset], text: str, header: Any, names: list[str]) -> None:
+    assert read(text, header=header).names == names
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("", "e.csv", "e.csv: the file is empty; expected at least one row"),
+        ("\n\n", "e.csv", "e.csv: the file is empty"),
+        ("# nothing\n", "e.csv", "e.csv: the file is empty"),
+        ("source,target\n", "e.csv", r"e.csv: no edge \(rows: 0\); expected at least one, or data.nodes"),
+        ("a,a\nb,b\n", "e.csv", r"e.csv: no edge \(rows: 2; self-loops: 2, pairs not above the threshold: 0\)"),
+        ("a,b,0\n", "e.csv", r"e.csv: no edge \(rows: 1; self-loops: 0, pairs not above the threshold: 1\)"),
+        ("a,b\nb,c,d\n", "e.csv", "e.csv: row 2: cells: 3; expected 2, as in row 1"),
+        ("# x\na b\nb c\nd\n", "e.txt", "e.txt: row 4: cells: 1; expected 2, as in row 2"),
+        ("a,b\nb,\n", "e.csv", "e.csv: row 2, column 2: an empty cell; expected the name of a node"),
+        ("source,target\nb,a\n , c\n", "e.csv", r"e.csv: row 3, column 1 \('source'\): an empty cell"),
+        ("a,b\n\nb,c\n", "e.csv", "e.csv: row 2, column 1: an empty cell"),
+        ("a,b\nnan,b\n", "e.csv", "e.csv: row 2, column 1: 'nan'; expected the name of a node"),
+        ('a,b\n"x\ny",c\nb,\n', "e.csv", "e.csv: row 4, column 2: an empty cell"),
+        ("a,b,1\nb,c,-1\n", "e.csv", "e.csv: row 2, column 3: '-1'; expected a number, at least 0"),
+        ("a,b,1\nb,c,nan\n", "e.csv", "e.csv: row 2, column 3: 'nan'; expected a number, at least 0"),
+        ("a,b,1\nb,c,inf\n", "e.csv", "e.csv: row 2, column 3: 'inf'; expected a number"),
+        ("a,b,1\nb,c,1e31\n", "e.csv", r"e.csv: row 2, column 3: '1e31'; expected a number of magnitude 1e\+30"),
+        ("a,b,1\nb,c,\n", "e.csv", "e.csv: row 2, column 3: an empty cell; expected a number"),
+        ("a b 1\nb c x\n", "e.txt", r"e.txt: row 2, column 3: 'x'; expected a number.*data.weights=null"),
+        ("1,2\n1.0,3\n", "e.csv", "e.csv: row 2, column 1: '1.0'; expected one way to write a node: .* '1'"),
+        ("1,2\n3,1e0\n", "e.csv", "e.csv: row 2, column 2: '1e0'; expected one way"),
+        ("Rome,Oslo\nBonn,Kyiv\n", "e.csv", "e.csv: row 1: 'Rome' and 'Oslo' stand nowhere else; .*data.header="),
+        ("a\nb\n", "e.csv", "e.csv: row 1: cells: 1; expected at least 2, the ends of an edge"),
+        ("a;b\n", "e.csv", "e.csv: row 1: cells: 1; .*data.separator"),
+        ('a,"b\nb,c\n', "e.csv", "e.csv: row 1: a quote that does not end its cell"),
+        ('a "b\nb c\n', "e.txt", "e.txt: row .*: a quote that does not end its cell"),
+        (b"\x89PNG\r\n\x1a\n\0", "e.csv", "e.csv: row 1: byte 0x89; expected UTF-8 text"),
+        (b"a,b\nb,\0c\n", "e.csv", "e.csv: row 2: byte 0x00; expected UTF-8 text"),
+        ("a,b\n# x\nb,c\n", "e.csv", "e.csv: row 2: a comment below the first row"),
+        ("% bip unweighted\n1 2\n", "out.x", "out.x: row 1: a two-mode network"),
+        ("%%MatrixMarket matrix\n3 3 1\n1 2\n", "e.txt", "e.txt: row 1: a file of Matrix Market"),
+        ("*Vertices 3\n", "e.txt", "e.txt: row 1: a file of Pajek"),
+        ("x", "e.npy", "e.npy: unknown format '.npy'; expected one of text"),
+        ("x", "e.parquet", "e.parquet: not a readable parquet file"),
+        ("graph [", "e.gml", "e.gml: not a readable .gml file"),
+        ("graph [ ]", "e.gml", "e.gml: no node; expected at least one"),
+        ("<graphml>", "e.graphml", "e.graphml: not a readable .graphml file"),
+        ("graph [ node [ id 1 ] edge [ source 1 target 2 ] ]", "e.gml", "e.gml: not a readable .gml file"),
+    ],
+)
+def test_files_that_are_refused(read: Callable[..., Dataset], text: str | bytes, name: str, message: str) -> None:
+    with pytest.raises(DataError, match=message) as info:
+        read(text, name)
+    assert "\n" not in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source": 1}, "data.target=null: expected a column, as the other end has one"),
+        ({"source": 1, "target": 1}, "data.target=1: expected another column than data.source"),
+        ({"source": "q", "target": 2}, "data.source=q: .* has no such column"),
+        ({"source": 1, "target": 4}, "data.target=4: .* has no such column; expected a number from 1 to 2"),
+        ({"weights": "w"}, "data.weights=w: .* has no such column"),
+        ({"weights": 1}, "data.weights=1: expected another column than data.source and data.target"),
+        ({"threshold": -1.0}, "data.threshold=-1.0: expected a number from 0"),
+        ({"threshold": float("nan")}, "data.threshold=nan: expected a number from 0"),
+        ({"separator": "pipe"}, "data.separator=pipe: expected one of auto, comma, tab, semicolon, space"),
+        ({"header": "maybe"}, "data.header=maybe: expected auto, true or false"),
+        ({"nodes": 0}, "data.nodes=0: expected a whole number from 1"),
+        ({"nodes": 2}, "data.nodes=2: expected at least 3, the nodes that .* names"),
+        ({"nodes": "none.csv"}, r"none.csv: no such file; expected a file that names the nodes \(data.nodes\)"),
+        ({"truth": "side"}, "data.truth=side: expected null, or data.nodes=FILE beside it"),
+        ({"scale": 2.0}, "data.scale=2.0: expected a number above 0"),
+        ({"N": 4}, "N=4: expected a whole number from 1 to 3"),
+    ],
+)
+def test_options_that_are_refused(read: Callable[..., Dataset], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        read("a,b\nb,c\n", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id\na\nb\n", r"e.csv: row 2, column 2: 'c'; expected a node of .*nodes.csv"),
+        (
+            "id\na\nb\nc\na\n",
+            r"nodes.csv: row 5, column 1 \('id'\): 'a'; expected every node once: it is also in row 2",
+        ),
+        ("id,side\na,1\n,1\n", r"nodes.csv: row 3, column 1 \('id'\): an empty cell; expected the name of a node"),
+        ("id,side\na,1\nb\n", "nodes.csv: row 3: cells: 1; expected 2, as in row 1"),
+        ("id,side\na,1\nb,\nc,2\n", r"nodes.csv: row 3, column 2 \('side'\): an empty cell; expected a true label"),
+        ("id,which\na,1\nb,2\nc,1\n", "data.truth=side: .*nodes.csv has no such column; expected one of id, which"),
+        ("airport,x\na,1\nb,2\nc,1\n", "nodes.csv: row 1: 'airport' ends no edge; expected names of columns"),
+        ("", "nodes.csv: the file is empty"),
+        ("id,side\n", "nodes.csv: no row of data; expected at least one node"),
+    ],
+)
+def test_lists_of_nodes_that_are_refused(read: Callable[..., Dataset], nodes: str, text: str, message: str) -> None:
+    Path(nodes).write_text(text)
+    with pytest.raises(DataError, match=message):
+        read("a,b\nb,c\n", nodes=nodes, truth="side")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none.csv: no such file; expected a list of edges"):
+        edges(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="no such file"):
+        edges(tmp_path)
+
+
+def test_a_graph_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("a,b\n")
+    with pytest.raises(DataError, match=r"^data.kind=graph: data=csv reads tables; a graph is read by data=edges"):
+        files.csv(tmp_path / "e.csv", "graph")
+
+
+@pytest.mark.parametrize("separator", [",", "\t", " ", ";"])
+def test_large_lists_agree_with_a_plain_reading(read: Callable[..., Dataset], separator: str) -> None:
+    rows = np.random.default_rng(0).integers(3000, size=(100_000, 2))
+    text = "\n".join(f"{a}{separator}{b}" for a, b in rows.tolist())
+    graph = read(text, "e.txt")
+    expected = {(min(a, b), max(a, b)) for a, b in rows.tolist() if a != b}
+    assert graph.names == [str(n) for n in range(3000)] and graph.values.nnz == 2 * len(expected)
+    row, column = graph.values.nonzero()
+    assert expected == {(a, b) for a, b in zip(row.tolist(), column.tolist(), strict=True) if a < b}
+
+
+def damaged(rng: random.Random) -> str:
+    """A short list of edges, as likely as not with something wrong in it."""
+    cells = [
+        "a",
+        "b",
+        "c",
+        "1",
+        "2",
+        "1.0",
+        "new york",
+        "é",
+        "#x",
+        "%",
+        '"q r"',
+        '"',
+        "",
+        " ",
+        "nan",
+        "-1",
+        "1e400",
+        "*",
+    ]
+    separator = rng.choice([",", ",", "\t", " ", ";", ", "])
+    lines = [
+        separator.join(
+            rng.choice(cells[: rng.choice([5, 5, len(cells)])]) for _ in range(rng.choice([2, 2, 3, 3, 1, 4]))
+        )
+        if rng.random() < 0.15
+        else separator.join(rng.choice(cells[:5]) for _ in range(2))
+        for _ in range(rng.randrange(8))
+    ]
+    top = rng.choice(["", "", "", "# c\n", "source,target\n", "% sym\n\n", "\ufeff"])
+    return top + rng.choice(["\n", "\n", "\r\n"]).join(lines) + rng.choice(["", "\n", "\n\n"])
+
+
+def test_damaged_lists_are_read_or_refused(read: Callable[..., Dataset]) -> None:
+    rng, refused = random.Random(1), 0
+    for _ in range(FUZZED):
+        content = damaged(rng).encode()
+        if rng.random() < 0.2 and content:
+            at = rng.randrange(len(content))
+            content = content[:at] + bytes([rng.randrange(256)]) + content[at + 1 :]
+        options = {
+            "weights": rng.choice(["auto", "auto", None, 3]),
+            "header": rng.choice(["auto", "auto", True, False]),
+        }
+        options |= {"separator": rng.choice(["auto", "auto", "space", "comma"]), "comments": rng.random() < 0.8}
+        options |= {"nodes": rng.choice([None, None, 3, 9]), "scale": rng.choice([1.0, 1.0, 0.5])}
+        try:
+            graph = read(content, rng.choice(["e.csv", "e.txt", "e.tsv", "e"]), **options)
+        except DataError as error:
+            refused += 1
+            assert "\n" not in str(error)
+        else:
+            assert graph.N >= 1 and graph.names is not None and len(graph.names) == graph.N
+            assert graph.values.nnz or options["nodes"] or options["scale"] < 1
+    assert 0 < refused < FUZZED
