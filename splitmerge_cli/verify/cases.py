@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Model, Rng, Sampler, check_count
@@ -21,6 +22,7 @@ from splitmerge_cli.verify.enumerate import (
     emm_log_weight,
     emm_states,
     gaussian_log_weight,
+    irm_log_weight,
     lines_log_weight,
     mixture_states,
     normalise,
@@ -134,6 +136,22 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     return _mixture_case(model, mixture_states(size), weight, options, _points(points))
 
 
+def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """A graph of `size` nodes: of four the paper's, else a random one with an edge for every other pair."""
+    options: dict[str, Any] = {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"} | dict(params)
+    upper = np.triu(np.random.default_rng(seed).integers(2, size=(size, size)), 1)
+    if size == 4:
+        upper = np.array([[0, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    adjacency = (upper + upper.T).astype(np.uint8)
+    edges = " ".join(f"{a}-{b}" for a, b in np.argwhere(upper)) or "none"
+
+    def weight(concentration: Concentration) -> Callable[[State], float]:
+        return irm_log_weight(adjacency, concentration, options["beta1"], options["beta0"], options["prior"])
+
+    model = build(csr_array(adjacency), **options)
+    return _mixture_case(model, mixture_states(size), weight, options, f"edges {edges}")
+
+
 def _mixture_case(
     model: Model,
     states: list[State],
@@ -159,6 +177,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "Bernoulli": bernoulli_case,
     "Lines": lines_case,
     "Gaussian": gaussian_case,
+    "IRM": irm_case,
 }
 """The small case of each model class. A new model adds its own, with a log weight in ``verify.enumerate``."""
 
@@ -174,6 +193,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"conjugate": False, "noise": "nig", "refresh": "metropolis"},
     ],
     "Gaussian": [{"covariance": "diag"}, {"covariance": "iso"}, {"covariance": "full"}],
+    "IRM": [{}, {"concentration": "gamma(2,1)"}],
 }
 """Options of the model that ``smcmc verify`` goes through when none are given; a class not named here has one case."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, multigammaln
+from scipy.special import betaln, gammaln, logsumexp, multigammaln
 
 Parameters = tuple[tuple[float, ...], ...]
 State = tuple[tuple[int, ...], int] | tuple[tuple[int, ...], int, Parameters]
@@ -109,6 +109,40 @@ def bernoulli_log_weight(
             total += (gammaln(ones + beta1) + gammaln(zeros + beta0) - gammaln(len(rows) + beta1 + beta0)).sum()
             total -= x.shape[1] * (gammaln(beta1) + gammaln(beta0) - gammaln(beta1 + beta0))
         return total
+
+    return _log_weight(log_lik, concentration, prior)
+
+
+def irm_log_weight(
+    adjacency: ArrayLike, concentration: Concentration, beta1: float, beta0: float, prior: str
+) -> Callable[[State], float]:
+    """Log weight of partitions of the nodes of an undirected graph, the probabilities of edges integrated out.
+
+    Parameters
+    ----------
+    adjacency : array of int, shape (N, N)
+        1 where there is an edge: symmetric, with an empty diagonal.
+    concentration : float or (shape, rate)
+    beta1, beta0 : float
+        Pseudo-counts of edges and of missing edges.
+    prior : {'crp', 'uniform'}
+
+    Returns
+    -------
+    callable
+        Source: paper 003, section 3.2, with the sum over k <= k': the printed k < k' leaves out the pairs within.
+    """
+    A = np.asarray(adjacency, dtype=float)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        member = np.eye(z.max() + 1)[z]
+        sizes = member.sum(axis=0)
+        edges, pairs = member.T @ A @ member, np.outer(sizes, sizes)
+        np.fill_diagonal(edges, np.diag(edges) / 2)
+        np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
+        blocks = np.triu_indices(len(sizes))
+        terms = betaln(edges + beta1, pairs - edges + beta0) - betaln(beta1, beta0)
+        return float(terms[blocks].sum())
 
     return _log_weight(log_lik, concentration, prior)
 

@@ -13,6 +13,7 @@ from splitmerge_cli.verify.enumerate import (
     candidates_log_weight,
     candidates_states,
     gaussian_log_weight,
+    irm_log_weight,
     lines_log_weight,
     mixture_states,
     normalise,
@@ -142,6 +143,41 @@ def test_candidates_sum_to_the_mixture_over_lines():
             expected += gammaln(len(y)) + math.log(np.mean(lik))
         total = sum(math.exp(weight(s)) for s in states if s[0] == labels)
         assert math.log(total) == pytest.approx(expected, abs=1e-12)
+
+
+STAR = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]])
+
+
+@pytest.mark.parametrize("labels", [(0, 0, 0, 0), (0, 1, 0, 1), (0, 1, 2, 0), (0, 1, 2, 3)])
+def test_network_is_an_urn_for_every_pair_of_blocks(labels):
+    """Each pair of nodes once, edges and missing ones added to their blocks' counts one after the other."""
+    beta1, beta0, counts, expected = 0.4, 1.7, {}, 0.0
+    for a, b in itertools.combinations(range(4), 2):
+        urn = counts.setdefault(tuple(sorted((labels[a], labels[b]))), [beta0, beta1])
+        expected += math.log(urn[STAR[a, b]] / sum(urn))
+        urn[STAR[a, b]] += 1
+    K = max(labels) + 1
+    weight = irm_log_weight(STAR, 1.0, beta1, beta0, "uniform")
+    assert weight((labels, K)) == pytest.approx(expected, abs=1e-13)
+    prior = K * math.log(2.5) + gammaln(np.bincount(labels)).sum()
+    crp = irm_log_weight(STAR, 2.5, beta1, beta0, "crp")
+    assert crp((labels, K)) == pytest.approx(expected + prior, abs=1e-13)
+
+
+def test_network_weights_are_fractions():
+    """The paper's network, beta = concentration = 1, each weight by hand: within or between blocks of a edges and b
+    missing ones a! b!/(a + b + 1)!."""
+    weight = irm_log_weight(STAR, 1.0, 1.0, 1.0, "crp")
+    by_hand = {(0, 0, 0, 0): 6 * 48 / 5040, (0, 1, 2, 3): 1 / 64, (0, 1, 1, 1): 2 * (1 / 4) * (2 / 24)}
+    for labels, value in by_hand.items():
+        assert math.exp(weight((labels, max(labels) + 1))) == pytest.approx(value, rel=1e-13)
+
+
+def test_a_node_without_neighbours_and_one_node_alone():
+    assert irm_log_weight(np.zeros((1, 1)), 2.0, 0.4, 1.7, "uniform")(one_cluster(1)) == 0.0
+    pair = irm_log_weight(np.zeros((2, 2)), 2.0, 0.4, 1.7, "uniform")
+    assert pair(one_cluster(2)) == pytest.approx(math.log(1.7 / 2.1), abs=1e-13)
+    assert pair(((0, 1), 2)) == pytest.approx(math.log(1.7 / 2.1), abs=1e-13)
 
 
 @pytest.mark.parametrize("n", BELL)
