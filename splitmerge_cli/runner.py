@@ -52,6 +52,9 @@ BATCH = 1.0
 LIVE_BATCH = 0.3
 """The same while bars are shown."""
 
+_DATA_FILES = {"data": "data.path", "nodes": "data.nodes"}
+"""Keys of the files that a data set is read from."""
+
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
 
@@ -188,7 +191,7 @@ def prepare(cfg: DictConfig) -> Plan:
     """
     kind = _kind(cfg.model)
     digests = _digests(cfg)
-    dataset = _loaded(plain(cfg.data), kind, digests.get("data"))
+    dataset = _loaded(plain(cfg.data), kind, _of_data(digests))
     if dataset.kind != kind:
         fitting = [name for name in choices("model") if _kind(choice("model", name)) == dataset.kind]
         raise ConfigError(
@@ -217,21 +220,28 @@ def dataset_of(run: Run) -> Dataset:
     ConfigError, DataError
         A file that the run read is gone or was changed, or a function that made the data is gone.
     """
-    options, digest = run.config["data"], None
-    if stored := run.provenance["data_sha256"]:
-        key, path = "data.path", options["path"]
-        digest = _digest(key, path)
-        if digest != stored:
-            what = "no such file" if digest is None else "it was changed since the run"
-            raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
-    return _loaded(options, _kind(run.config["model"]), digest)
+    options, digests = run.config["data"], {}
+    for name, key in _DATA_FILES.items():
+        if stored := run.provenance.get(f"{name}_sha256"):
+            path = options[key.removeprefix("data.")]
+            digest = _digest(key, path)
+            if digest != stored:
+                what = "no such file" if digest is None else "it was changed since the run"
+                raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
+            digests[name] = digest
+    return _loaded(options, _kind(run.config["model"]), digests)
 
 
-def _loaded(options: dict[str, Any], kind: str, digest: str | None) -> Dataset:
+def _of_data(digests: Mapping[str, str]) -> dict[str, str]:
+    """Those of the files that the data are read from."""
+    return {name: digest for name, digest in digests.items() if name in _DATA_FILES}
+
+
+def _loaded(options: dict[str, Any], kind: str, digests: Mapping[str, str]) -> Dataset:
     """The data set of the options of group data, of the model's `kind` where they leave that open."""
     if "kind" in options and options["kind"] is None:
         options = options | {"kind": kind}
-    return _dataset(json.dumps(options, sort_keys=True), digest)
+    return _dataset(json.dumps(options, sort_keys=True), tuple(sorted(digests.items())))
 
 
 def _kind(model: Mapping[str, Any] | DictConfig) -> str:
@@ -240,14 +250,17 @@ def _kind(model: Mapping[str, Any] | DictConfig) -> str:
 
 
 @lru_cache(maxsize=2)
-def _dataset(options: str, digest: str | None) -> Dataset:
-    """The data set; the `digest` of its file makes a changed file another data set."""
+def _dataset(options: str, digests: tuple[tuple[str, str], ...]) -> Dataset:
+    """The data set; the digests of its files make a changed file another data set."""
     values = json.loads(options)
     dataset = _construct("data", values, lambda generate, given: generate(**given))
     if not isinstance(dataset, Dataset):
         raise ConfigError(f"data={values['name']}: _target_ {values['_target_']} makes no Dataset")
-    if digest and _digest("data.path", values["path"]) != digest:
-        raise DataError(f"data.path={values['path']}: the file was changed while it was read")
+    for name, digest in digests:
+        key = _DATA_FILES[name]
+        path = values[key.removeprefix("data.")]
+        if _digest(key, path) != digest:
+            raise DataError(f"{key}={path}: the file was changed while it was read")
     return dataset
 
 
@@ -314,8 +327,10 @@ def _digest(key: str, path: str) -> str | None:
 
 def _digests(cfg: DictConfig) -> dict[str, str]:
     """SHA-256 of the files that a configuration reads, by the key that names them."""
-    files = {"data": ("data.path", cfg.data.get("path")), "init": ("init", cfg.init)}
-    named = {key: file for key, file in files.items() if file[1] is not None and file[1] not in KEYWORDS}
+    files = {name: (key, cfg.data.get(key.removeprefix("data."))) for name, key in _DATA_FILES.items()}
+    files["init"] = ("init", cfg.init)
+    # the nodes of a network may be a number
+    named = {name: file for name, file in files.items() if isinstance(file[1], str) and file[1] not in KEYWORDS}
     return {key: digest for key, file in named.items() if (digest := _digest(*file))}
 
 
@@ -329,12 +344,11 @@ def run_id(cfg: DictConfig, digests: Mapping[str, str] | None = None) -> str:
     cfg : DictConfig
         From `splitmerge_cli.config.compose`.
     digests : mapping of str to str, optional
-        SHA-256 of the files under the keys data and init, where known; otherwise the files are read.
+        SHA-256 of the files under the keys data, nodes and init, where known; otherwise the files are read.
     """
     digests = _digests(cfg) if digests is None else digests
     values = identity(cfg)
-    if "data" in digests:
-        values["data"] = values["data"] | {"path": digests["data"]}
+    values["data"] |= {_DATA_FILES[name].removeprefix("data."): digest for name, digest in _of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]
     text = json.dumps(values, sort_keys=True)
@@ -407,7 +421,7 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
 def _provenance(plan: Plan) -> dict[str, Any]:
     return {
         "config": identity(plan.cfg),
-        "data_sha256": plan.digests.get("data"),
+        **{f"{name}_sha256": plan.digests.get(name) for name in _DATA_FILES},
         "run_id": plan.id,
         "seed": plan.cfg.seed,
         "versions": provenance.versions(),
@@ -614,7 +628,7 @@ def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: l
     diagnostics = diagnose(_diagnosed_trace(store.path), moves, clusterings, plan.dataset.truth)
     store.write_frame(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, estimate, clusterings["point"].note)
-    store.write_clusters(summary["point_estimate"]["labels"])
+    store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names)
     store.write_summary(summary)
 
 
@@ -729,6 +743,7 @@ def _summary(
     }
     return {
         "run_id": plan.id,
+        **({"graph": plan.dataset.meta} if plan.dataset.kind == "graph" else {}),
         "sampler": plan.cfg.sampler.name,
         "model": plan.cfg.model.name,
         "data": plan.cfg.data.name,

@@ -6,6 +6,7 @@ import pytest
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
@@ -14,6 +15,7 @@ from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.samplers.triadic import Triadic
 
@@ -39,15 +41,18 @@ SAMPLERS = {
     "triadic-random": (Triadic, {"beta": 0.3, "allocation": "random"}),
     "triadic-ordered": (Triadic, {"beta": 0.6, "form": "ordered"}),
     "neal8": (Neal8, {"m": 2, "scan": "site"}),
+    "srm": (SRM, {}),
 }
 
 
 TOKENS = np.random.default_rng(7).integers(4, size=60).astype(np.int32)
+NETWORK = np.triu(np.random.default_rng(11).random((60, 60)) < 0.2, 1)
 ROWS = np.random.default_rng(8).integers(2, size=(60, 7)).astype(np.uint8)
 
 MODELS = {
     "emm": lambda: EMM(TOKENS, n_tokens=5, alpha=0.3, mu=1.0, sigma=0.8, kmax=12),
     "bernoulli": lambda: Bernoulli(ROWS, concentration=1.7, beta1=0.4, beta0=0.7),
+    "irm": lambda: IRM((NETWORK | NETWORK.T).astype(np.uint8), concentration=1.4, beta1=0.6, beta0=1.7),
     "lines": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7),
     "lines-nig": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7, noise="nig", a0=1.5),
     "gaussian": lambda: Gaussian(CLOUD, concentration=0.8, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
@@ -75,3 +80,9 @@ def build(request):
 @pytest.fixture
 def model(build):
     return build()
+
+
+@pytest.fixture(params=[name for name, build in MODELS.items() if not build().coupled])
+def independent(request):
+    """One of the models in which the likelihood of a cluster does not depend on the others."""
+    return MODELS[request.param]()

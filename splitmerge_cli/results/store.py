@@ -235,10 +235,12 @@ class RunStore:
         """Write ``summary.json``."""
         write_json(self.path / SUMMARY, summary)
 
-    def write_clusters(self, labels: list[int]) -> None:
-        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0."""
-        lines = "".join(f"{row},{cluster}\n" for row, cluster in enumerate(labels, start=1))
-        write_text(self.path / CLUSTERS, f"row,cluster\n{lines}")
+    def write_clusters(self, labels: list[int], names: list[str] | None = None) -> None:
+        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known."""
+        table = pd.DataFrame({"row": range(1, len(labels) + 1), "cluster": labels})
+        if names is not None:
+            table["name"] = names
+        write_text(self.path / CLUSTERS, table.to_csv(index=False, lineterminator="\n"))
 
     def finish(self) -> None:
         """Remove the streams and checkpoints of a run whose files are complete."""

@@ -25,7 +25,10 @@ from splitmerge_cli.results.read import Run, find_runs
 SMALL = ["N=30", "chains=2", "iterations=200", "progress=none"]
 # long enough to be caught in the act, in the short batches that go with bars
 LONG = ["sampler=sdds", "N=300", "chains=2", "iterations=200000", "thin=20", "timing=false", "trace.partitions=10000"]
-CAUGHT = [*LONG, "progress=bars"]
+LEARNING = [
+    *("sampler=arm", "data=network", "N=80", "chains=3", "iterations=20000", "thin=20", "timing=false"),
+    "trace.partitions=5000",
+]
 
 
 def run_path(result) -> Path:
@@ -285,17 +288,31 @@ def test_weighted_list(smcmc) -> None:
     assert run_path(smcmc("run", *SMALL, "schedule.mix=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")) == run.path
 
 
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, args: list[str]) -> Path:
+    return runner.run(compose([*args, "progress=none", f"out={tmp_path_factory.mktemp('whole')}"]))
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The long run, not interrupted."""
-    return runner.run(compose([*LONG, "progress=none", f"out={tmp_path_factory.mktemp('whole')}"]))
+    return uninterrupted(tmp_path_factory, LONG)
 
 
 def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
-    args = ["run", *CAUGHT, "out=broken"]
+    killed_and_resumed(smcmc, spawn, LONG, whole)
+
+
+def test_chains_that_learn_killed_and_resumed(smcmc, spawn, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """On one thread where the uninterrupted run had two."""
+    whole = uninterrupted(tmp_path_factory, [*LEARNING, "workers=2"])
+    killed_and_resumed(smcmc, spawn, [*LEARNING, "workers=1"], whole)
+
+
+def killed_and_resumed(smcmc, spawn, long: list[str], whole: Path) -> None:
+    args = ["run", *long, "progress=bars", "out=broken"]
 
     def checkpoint() -> list[Path]:
-        return list(Path("broken").glob("*/*/work/chain-*.npz"))
+        return list(Path("broken").glob("*/*/work/chain*.npz"))
 
     # Ctrl-C first: the batch is stored, the status says so, the message how to go on
     process = spawn(*args)
@@ -307,7 +324,7 @@ def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
     run = find_runs("broken")[0]
     assert run.status["state"] == "interrupted"
     reached = run.trace()["iteration"].max()
-    assert 0 < reached < 200_000
+    assert 0 < reached < run.config["iterations"]
     assert len(run.moves())
     # then kill -9
     process = spawn(*args)
@@ -323,7 +340,7 @@ def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
             file.write(stream.read_bytes()[-333:])
     assert len(run.trace())
     # then to the end
-    broken = run_path(smcmc("run", *LONG, "progress=none", "out=broken"))
+    broken = run_path(smcmc("run", *long, "progress=none", "out=broken"))
     assert parquet_bytes(broken) == parquet_bytes(whole)
     assert (broken / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
     assert not (broken / "work").exists()

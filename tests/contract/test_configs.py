@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from splitmerge_cli import runner
-from splitmerge_cli.config import choice, choices, compose, describe, locate
+from splitmerge_cli._chain import advance_together
+from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
 from splitmerge_cli.data import published
 from splitmerge_cli.figures import engine
 from splitmerge_cli.sweep import check_jobs, expand
@@ -23,6 +24,7 @@ NEEDS = {
     "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"],
     "neal8": ["data=lines", "model=lines"],
     "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
+    **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm")},
 }
 GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in published.SETS]
 
@@ -71,12 +73,18 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
         args.append("model.concentration=gamma(1,1)" if model in MIXTURES else "N=19")
     for mode in ("exact", "literal"):
         try:
-            chain, state = runner.prepare(compose([*args, f"sampler.mode={mode}"])).chain(0)
+            plan = runner.prepare(compose([*args, f"sampler.mode={mode}", "warmup=5"]))
         except runner.ConfigError as error:
             if "cannot serve" not in str(error):
                 raise
             pytest.skip(str(error))
-        chain.advance(50)
+        if learns(plan.cfg):
+            chains, _ = plan.chains()
+            advance_together(chains, 55, workers=2)
+        else:
+            chains = [plan.chain(0)[0]]
+            chains[0].advance(55)
+        chain, state = chains[0], chains[0].model
         # the running sums of the moves agree with the state that they led to
         assert chain.log_joint == pytest.approx(state.log_lik_total() + state.log_prior_total(), rel=1e-9)
         proposed = sum(move["proposed"] for move in chain.moves() if move["move"] != "gibbs")

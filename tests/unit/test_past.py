@@ -1,0 +1,198 @@
+"""Chains that learn from each other: the past they share, what they draw from it, and rounds on several threads."""
+
+import numpy as np
+import pytest
+from conftest import MODELS
+
+from splitmerge_cli._chain import Chain, advance_together
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli._past import Learner, Past, by_appearance
+from splitmerge_cli.samplers.arm import ARM
+from splitmerge_cli.samplers.bsm import BSM
+from splitmerge_cli.samplers.gibbs import Gibbs
+
+
+def random_partitions(count: int, N: int, clusters: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.array([by_appearance(rng.integers(clusters, size=N), N) for _ in range(count)])
+
+
+@pytest.mark.parametrize(("N", "clusters"), [(20, 5), (400, 300), (70_000, 69_000)])
+def test_states_are_kept_as_they_were(N: int, clusters: int) -> None:
+    """In one, two or four bytes a label; and no more of them than a window reaches."""
+    past, states = Past(2, N), random_partitions(11, N, clusters)
+    for labels in states:
+        past.add(1, labels)
+    made, first, kept = past.kept_states(1)
+    assert (made, first) == (11, 4)
+    np.testing.assert_array_equal(kept, states[4:])
+    assert past.kept_states(0)[0] == 0
+
+
+@pytest.mark.parametrize(("freeze", "present_only"), [(None, False), (6, False), (None, True)])
+def test_a_restored_past_goes_on_alike(freeze: int | None, present_only: bool) -> None:
+    past, states = Past(1, 9, freeze, present_only), random_partitions(30, 9, 4)
+    for labels in states[:17]:
+        past.add(0, labels)
+    other = Past(1, 9, freeze, present_only)
+    other.restore(0, *past.kept_states(0))
+    for labels in states[17:]:
+        past.add(0, labels)
+        other.add(0, labels)
+    assert past.kept_states(0)[:2] == other.kept_states(0)[:2]
+    np.testing.assert_array_equal(past.kept_states(0)[2], other.kept_states(0)[2])
+    if freeze is not None:
+        assert len(past.kept_states(0)[2]) >= freeze - freeze // 2 + 1
+
+
+def pairs_drawn(sampler: ARM, steps: int) -> np.ndarray:
+    counts = np.zeros((sampler.model.N, sampler.model.N))
+    for _ in range(steps):
+        sampler.model.set_labels(np.zeros(sampler.model.N, dtype=np.int32))
+        sampler.step()
+        counts[sampler.pair] += 1
+    return counts
+
+
+def test_pairs_are_uniform_over_disagreements() -> None:
+    model = MODELS["bernoulli"]()
+    za, zb = random_partitions(2, model.N, 3, seed=4)
+    sampler = ARM(model, Rng(3), relabel=False)
+    sampler.fix(za, zb)
+    counts = pairs_drawn(sampler, 20_000)
+    disagree = (za[:, None] == za) != (zb[:, None] == zb)
+    assert counts[~disagree].sum() == 0
+    expected = 20_000 / disagree.sum()
+    chi2 = ((counts[disagree] - expected) ** 2 / expected).sum()
+    assert abs(chi2 - disagree.sum()) < 5 * np.sqrt(2 * disagree.sum())
+
+
+@pytest.mark.parametrize("sampler", [ARM, BSM])
+def test_without_anything_to_learn_a_move_is_void(sampler: type) -> None:
+    model = MODELS["irm"]()
+    before = model.labels
+    mover = sampler(model, Rng(0))
+    past = Past(2, model.N)
+    mover.step()
+    mover.learn_from(past, 0)
+    mover.step()
+    past.add(0, before)
+    past.add(1, before)
+    mover.step()  # two partitions that are one
+    assert [row["null"] for row in mover.counts()] == [3, 0]
+    np.testing.assert_array_equal(model.labels, before)
+
+
+def test_bad_pasts_are_refused() -> None:
+    with pytest.raises(ValueError, match="chains=3 or more, got 2"):
+        Learner(5, "population").new_past(2)
+    with pytest.raises(ValueError, match="expected one of paper, frozen, population"):
+        Learner(5, "papre")
+    with pytest.raises(ValueError, match=r"sampler\.freeze"):
+        Learner(5, "frozen", freeze=0)
+    learner = Learner(5)
+    with pytest.raises(ValueError, match="4 items"):
+        learner.learn_from(Past(2, 4), 0)
+    with pytest.raises(ValueError, match="joins, the other not"):
+        learner.fix([0, 0, 1, 1, 1], [0, 0, 1, 1, 2], 0, 1)
+
+
+def chains(model: str, S: int, adaptation: str = "paper", partitions: int = 1) -> list[Chain]:
+    built = []
+    for number in range(S):
+        m, rng = MODELS[model](), Rng(5, number)
+        m.set_labels(np.arange(m.N) % 7)
+        mover = ARM(m, rng, adaptation=adaptation, freeze=30)
+        gibbs = Gibbs(m, rng)
+        built.append(Chain(m, rng, [mover, gibbs], partitions=partitions, timing=False, warmup=(gibbs, 10)))
+    past = built[0].samplers[0].learner.new_past(S)
+    for number, chain in enumerate(built):
+        chain.learn_from(past, number)
+    return built
+
+
+def joined(parts: list[list[dict]]) -> list[np.ndarray]:
+    return [np.concatenate([part[s]["partition_labels"] for part in parts]) for s in range(len(parts[0]))]
+
+
+@pytest.mark.parametrize("adaptation", ["paper", "frozen"])
+@pytest.mark.parametrize("model", ["irm", "bernoulli"])
+def test_rounds_do_not_depend_on_threads_or_batches(model: str, adaptation: str) -> None:
+    whole = joined([advance_together(chains(model, 5, adaptation), 120)])
+    threaded = chains(model, 5, adaptation)
+    parts = [advance_together(threaded, n, workers=w) for n, w in ((7, 3), (50, 2), (0, 5), (63, 5))]
+    for a, b in zip(whole, joined(parts), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("adaptation", ["paper", "frozen", "population"])
+def test_chains_go_on_from_their_states(adaptation: str) -> None:
+    whole = joined([advance_together(chains("gaussian", 4, adaptation), 90)])
+    first = chains("gaussian", 4, adaptation)
+    before = advance_together(first, 47)
+    second = chains("gaussian", 4, adaptation)
+    for old, new in zip(first, second, strict=True):
+        new.state = old.state
+    for a, b in zip(whole, joined([before, advance_together(second, 43)]), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert second[0].moves()[-1]["proposed"] == 90 * 60
+
+
+def test_population_sees_the_chains_before_it() -> None:
+    """With two threads it would not; the runner gives it one."""
+    rows = advance_together(chains("irm", 3, "population"), 40)
+    again = advance_together(chains("irm", 3, "population"), 40)
+    for a, b in zip(rows, again, strict=True):
+        np.testing.assert_array_equal(a["partition_labels"], b["partition_labels"])
+    assert len(rows[0]["iteration"]) == 41
+
+
+def test_chains_out_of_step_are_refused() -> None:
+    built = chains("irm", 3)
+    built[1].advance(1)
+    with pytest.raises(ValueError, match="same iteration"):
+        advance_together(built, 5)
+
+
+def test_a_failure_in_one_thread_ends_the_others() -> None:
+    built = chains("irm", 4)
+    advance_together(built, 20)
+    built[2].samplers[0].learn_from(None, 0)
+    built[2].samplers[0].fix()
+    from splitmerge_cli._kernels import PythonSampler
+
+    class Broken(PythonSampler):
+        MOVES = ("broken",)
+        TERMS = ()
+
+        def python_step(self) -> None:
+            raise RuntimeError("out of order")
+
+    model, rng = built[2].model, built[2].rng
+    broken = Chain(model, rng, [Broken(model, rng)])
+    with pytest.raises(RuntimeError, match="out of order"):
+        advance_together([built[3], broken][1:], 5, workers=2)
+
+
+@pytest.mark.parametrize("model", ["irm", "bernoulli", "gaussian", "lines"])
+@pytest.mark.parametrize("variant", ["arm", "sarm"])
+def test_statistics_stay_in_step(model: str, variant: str) -> None:
+    m = MODELS[model]()
+    m.set_labels(np.arange(m.N) % 9)
+    sampler = ARM(m, Rng(2), variant=variant)
+    gibbs = Gibbs(m, sampler.rng)
+    partitions = []
+    for _ in range(40):
+        gibbs.step()
+        partitions.append(m.labels)
+    accepted = 0
+    for za, zb in zip(partitions, partitions[7:] + partitions[:7], strict=True):
+        sampler.fix(za, zb)
+        for _ in range(20):
+            sampler.step()
+        other = MODELS[model]()
+        other.set_labels(m.labels)
+        assert m.log_joint() == pytest.approx(other.log_joint(), rel=1e-12)
+        np.testing.assert_allclose(m._scan(3), other._scan(3), rtol=1e-9)
+        accepted = sum(row["accepted"] for row in sampler.counts())
+    assert accepted > 0
