@@ -29,6 +29,7 @@ cdef class Reconfiguration(Sampler):
     cdef int32_t *guide                 # [N] by label of the target: an item that stands where it is to be, -1 none
     cdef double log_T, product          # log probability so far, but for a factor kept apart
     cdef bint drawn                     # the acceptance draw was made
+    cdef readonly bint bounded          # it refused an upper bound of the ratio, which `last_log_ratio` then is
     cdef double log_u, rest             # its logarithm; the log ratio without what the reverse walk counts
     # both ends
     cdef int32_t *start                 # [N] labels before the move

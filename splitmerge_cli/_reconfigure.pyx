@@ -56,6 +56,7 @@ cdef class Reconfiguration(Sampler):
         self.inside = <int8_t *> doubles(N // 8 + 1)
         self.settled = <int8_t *> doubles(N // 8 + 1)
         self.launched = <int8_t *> doubles(N // 8 + 1)
+        self.need(2)
 
     def __dealloc__(self):
         free(self.order)
@@ -129,12 +130,13 @@ cdef class Reconfiguration(Sampler):
         self.rest = log_r
         self.log_T = 0.0
         self.product = 1.0
+        self.bounded = False
         if not self.hopeless():
             self.walk(self.start)
         log_r += self.term(REVERSE, self.log_T)
         if self.drawn:
             self.last_log_ratio = log_r
-            accepted = log_r > self.log_u
+            accepted = not self.bounded and log_r > self.log_u
             self.accepted[self.move] += accepted
         else:
             accepted = self.decide(log_r)
@@ -152,7 +154,8 @@ cdef class Reconfiguration(Sampler):
         if not self.drawn:
             self.drawn = True
             self.log_u = log(self.rng.next())
-        return not most > self.log_u
+        self.bounded = not most > self.log_u
+        return self.bounded
 
     cdef void draw_relabelling(self) noexcept nogil:
         """Section 2.4: a uniform order of the items."""
@@ -208,7 +211,7 @@ cdef class Reconfiguration(Sampler):
                 self.keep_plate("singles")
         self.log_T += log(self.product)
         self.product = 1.0
-        if target != NULL and self.log_T > -INFINITY and not (self.drawn and self.hopeless()) and not self.arrived():
+        if target != NULL and not self.bounded and self.log_T > -INFINITY and not self.arrived():
             self.log_T = -INFINITY
         return 0
 

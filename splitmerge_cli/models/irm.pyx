@@ -73,7 +73,7 @@ cdef extern from *:
 cdef enum:
     # entries of a table at the most: 32 MiB
     LONGEST = 1 << 22
-    # blocks, the scratch ones included: 0.75 GiB of counts and sums
+    # blocks, the scratch ones included: 1.25 GiB of counts and sums
     MOST_BLOCKS = 1 << 13
     # columns behind the live ones that a sampler may use
     SCRATCH = 6
@@ -137,7 +137,7 @@ cdef class IRM(Mixture):
     -----
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it (at most the degree); a change of the partition O(degree + K); an item against a given block O(degree + K); a set
-    of items against all blocks O(degrees + K^2). Memory: 12 bytes a block and block, three tables of at most N (N - 1) / 2
+    of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block, three tables of at most N (N - 1) / 2
     numbers (N <= 2,800; beyond, 100 MB), the edges as given.
     Source: paper 003, section 3.2; mathematics: docs/derivations.md.
     """
@@ -154,6 +154,8 @@ cdef class IRM(Mixture):
     # what one more node without edges adds to a block
     cdef int64_t *grown                 # [cap, cap] grown[l, k]: to block k, against block l
     cdef int64_t *base                  # [cap] its sum over l
+    # and what one edge more between two blocks then adds to that
+    cdef int64_t *single                # [cap, cap] single[l, k]: of an item of block k; 0 on the diagonal
     cdef int64_t *score                 # [cap] of a scan
     cdef int8_t *changed                # [cap] row and column of `grown` to be computed anew
     cdef int8_t *listed                 # [cap] row and column of `grown` are counted in `base`
@@ -224,6 +226,7 @@ cdef class IRM(Mixture):
         free(self.tables.pair.at)
         free(self.edges)
         free(self.grown)
+        free(self.single)
         free(self.base)
         free(self.score)
         free(self.changed)
@@ -265,16 +268,20 @@ cdef class IRM(Mixture):
         cdef Py_ssize_t k, old = self.cap
         cdef int32_t *edges
         cdef int64_t *grown
+        cdef int64_t *single
         if cap > MOST_BLOCKS:
             raise MemoryError(f"more than {MOST_BLOCKS - SCRATCH} blocks at a time")
         edges = <int32_t *> doubles(cap * cap // 2)
         grown = <int64_t *> doubles(cap * cap)
+        single = <int64_t *> doubles(cap * cap)
         for k in range(old):
             memcpy(edges + k * cap, self.edges + k * old, old * sizeof(int32_t))
             memcpy(grown + k * cap, self.grown + k * old, old * sizeof(int64_t))
+            memcpy(single + k * cap, self.single + k * old, old * sizeof(int64_t))
         free(self.edges)
         free(self.grown)
-        self.edges, self.grown = edges, grown
+        free(self.single)
+        self.edges, self.grown, self.single = edges, grown, single
         self.base = <int64_t *> larger(self.base, old * 8, cap * 8)
         self.score = <int64_t *> larger(self.score, old * 8, cap * 8)
         self.changed = <int8_t *> larger(self.changed, old, cap)
@@ -457,6 +464,9 @@ cdef class IRM(Mixture):
                 self.base[k] -= column[k]
             fill_grown(&self.tables, self.row(d), self.size, 0, d, self.size[d], column)
             fill_grown(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], column)
+            memset(self.single + d * cap, 0, self.K * sizeof(int64_t))
+            add_edges(&self.tables, self.row(d), self.size, 0, d, self.size[d], 1, self.single + d * cap)
+            add_edges(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], 1, self.single + d * cap)
             column[d] = gained(&self.tables, self.row(d)[d], 0, within(self.size[d]), self.size[d], self.tables.wide)
             for k in range(self.K):
                 self.base[k] += column[k]
@@ -467,6 +477,8 @@ cdef class IRM(Mixture):
                                self.tables.wide)
                     self.grown[k * cap + d] = v
                     total += v
+                    self.single[k * cap + d] = 0
+                    add_edges(&self.tables, self.row(k), self.size, d, d + 1, self.size[k], 1, self.single + k * cap)
             self.base[d] = total
             self.listed[d] = True
         self.any_changed = False
@@ -487,9 +499,13 @@ cdef class IRM(Mixture):
                     K if k else own, n, c[own], score)
         for t in range(self.n_touched):
             l = self.touched[t]
-            if l != own:
+            if l != own and c[l] == 1:
+                for k in range(K):
+                    score[k] += self.single[l * self.cap + k]
+            elif l != own:
                 add_edges(&self.tables, self.row(l), self.size, 0, l, self.size[l], c[l], score)
                 add_edges(&self.tables, self.row(l), self.size, l + 1, K, self.size[l], c[l], score)
+            if l != own:
                 score[l] += gained(&self.tables, self.row(l)[l], c[l], within(self.size[l]), self.size[l],
                                    self.tables.wide) - self.grown[l * self.cap + l]
         score[own] = self.gain(own, own)
