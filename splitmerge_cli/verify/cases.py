@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli._chain import Chain
+from splitmerge_cli._chain import Chain, advance_together
 from splitmerge_cli._kernels import Model, Rng, Sampler, check_count
 from splitmerge_cli._mixture import gamma_prior
 from splitmerge_cli.verify.enumerate import (
@@ -37,6 +38,9 @@ class Case:
     Attributes
     ----------
     model : Model
+        The one that the samplers of the exact checks share.
+    build : callable
+        Makes another like it.
     states : list of State
         Every state; of a model with parameters from a continuum every partition.
     pi : ndarray of float, shape (n_states,)
@@ -48,6 +52,7 @@ class Case:
     """
 
     model: Model
+    build: Callable[[], Model]
     states: list[State]
     pi: NDArray[np.float64]
     title: str
@@ -73,11 +78,12 @@ def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     options |= params
     check_count("model.kmax", options["kmax"], 1, MOST_ENTITIES)
     tokens = np.random.default_rng(seed).integers(3, size=size).astype(np.int32)
-    model = build(tokens, **options)
+    another = partial(build, tokens, **options)
+    model = another()
     states = emm_states(size, options["kmax"])
     weight = emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "labels")))
     title = f"tokens {' '.join(map(str, tokens))}, {_show(options)}"
-    return Case(model, states, normalise([weight(s) for s in states]), title)
+    return Case(model, another, states, normalise([weight(s) for s in states]), title)
 
 
 def bernoulli_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -89,7 +95,7 @@ def bernoulli_case(build: Callable[..., Model], size: int, seed: int, params: Ma
     def weight(concentration: Concentration) -> Callable[[State], float]:
         return bernoulli_log_weight(x, concentration, options["beta1"], options["beta0"], options["prior"])
 
-    return _mixture_case(build(x, **options), mixture_states(size), weight, options, f"rows {rows}")
+    return _mixture_case(partial(build, x, **options), mixture_states(size), weight, options, f"rows {rows}")
 
 
 def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -99,7 +105,6 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     rng = np.random.default_rng(seed)
     x = np.round(rng.uniform(-2, 2, size), 2)
     points = np.column_stack([x, np.round(np.where(rng.random(size) < 0.5, x, 1 - x) + rng.normal(0, 1, size), 2)])
-    model = build(points, **options)
     prior, sigma1 = options["prior"], options["sigma1"]
     states = mixture_states(size)
     if options["candidates"] is not None:
@@ -111,7 +116,7 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         noise = options["noise"], options["a0"]
         return lines_log_weight(points, concentration, options["sigma0"], sigma1, *noise, prior)
 
-    return _mixture_case(model, states, weight, options, _points(points))
+    return _mixture_case(partial(build, points, **options), states, weight, options, _points(points))
 
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -120,7 +125,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     options |= {"a0": 1.5, "b0": 0.8} | dict(params)
     rng = np.random.default_rng(seed)
     points = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
-    model = build(points, **options)
+    another = partial(build, points, **options)
     if options["m0"] is None:
         options["m0"] = points.mean(axis=0).tolist()
     if options["b0"] is None:
@@ -133,7 +138,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
             points, concentration, *(options[k] for k in ("prior", "covariance", "m0", "kappa0", "a0", "b0"))
         )
 
-    return _mixture_case(model, mixture_states(size), weight, options, _points(points))
+    return _mixture_case(another, mixture_states(size), weight, options, _points(points))
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -148,12 +153,12 @@ def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     def weight(concentration: Concentration) -> Callable[[State], float]:
         return irm_log_weight(adjacency, concentration, options["beta1"], options["beta0"], options["prior"])
 
-    model = build(csr_array(adjacency), **options)
-    return _mixture_case(model, mixture_states(size), weight, options, f"edges {edges}")
+    another = partial(build, csr_array(adjacency), **options)
+    return _mixture_case(another, mixture_states(size), weight, options, f"edges {edges}")
 
 
 def _mixture_case(
-    model: Model,
+    build: Callable[[], Model],
     states: list[State],
     weight: Callable[[Concentration], Callable[[State], float]],
     options: Mapping[str, Any],
@@ -161,11 +166,12 @@ def _mixture_case(
 ) -> Case:
     """The case of a mixture whose log weights are known for every concentration, and for a gamma prior of it."""
     title = f"{data}, {_show(options)}"
+    model = build()
     pi = normalise([weight(model.concentration)(s) for s in states])
     if not model.random_concentration:
-        return Case(model, states, pi, title)
+        return Case(model, build, states, pi, title)
     resampled = weight(gamma_prior(options["concentration"]))
-    return Case(model, states, pi, title, normalise([resampled(s) for s in states]))
+    return Case(model, build, states, pi, title, normalise([resampled(s) for s in states]))
 
 
 def _points(points: NDArray[Any]) -> str:
@@ -235,27 +241,78 @@ def sampled_frequencies(
         Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from
         batch means.
     """
-    partitions, pi = case.partitions
     held = case.model.concentration
-    index = {s: t for t, s in enumerate(partitions)}
-    start = partitions[int(np.argmax(pi))]
-    case.model.set_labels(np.array(start[0], dtype=np.int32), start[1] if case.model.allows_empty else None)
-    case.model.start_parameters(rng)
+    _set_to_mode(case, case.model, rng)
     chain = Chain(case.model, rng, samplers, thin=iterations, partitions=1)
+    counted = _frequencies(case, [chain], iterations, batches)
+    if case.model.random_concentration:
+        case.model.set_concentration(held)
+    return counted
+
+
+def learning_frequencies(
+    case: Case,
+    build: Callable[[Model, Rng], tuple[list[Sampler], Sampler]],
+    iterations: int,
+    discard: int,
+    chains: int = 4,
+    seed: int = 0,
+    batches: int = 40,
+) -> tuple[NDArray[np.float64], float]:
+    """Run several chains that learn from each other's past and count the states of all.
+
+    Parameters
+    ----------
+    case : Case
+    build : callable
+        Makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
+    iterations : int
+        Counted iterations of all chains together.
+    discard : int
+        First iterations of each chain: scans alone, in no count.
+    chains, seed, batches : int
+
+    Returns
+    -------
+    frequencies, noise
+        As `sampled_frequencies`.
+    """
+    made = []
+    for number in range(chains):
+        model, rng = case.build(), Rng(seed, number)
+        _set_to_mode(case, model, rng)
+        samplers, scan = build(model, rng)
+        made.append(Chain(model, rng, samplers, thin=iterations + discard, partitions=1, warmup=(scan, discard)))
+    learner = next(sampler.learner for sampler in made[0].samplers if hasattr(sampler, "learner"))
+    past = learner.new_past(chains)
+    for number, chain in enumerate(made):
+        chain.learn_from(past, number)
+    advance_together(made, discard)
+    return _frequencies(case, made, iterations // chains, batches)
+
+
+def _set_to_mode(case: Case, model: Model, rng: Rng) -> None:
+    """Start from the most probable partition."""
+    partitions, pi = case.partitions
+    labels, K = partitions[int(np.argmax(pi))][:2]
+    model.set_labels(np.array(labels, dtype=np.int32), K if model.allows_empty else None)
+    model.start_parameters(rng)
+
+
+def _frequencies(case: Case, chains: list[Chain], iterations: int, batches: int) -> tuple[NDArray[np.float64], float]:
+    """Relative frequencies of ``case.partitions`` over so many iterations of every chain, and their noise."""
+    partitions = case.partitions[0]
+    index = {s: t for t, s in enumerate(partitions)}
     counts = np.zeros((batches, len(partitions)))
     for b in range(batches):
         wanted = iterations // batches
         while wanted:
-            before = chain.iteration
-            out = chain.advance(wanted)
-            wanted -= chain.iteration - before
-            rows, times = np.unique(
-                np.column_stack([out["partition_labels"], out["partition_K"]]), axis=0, return_counts=True
-            )
-            for row, n in zip(rows, times, strict=True):
+            before = chains[0].iteration
+            rows = advance_together(chains, wanted) if len(chains) > 1 else [chains[0].advance(wanted)]
+            wanted -= chains[0].iteration - before
+            seen = np.vstack([np.column_stack([out["partition_labels"], out["partition_K"]]) for out in rows])
+            for row, n in zip(*np.unique(seen, axis=0, return_counts=True), strict=True):
                 counts[b, index[state_of(row[:-1], int(row[-1]))]] += n
-    if case.model.random_concentration:
-        case.model.set_concentration(held)
     per_batch = counts / counts.sum(axis=1, keepdims=True)
     error = per_batch.std(axis=0, ddof=1) / np.sqrt(batches)
     return per_batch.mean(axis=0), float(0.5 * np.sqrt(2 / np.pi) * error.sum())

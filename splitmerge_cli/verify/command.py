@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,14 @@ from splitmerge_cli.config import (
     quote_priors,
     unreadable,
 )
-from splitmerge_cli.verify.cases import VARIANTS, Case, sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import VARIANTS, Case, learning_frequencies, sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     TooManyPaths,
+    balance_defect,
     build_sampler,
+    example_pasts,
     irreducible,
+    learnt_matrices,
     stationarity_defect,
     stationary,
     total_variation,
@@ -40,21 +44,58 @@ from splitmerge_cli.verify.transitions import (
 KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000}
 """Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model."""
 
-SMALL: dict[str, dict[str, Any]] = {"rgsm": {"t": 1}, "neal8": {"m": 2, "scan": "site"}}
+SMALL: dict[str, dict[str, Any]] = {name: {"t": 1} for name in ("rgsm", "sm", "bsm")}
+SMALL["neal8"] = {"m": 2, "scan": "site"}
 """Options for the tree of choices to stay small; the user's own come on top."""
+
+MOST_ORDERS = 4
+"""Most items whose relabellings (srm, arm, sarm) are enumerated; of more they are visited in their own order."""
+
+ADAPTATIONS = ("frozen", "population")
+"""How the chains of the sampled check learn: from a snapshot that is fixed, or from other chains' present states."""
+
+BURN_IN = 200
+"""Gibbs scans before samplers that learn; the snapshot is taken from their second half."""
 
 LEGEND = (
     "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
+    "balance: max|π_a P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). "
     "TV: total variation between the stationary law and the enumerated posterior. "
+    "Of samplers that learn the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
+    "(i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
     "continuous: draws parameters from a continuum, so its choices cannot be listed. "
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
     "+: each step followed by refresh; "
-    "*: together with a Gibbs scan and birth_death in the same mode (neal8, where parameters are kept), since alone it "
-    "cannot reach every state."
+    "*: together with a Gibbs scan and birth_death in the same mode (neal8, where parameters are kept; one Gibbs site, "
+    "where chains learn), since alone it cannot reach every state."
 )
 
 EXACT = 1e-10
 """Largest max |pi P - pi| of an exact kernel."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What the compiled code does on a case.
+
+    Attributes
+    ----------
+    matrices : list of ndarray of float
+        The transition matrix; of a sampler that learns one for each pair of partitions to learn from; none where the
+        choices cannot be listed.
+    balance : float
+        max |pi_a P_ab - pi_b P_ba|; of a sampler that learns the largest over fixed (i, j, z_a, z_b).
+    why : str
+        Why there is no matrix.
+    """
+
+    matrices: list[NDArray[np.float64]]
+    balance: float = np.nan
+    why: str = ""
+
+    @property
+    def connected(self) -> bool:
+        return bool(self.matrices) and all(irreducible(P) for P in self.matrices)
 
 
 def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int:
@@ -102,7 +143,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int
 def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[Table, int]:
     """The table of one case, and how many exact samplers failed."""
     failures, refused = 0, []
-    gibbs, _ = _matrix(case, choice("sampler", "gibbs"), {}) if case.model.conjugate else (None, "")
+    gibbs = _kernel(case, choice("sampler", "gibbs"), {}).matrices if case.model.conjugate else []
     table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
     for sampler_name in options["samplers"]:
         given = choice("sampler", sampler_name, options["own"])
@@ -114,70 +155,106 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
         for mode in options["modes"]:
             if mode == "literal" and getattr(sampler_class, "LITERAL_TERM", None) is None:
                 continue
-            row, exact = _row(case, sampler_name, given, mode, gibbs, options)
-            failures += mode == "exact" and not exact
-            table.add_row(*row)
+            for row, exact in _rows(case, given, mode, gibbs, options):
+                failures += mode == "exact" and not exact
+                table.add_row(*row)
     reasons = dict.fromkeys(reason for _, reason in refused)
     table.caption = "\n".join(f"skipped {', '.join(n for n, why in refused if why == r)}: {r}" for r in reasons)
     return table, failures
 
 
-def _matrix(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> tuple[NDArray[np.float64] | None, str]:
-    """The transition matrix of a configured sampler on a case, or None and why there is none."""
+def _kernel(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Kernel:
+    """The transition matrices of a configured sampler on a case, or why there are none."""
     rng = Rng(0)
+    built = build_sampler(case.model, rng, sampler, extra)
+    pasts = example_pasts(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
     try:
-        return transition_matrix(case.model, rng, build_sampler(case.model, rng, sampler, extra), case.states), ""
+        if not pasts:
+            P = transition_matrix(case.model, rng, built, case.states)
+            return Kernel([P], balance_defect(P, case.pi))
+        found = list(learnt_matrices(case.model, rng, built, case.states, pasts))
     except TooManyPaths:
-        return None, "too many paths"
+        return Kernel([], why="too many paths")
     except ContinuousDraw:
-        return None, "continuous"
+        return Kernel([], why="continuous")
+    for_pairs = [balance_defect(Q, case.pi) for _, of_past in found for Q in of_past]
+    return Kernel([P for P, _ in found], max(for_pairs))
 
 
-def _row(
-    case: Case,
-    name: str,
-    given: Mapping[str, Any],
-    mode: str,
-    gibbs: NDArray[np.float64] | None,
-    options: Mapping[str, Any],
-) -> tuple[list[str], bool]:
-    """One line of the table, and whether the sampler is exact."""
-    known = {k for k in given if not k.startswith("_") and k != "name"}
-    own = {k: v for k, v in options["sampler_options"].items() if k in known}
-    small = {} if name == "neal8" and case.model.conjugate else SMALL.get(name, {})
-    extra = small | own | {"mode": mode}
+def _rows(
+    case: Case, given: Mapping[str, Any], mode: str, gibbs: list[NDArray[np.float64]], options: Mapping[str, Any]
+) -> Iterator[tuple[list[str], bool]]:
+    """The lines of a sampler, and of each whether it is exact: one, or one for each way in which chains learn."""
+    name = given["name"]
+    own = {k: v for k, v in options["sampler_options"].items() if k in given and not k.startswith("_") and k != "name"}
+    extra = _small(case, given) | own | {"mode": mode}
     check_options("sampler", name, {**given, **extra}, options["own"])
-    P, why = _matrix(case, given, extra)
-    exact, seen = True, False
-    alone = [why, ""]
-    both = ["", ""]
-    # with continuous draws the refresh connects what the moves do not
-    connected = P is None and why == "continuous" and name != "refresh"
-    if P is not None:
-        defect = stationarity_defect(P, case.pi)
-        exact = defect < EXACT
-        connected = irreducible(P)
-        alone = [f"{defect:.1e}", _tv(P, case) if connected else "reducible"]
-        if gibbs is not None:
-            beside = P @ gibbs
-            tv = _tv(beside, case) if irreducible(beside) else "reducible"
-            both = [f"{stationarity_defect(beside, case.pi):.1e}", tv]
-    sampled = ["", ""]
-    if options["iterations"]:
+    kernel = _kernel(case, given, extra)
+    shown = name + "".join(f" {k}={v}" for k, v in extra.items() if k != "mode")
+    exact, cells = _of_matrices(case, kernel, gibbs, "adaptation" in given)
+    ways: list[dict[str, str]] = [{}]
+    if "adaptation" in given and "adaptation" not in own:
+        ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
+    for way in ways:
+        close, far, sampled = True, False, ["", ""]
+        if options["iterations"]:
+            sampled, far = _sampled(case, given, extra | way, kernel, options)
+            close = mode == "literal" or not far
+        good = exact and close
+        verdict = "[green]exact[/]" if good else "[bold red]NOT EXACT[/]"
+        if mode == "literal":
+            # where the choices cannot be listed the chain decides
+            biased = far if not kernel.matrices else not exact
+            verdict = "biased, as printed" if biased else "as the exact one"
+        yield [" ".join([shown, *way.values()]), mode, *cells, *sampled, verdict], good
+
+
+def _small(case: Case, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for the tree of choices to stay small."""
+    if given["name"] == "neal8" and case.model.conjugate:
+        return {}
+    many = "relabel" in given and case.model.N > MOST_ORDERS
+    return {**SMALL.get(given["name"], {}), **({"relabel": False} if many else {})}
+
+
+def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], learns: bool) -> tuple[bool, list[str]]:
+    """Whether the matrices are those of an exact sampler, and their cells: alone, and with a Gibbs scan."""
+    if not kernel.matrices:
+        return True, [kernel.why, "", "", "", ""]
+    defect = max(stationarity_defect(P, case.pi) for P in kernel.matrices)
+    exact = defect < EXACT and (not learns or kernel.balance < EXACT)
+    cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _tv(kernel.matrices, case), "", ""]
+    if gibbs:
+        beside = [P @ gibbs[0] for P in kernel.matrices]
+        cells[3:] = [f"{max(stationarity_defect(P, case.pi) for P in beside):.1e}", _tv(beside, case)]
+    return exact, cells
+
+
+def _sampled(
+    case: Case, given: Mapping[str, Any], extra: Mapping[str, Any], kernel: Kernel, options: Mapping[str, Any]
+) -> tuple[list[str], bool]:
+    """The cells of the sampled check, and whether it is farther from the posterior than chance."""
+    if "adaptation" in given:
+        connected = extra.get("adaptation") == "frozen"
+        sign = ("" if connected else "*") + ("+" if case.model.refreshes else "")
+
+        def chain(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
+            samplers = [build_sampler(model, rng, given, {"freeze": BURN_IN, **extra})]
+            if not connected:
+                samplers.append(build_sampler(model, rng, choice("sampler", "gibbs"), {"scan": "site"}))
+            if model.refreshes:
+                samplers.append(build_sampler(model, rng, choice("sampler", "refresh")))
+            return samplers, build_sampler(model, rng, choice("sampler", "gibbs"))
+
+        frequencies, noise = learning_frequencies(case, chain, options["iterations"], BURN_IN, seed=options["seed"])
+    else:
         rng = Rng(options["seed"])
+        # with continuous draws the refresh connects what the moves do not
+        connected = kernel.connected or (kernel.why == "continuous" and given["name"] != "refresh")
         samplers, sign = _chain_of(case, rng, given, extra, connected)
         frequencies, noise = sampled_frequencies(case, samplers, rng, options["iterations"])
-        distance = total_variation(frequencies, case.partitions[1])
-        sampled = [f"{distance:.4f}{sign}", f"{noise:.4f}"]
-        exact = exact and (mode == "literal" or distance <= 3 * noise + 1e-12)
-        seen = distance > 3 * noise
-    verdict = "[green]exact[/]" if exact else "[bold red]NOT EXACT[/]"
-    if mode == "literal":
-        # where the choices cannot be listed the chain decides
-        biased = seen if P is None else not exact
-        verdict = "biased, as printed" if biased else "as the exact one"
-    shown = name + "".join(f" {k}={v}" for k, v in extra.items() if k != "mode")
-    return [shown, mode, *alone, *both, *sampled, verdict], exact
+    distance = total_variation(frequencies, case.partitions[1])
+    return [f"{distance:.4f}{sign}", f"{noise:.4f}"], distance > 3 * noise + 1e-12
 
 
 def _chain_of(
@@ -199,13 +276,16 @@ def _chain_of(
     return samplers, sign
 
 
-def _tv(P: NDArray[np.float64], case: Case) -> str:
-    return f"{total_variation(stationary(P), case.pi):.4f}"
+def _tv(matrices: list[NDArray[np.float64]], case: Case) -> str:
+    """The largest total variation among those that reach every state."""
+    distances = [total_variation(stationary(P), case.pi) for P in matrices if irreducible(P)]
+    return f"{max(distances):.4f}" if distances else "reducible"
 
 
 def _table(title: str) -> Table:
     table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
-    alone, beside, sampled = ("max|πP-π| alone", "TV alone"), ("with Gibbs", "TV"), ("sampled TV", "noise")
+    alone = "max|πP-π| alone", "balance", "TV alone"
+    beside, sampled = ("with Gibbs", "TV"), ("sampled TV", "noise")
     for column in ("sampler", "mode", *alone, *beside, *sampled, "verdict"):
         table.add_column(column)
     return table

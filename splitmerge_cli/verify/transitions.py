@@ -7,7 +7,7 @@ probability. So the matrix is that of the code that runs, not of a formula about
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,77 @@ def transition_matrix(
         for to, p, _, _ in paths:
             P[t, index[to]] += p
     return P
+
+
+Past = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Two partitions, as labels, that a sampler learns from."""
+
+
+def example_pasts(states: Sequence[State], number: int, seed: int = 0) -> list[Past]:
+    """Pairs of different partitions to learn from.
+
+    Parameters
+    ----------
+    states : sequence of State
+    number : int
+        Most pairs. The first is one cluster and singletons, which disagree on every pair of items; the second one
+        cluster and item 0 apart, which agree on all others; the rest are drawn.
+    seed : int
+    """
+    partitions = list(dict.fromkeys(state[0] for state in states))
+    if len(partitions) < 2:
+        return []
+    rng = np.random.default_rng(seed)
+    one = min(partitions, key=max)
+    pairs = {
+        frozenset((one, other)): (one, other) for other in (max(partitions, key=max), (0,) + (1,) * (len(one) - 1))
+    }
+    for _ in range(20 * number):
+        if len(pairs) >= number:
+            break
+        a, b = (partitions[k] for k in rng.choice(len(partitions), size=2, replace=False))
+        pairs.setdefault(frozenset((a, b)), (a, b))
+    return [(np.array(a, dtype=np.int32), np.array(b, dtype=np.int32)) for a, b in pairs.values()]
+
+
+def disagreements(past: Past) -> list[tuple[int, int]]:
+    """The pairs i < j that one of the partitions joins and the other does not."""
+    za, zb = past
+    differ = (za[:, None] == za) != (zb[:, None] == zb)
+    return [(int(i), int(j)) for i, j in np.argwhere(np.triu(differ))]
+
+
+def learnt_matrices(
+    model: Model, rng: Rng, sampler: Any, states: Sequence[State], pasts: Sequence[Past], limit: int = 2_000_000
+) -> Iterator[tuple[NDArray[np.float64], list[NDArray[np.float64]]]]:
+    """Transition matrices of a sampler that learns from the chains' past, for given partitions to learn from.
+
+    Parameters
+    ----------
+    model, rng, states, limit
+        As in `transition_matrix`; the limit is that of each matrix.
+    sampler : Sampler
+        One with `fix`.
+    pasts : sequence of (labels, labels)
+
+    Yields
+    ------
+    P : ndarray of float
+        With the pair of items drawn from those that the two partitions disagree on.
+    for_pair : list of ndarray of float
+        One for each of `disagreements`.
+    """
+    try:
+        for za, zb in pasts:
+            sampler.fix(za, zb)
+            P = transition_matrix(model, rng, sampler, states, limit)
+            for_pair = []
+            for i, j in disagreements((za, zb)):
+                sampler.fix(za, zb, i, j)
+                for_pair.append(transition_matrix(model, rng, sampler, states, limit))
+            yield P, for_pair
+    finally:
+        sampler.fix()
 
 
 def stationary(P: NDArray[np.float64]) -> NDArray[np.float64]:
