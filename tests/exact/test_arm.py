@@ -1,0 +1,358 @@
+"""srm, arm, sarm and bsm, compiled and alone, with what they learn from held fixed: each kernel (i, j, z_a, z_b) is
+reversible, not only their mixture; chains that learn, against the enumerated posterior.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from splitmerge_cli._chain import Chain, advance_together
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.samplers.arm import ARM
+from splitmerge_cli.samplers.bsm import BSM
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.srm import SRM
+from splitmerge_cli.verify.cases import learning_frequencies, small_case
+from splitmerge_cli.verify.transitions import (
+    balance_defect,
+    disagreements,
+    example_pasts,
+    irreducible,
+    learnt_matrices,
+    stationarity_defect,
+    stationary,
+    total_variation,
+    transition_matrix,
+    walk,
+)
+
+LEARNERS = {
+    "arm": (ARM, {"relabel": False}),
+    "sarm": (ARM, {"variant": "sarm", "relabel": False}),
+    "bsm-0": (BSM, {"t": 0}),
+    "bsm-1": (BSM, {"t": 1}),
+}
+CASES = {
+    "irm": (IRM, 4, 0, {}),
+    "irm-uneven": (IRM, 4, 0, {"beta1": 0.3, "beta0": 1.7, "concentration": 0.6}),
+    "irm-five": (IRM, 5, 1, {}),
+    "irm-six": (IRM, 6, 2, {"beta1": 0.6}),
+    "bernoulli-five": (Bernoulli, 5, 1, {}),
+    "irm-uniform": (IRM, 4, 0, {"prior": "uniform"}),
+    "gaussian-full": (Gaussian, 4, 2, {"covariance": "full"}),
+    "lines": (Lines, 4, 1, {}),
+}
+
+
+def build(case_name):
+    model_class, size, seed, params = CASES[case_name]
+    return small_case(model_class, size, seed, params)
+
+
+def learner(case, name, **options):
+    sampler_class, given = LEARNERS[name]
+    return sampler_class(case.model, Rng(0), **given | options)
+
+
+def fixed(case, sampler, past, pair):
+    sampler.fix(*past, *pair)
+    return transition_matrix(case.model, sampler.rng, sampler, case.states)
+
+
+def every_past(case):
+    """Each refinement of two partitions once: a partition and that of one cluster."""
+    partitions = [np.array(state[0], dtype=np.int32) for state in case.states]
+    return [(z, np.zeros_like(z)) for z in partitions if z.max() > 0]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("case_name", ["irm", "irm-uneven"])
+def test_every_phi_of_four_nodes(case_name, name):
+    case = build(case_name)
+    sampler = learner(case, name)
+    checked = 0
+    for past in every_past(case):
+        for i, j in disagreements(past):
+            for pair in ((i, j), (j, i)):
+                P = fixed(case, sampler, past, pair)
+                assert balance_defect(P, case.pi) < 1e-15
+                checked += 1
+    assert checked == 120
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    ("case_name", "number"),
+    [("irm-five", 12), ("irm-six", 2), ("bernoulli-five", 12), ("irm-uniform", 12), ("gaussian-full", 8), ("lines", 8)],
+)
+def test_some_phis(case_name, number, name):
+    case = build(case_name)
+    sampler = learner(case, name)
+    rng = np.random.default_rng(4)
+    for past in example_pasts(case.states, number, seed=3):
+        pairs = disagreements(past)
+        P = fixed(case, sampler, past, pairs[rng.integers(len(pairs))])
+        assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["arm", "sarm"])
+@pytest.mark.parametrize("case_name", ["irm", "gaussian-full"])
+def test_relabelling_drawn(case_name, name):
+    case = build(case_name)
+    sampler = learner(case, name, relabel=True)
+    for past in example_pasts(case.states, 6):
+        assert balance_defect(fixed(case, sampler, past, disagreements(past)[-1]), case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("relabel", [True, False])
+def test_srm(relabel):
+    for case_name in ("irm", "irm-uneven", "irm-uniform"):
+        case = build(case_name)
+        sampler = SRM(case.model, Rng(0), relabel=relabel)
+        P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+        assert irreducible(P)
+        assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("case_name", ["irm-five", "bernoulli-five"])
+def test_srm_of_five(case_name):
+    case = build(case_name)
+    sampler = SRM(case.model, Rng(0), relabel=False)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_pair_is_uniform_over_disagreements(name):
+    """The matrix with the pair drawn is the mean of those for each pair, either way round."""
+    case = build("irm-uneven")
+    sampler = learner(case, name)
+    for past in example_pasts(case.states, 5, seed=1):
+        pairs = [pair for i, j in disagreements(past) for pair in ((i, j), (j, i))]
+        mean = np.mean([fixed(case, sampler, past, pair) for pair in pairs], axis=0)
+        np.testing.assert_allclose(fixed(case, sampler, past, ()), mean, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_only_the_refinement_of_the_past_counts(name):
+    """Two pasts with the same blocks on which both agree move alike, given the pair."""
+    case = build("irm-uneven")
+    sampler = learner(case, name)
+    first = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
+    second = np.array([0, 0, 1, 2]), np.array([0, 0, 0, 0])
+    P, Q = (fixed(case, sampler, past, (0, 2)) for past in (first, second))
+    np.testing.assert_allclose(P, Q, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_round_trip(name):
+    """The log ratio from x to y is, negated, that from y to x."""
+    case = build("irm-uneven")
+    sampler = learner(case, name)
+    sampler.fix(np.array([0, 0, 1, 2]), np.array([0, 0, 0, 0]), 0, 2)
+    ratios: dict[tuple, set[float]] = {}
+    for state in case.states:
+        for target, _, log_ratio, _ in walk(case.model, sampler.rng, sampler, state, always_accept=True):
+            if np.isfinite(log_ratio):
+                ratios.setdefault((state, target), set()).add(round(log_ratio, 9))
+    assert len(ratios) >= 20
+    for (x, y), there in ratios.items():
+        if name in ("arm", "sarm"):
+            # one walk alone leads from one partition to another
+            assert len(there) == 1
+        np.testing.assert_allclose(sorted(there), sorted(-r for r in ratios[y, x]), atol=3e-9)
+
+
+MUTANTS = [
+    (case_name, name, term)
+    for case_name in ("irm", "bernoulli-five")
+    for name in LEARNERS
+    # orders have a factor only where empty clusters are kept; printed and launch count in literal mode only
+    for term in LEARNERS[name][0].TERMS
+    if term not in ("orders", "printed", "launch")
+]
+
+
+@pytest.mark.parametrize(("case_name", "name", "term"), MUTANTS)
+def test_mutant_is_found(case_name, name, term):
+    case = build(case_name)
+    sampler = learner(case, name)
+    sampler.omit(term)
+    past = example_pasts(case.states, 1)[0]
+    assert balance_defect(fixed(case, sampler, past, disagreements(past)[0]), case.pi) > 1e-4
+
+
+@pytest.mark.parametrize("term", SRM.TERMS)
+def test_mutant_of_srm_is_found(term):
+    case = build("irm")
+    sampler = SRM(case.model, Rng(0), relabel=False)
+    sampler.omit(term)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    assert balance_defect(P, case.pi) > 1e-4
+
+
+@pytest.mark.parametrize(("t", "defect", "distance"), [(0, 0.0385, 0.0995), (1, 0.0112, 0.0216), (2, 0.0032, 0.0057)])
+def test_literal_bsm_is_biased(t, defect, distance):
+    """As printed the launch state reads the present partition: the largest defect of all (i, j, z_a, z_b) of the
+    paper's network, and the distance of the stationary law with the pair drawn (docs/derivations.md)."""
+    case = build("irm")
+    sampler = BSM(case.model, Rng(0), t=t, mode="literal")
+    past = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
+    found = [
+        balance_defect(fixed(case, sampler, (z, one), pair), case.pi)
+        for z, one in every_past(case)
+        for pair in disagreements((z, one))
+    ]
+    assert max(found) == pytest.approx(defect, abs=1e-4)
+    assert total_variation(stationary(fixed(case, sampler, past, ())), case.pi) == pytest.approx(distance, abs=1e-4)
+
+
+def test_literal_bsm_that_agrees_on_nothing_is_exact():
+    case = build("irm")
+    literal, exact = (BSM(case.model, Rng(0), t=1, mode=mode) for mode in ("literal", "exact"))
+    past = np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)
+    np.testing.assert_array_equal(fixed(case, literal, past, ()), fixed(case, exact, past, ()))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_nothing_to_learn_from_is_null(name):
+    case = build("irm")
+    sampler = learner(case, name)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    np.testing.assert_array_equal(P, np.eye(15))
+    same = np.array([0, 1, 1, 0], dtype=np.int32)
+    np.testing.assert_array_equal(fixed(case, sampler, (same, same), ()), np.eye(15))
+
+
+def test_learnt_matrices_are_those_of_the_fixed_sampler():
+    case = build("irm")
+    sampler = learner(case, "arm")
+    pasts = example_pasts(case.states, 3)
+    for past, (P, for_pair) in zip(
+        pasts, learnt_matrices(case.model, sampler.rng, sampler, case.states, pasts), strict=True
+    ):
+        assert stationarity_defect(P, case.pi) < 1e-15
+        assert len(for_pair) == len(disagreements(past))
+        np.testing.assert_allclose(np.mean(for_pair, axis=0), P, atol=1e-14)
+    # the sampler is left as it was found
+    assert sampler.last_move in ARM.MOVES
+    np.testing.assert_array_equal(
+        transition_matrix(case.model, sampler.rng, sampler, case.states), np.eye(len(case.states))
+    )
+
+
+def test_example_pasts():
+    states = build("irm").states
+    pasts = example_pasts(states, 8)
+    assert len(pasts) == 8
+    assert [z.tolist() for z in pasts[0]] == [[0, 0, 0, 0], [0, 1, 2, 3]]
+    assert len(disagreements(pasts[0])) == 6
+    assert [z.tolist() for z in pasts[1]] == [[0, 0, 0, 0], [0, 1, 1, 1]]
+    assert disagreements(pasts[1]) == [(0, 1), (0, 2), (0, 3)]
+    assert all(disagreements(past) for past in pasts)
+    two = small_case(IRM, 2, 0, {}).states
+    assert len(example_pasts(two, 8)) == 1
+    assert example_pasts(small_case(IRM, 1, 0, {}).states, 8) == []
+
+
+@pytest.mark.parametrize("sampler_class", [ARM, BSM, SRM])
+def test_models_that_are_refused(sampler_class):
+    candidates = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
+    for case in (small_case(EMM, 3), small_case(Lines, 3, 0, candidates)):
+        able, reason = sampler_class.supports(case.model)
+        assert not able
+        assert reason
+
+
+# ---- Chains that learn from each other
+
+SAMPLED = {
+    "arm": (ARM, {}),
+    "sarm": (ARM, {"variant": "sarm"}),
+    "bsm": (BSM, {"t": 5}),
+}
+
+
+@pytest.mark.parametrize("adaptation", ["frozen", "population"])
+@pytest.mark.parametrize("case_name", ["irm", "bernoulli-five"])
+@pytest.mark.parametrize("name", SAMPLED)
+def test_learning_chains_sample_the_posterior(name, case_name, adaptation):
+    """A snapshot that is fixed; or other chains' present states, with one Gibbs site, since chains that agree have
+    nothing to learn."""
+    case = build(case_name)
+    sampler_class, options = SAMPLED[name]
+
+    def chain(model, rng):
+        samplers = [sampler_class(model, rng, adaptation=adaptation, freeze=200, **options)]
+        if adaptation == "population":
+            samplers.append(Gibbs(model, rng, scan="site"))
+        return samplers, Gibbs(model, rng)
+
+    frequencies, noise = learning_frequencies(case, chain, 100_000, discard=200)
+    assert noise < 0.03
+    assert total_variation(frequencies, case.pi) < 3 * noise
+
+
+def test_frequencies_see_a_biased_learner():
+    case = build("irm")
+
+    def chain(model, rng):
+        sampler = ARM(model, rng, adaptation="frozen", freeze=200)
+        sampler.omit("reverse")
+        return [sampler], Gibbs(model, rng)
+
+    frequencies, noise = learning_frequencies(case, chain, 100_000, discard=200)
+    assert total_variation(frequencies, case.pi) > 10 * noise
+
+
+def test_chains_that_agree_have_nothing_to_learn():
+    """Population, alone: once all chains are in one state every move is null, for ever."""
+    case = build("irm")
+    chains = []
+    for number in range(3):
+        model, rng = case.build(), Rng(1, number)
+        model.set_labels(np.array([0, 0, 1, 1]))
+        chains.append(Chain(model, rng, [ARM(model, rng, adaptation="population")]))
+    past = chains[0].samplers[0].learner.new_past(3)
+    for number, chain in enumerate(chains):
+        chain.learn_from(past, number)
+    advance_together(chains, 50)
+    for chain in chains:
+        assert sum(row["null"] for row in chain.samplers[0].counts()) == 50
+        assert chain.last_labels.tolist() == [0, 0, 1, 1]
+
+
+def test_the_chains_of_a_frozen_run_are_markov():
+    """After the snapshot each chain's kernel is fixed: two runs that share their first `freeze` iterations and differ
+    after them in another chain move alike."""
+    runs = []
+    for other_seed in (5, 6):
+        case = build("irm-five")
+        chains = []
+        for number in range(2):
+            model, rng = case.build(), Rng(3, number)
+            model.set_labels(np.zeros(5, dtype=np.int32))
+            sampler = ARM(model, rng, adaptation="frozen", freeze=30)
+            chains.append(Chain(model, rng, [sampler, Gibbs(model, rng)], partitions=1))
+        past = chains[0].samplers[0].learner.new_past(2)
+        for number, chain in enumerate(chains):
+            chain.learn_from(past, number)
+        advance_together(chains, 30)
+        chains[1].rng.state = Rng(other_seed).state
+        runs.append([rows["partition_labels"] for rows in advance_together(chains, 100)])
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert any((a != b).any() for a, b in zip(runs[0][1], runs[1][1], strict=True))
+
+
+def test_all_pairs_of_items_can_be_split_and_merged():
+    """Every state is reached from every other by arm alone, with one past that disagrees on all pairs."""
+    for case_name, name in itertools.product(("irm", "irm-five"), ("arm", "sarm", "bsm-0")):
+        case = build(case_name)
+        past = example_pasts(case.states, 1)[0]
+        assert irreducible(fixed(case, learner(case, name), past, ()))
