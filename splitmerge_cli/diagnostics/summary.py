@@ -55,7 +55,8 @@ def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
         for name in SERIES
         if name in trace
     }
-    first["largest"] = [x[:, 0] if x.ndim == 2 else x for x in first["largest"]]
+    if "largest" in first:
+        first["largest"] = [x[:, 0] if x.ndim == 2 else x for x in first["largest"]]
     return {name: np.stack([x[len(x) - draws :] for x in chains]) for name, chains in first.items()}
 
 

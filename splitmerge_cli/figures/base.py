@@ -43,7 +43,8 @@ class Entry:
     draw : callable
         From the runs of its experiment (or, for an exact one, its computed table) to a `Drawing`.
     compute : str or None
-        Exact figures: the function of `splitmerge_cli.figures.exact` that computes the table. None: drawn from runs.
+        Exact figures: the function of `splitmerge_cli.figures` that computes the table, as ``MODULE.FUNCTION``. None:
+        drawn from runs.
     """
 
     id: str

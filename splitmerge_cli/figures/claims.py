@@ -22,6 +22,8 @@ REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_TESTABLE = "not testable"
 UNDECIDED = "undecided at this scale"
+MIXED = 1.2
+"""An R-hat up to this is compatible with mixing (paper 003: "lower than 1.1 or 1.2")."""
 ROOMY = 100
 """Columns of a terminal from which on a table of verdicts shows intervals."""
 
@@ -122,6 +124,17 @@ def median_interval(samples: ArrayLike) -> tuple[float, float, float]:
     return float(np.median(x)), float(low), float(high)
 
 
+def bootstrap_interval(samples: ArrayLike, resamples: int = 10_000) -> tuple[float, float, float]:
+    """Mean and its 95 % bootstrap interval (percentiles; NaN for fewer than 2 samples); the same at every call."""
+    x = np.asarray(samples, dtype=float)
+    x = x[np.isfinite(x)]
+    if len(x) < 2:
+        return (float(x.mean()) if len(x) else np.nan), np.nan, np.nan
+    means = np.random.default_rng(0).choice(x, (resamples, len(x))).mean(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return float(x.mean()), float(low), float(high)
+
+
 def share_interval(successes: int, n: int) -> tuple[float, float]:
     """Jeffreys 95 % interval of a share, closed at 0 and 1 when none or all succeed."""
     low = stats.beta.ppf(0.025, successes + 0.5, n - successes + 0.5) if successes else 0.0
@@ -137,6 +150,7 @@ def by_majority(
     reading: str = "",
     short: tuple[str, str] = ("", ""),
     summary: Summary = mean_interval,
+    unit: str = "chains",
 ) -> Verdict:
     """Judge what the paper shows by one run: reproduced when most chains show it.
 
@@ -155,6 +169,8 @@ def by_majority(
         A verdict that a run of this length cannot give (the claim is then not testable), and why.
     summary : callable
         Centre and interval of the samples that are shown.
+    unit : str
+        What the samples are, if not chains.
     """
     yes = np.asarray(agrees, dtype=bool)
     n, k = len(yes), int(yes.sum())
@@ -162,9 +178,9 @@ def by_majority(
         return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, "no run", undecided=True)
     low, high = share_interval(k, n)
     verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else NOT_TESTABLE
-    reason = f"{rule} in {k} of {n} chains (share in [{low:.2f}, {high:.2f}])"
+    reason = f"{rule} in {k} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
     if verdict == NOT_TESTABLE:
-        reason += ": too few chains to tell"
+        reason += f": too few {unit} to tell"
     elif verdict == short[0]:
         verdict, reason = NOT_TESTABLE, f"{reason}; {short[1]}"
     return Verdict(claim, reading, *summary(samples), n, verdict, reason, undecided=verdict == NOT_TESTABLE)
@@ -229,20 +245,63 @@ def by_distance(claim: Claim, samples: ArrayLike, chains: int, reading: str = ""
     return Verdict(claim, reading, ours, low, high, chains, verdict, reason, undecided=verdict == NOT_TESTABLE)
 
 
-def by_sign(claim: Claim, differences: Mapping[str, ArrayLike], chains: int, reading: str = "") -> Verdict:
+def by_rhat(claim: Claim, samples: ArrayLike, reading: str = "", note: str = "") -> Verdict:
+    """Judge an R-hat between restarts.
+
+    Reproduced when its mean and the published one are both compatible with mixing (`MIXED`), or neither is and they
+    are within `FACTOR` of each other. If not, but the interval reaches there, there are too few restarts to tell.
+
+    Parameters
+    ----------
+    claim : Claim
+    samples : array_like
+        R-hat of every chain number, between the restarts, ``[chains]``.
+    reading : str
+    note : str
+        Goes with the reason.
+    """
+    ours, low, high, n = _positive(samples, mean_interval)
+    if not n:
+        return Verdict(claim, reading, ours, low, high, 0, NOT_TESTABLE, "undefined in all chains", undecided=True)
+    if claim.value <= MIXED:
+        least, most, rule = 0.0, MIXED, f"published at most {MIXED:g}, so must ours be"
+    else:
+        least, most = max(MIXED, claim.value / FACTOR), claim.value * FACTOR
+        rule = f"above {MIXED:g} and within a factor {FACTOR:g}"
+    reaches = NOT_TESTABLE if low <= most and high >= least else NOT_REPRODUCED
+    verdict = REPRODUCED if least <= ours <= most else reaches
+    spread = np.nanstd(np.asarray(samples, dtype=float), ddof=1)
+    reason = f"spread {spread:.2g} over {n} chains; rule: {rule}{note}"
+    if verdict == NOT_TESTABLE:
+        reason += "; the interval reaches there"
+    return Verdict(claim, reading, ours, low, high, n, verdict, reason, undecided=verdict == NOT_TESTABLE)
+
+
+def by_sign(
+    claim: Claim,
+    differences: Mapping[str, ArrayLike],
+    chains: int,
+    reading: str = "",
+    summary: Summary = mean_interval,
+    unit: str = "data sets",
+) -> Verdict:
     """Judge "more than": reproduced when every paired difference is positive.
 
     Parameters
     ----------
     claim : Claim
     differences : mapping of str to array_like
-        Paired differences, one per data set, by what they are. Each is positive if its 95 % t interval lies above 0;
+        Paired differences, one per data set, by what they are. Each is positive if its 95 % interval lies above 0;
         the claim is not reproduced if one of the intervals lies below.
     chains : int
         Chains behind them.
     reading : str
+    summary : callable
+        Mean and interval; a t interval by default.
+    unit : str
+        What the differences are paired over, if not data sets.
     """
-    intervals = {what: mean_interval(x) for what, x in differences.items()}
+    intervals = {what: summary(x) for what, x in differences.items()}
     ours, low, high = min(intervals.values())
     if all(interval[1] > 0 for interval in intervals.values()):
         verdict = REPRODUCED
@@ -252,7 +311,7 @@ def by_sign(claim: Claim, differences: Mapping[str, ArrayLike], chains: int, rea
         verdict = NOT_TESTABLE
     said = [f"{what} {mean:+.3f} [{least:+.3f}, {most:+.3f}]" for what, (mean, least, most) in intervals.items()]
     sets = min(len(np.ravel(x)) for x in differences.values())
-    reason = f"{'; '.join(said)}: paired over {sets} data sets"
+    reason = f"{'; '.join(said)}: paired over {sets} {unit}"
     if verdict == NOT_TESTABLE:
         reason += ", no sign can be told"
     return Verdict(claim, reading, ours, low, high, chains, verdict, reason, undecided=verdict == NOT_TESTABLE)

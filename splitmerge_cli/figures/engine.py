@@ -2,23 +2,24 @@
 
 An experiment file ``conf/experiment/ID.yaml`` holds the settings of a figure's runs. Its ``hydra.sweeper.params`` are
 the grid that every scale shares; ``reproduce.quick`` and ``reproduce.paper`` are lists of further overrides, each of
-which is expanded together with that grid. ``reproduce.each`` names settings that every one of them runs in turn; what a
-setting says stands in place of the grid's. A figure that is drawn from the runs of another names it
-(``reproduce.of``), and which settings it needs (``reproduce.only``). ``reproduce.stand_in`` says what is generated at
-quick scale where a published data set is absent. An exact figure has no ``reproduce``: its table is computed and
-stored.
+which is expanded together with that grid. ``reproduce.each`` names settings that every one of them runs in turn, or
+those that an entry names itself (``each``); what a setting says stands in place of the grid's. A figure that is drawn
+from the runs of another names it (``reproduce.of``), and which settings it needs (``reproduce.only``); it may add runs
+of its own. ``reproduce.stand_in`` says what is generated at quick scale where a published data set is absent. An exact
+figure has no ``reproduce``: its table is computed and stored.
 """
 
 import difflib
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
@@ -44,9 +45,9 @@ def list_figures() -> list[tuple[str, str]]:
 def entries() -> dict[str, Entry]:
     """How each figure is drawn, by its id."""
     # they bring in matplotlib: late, so that lists and completion are quick
-    from splitmerge_cli.figures import sdds, triadic
+    from splitmerge_cli.figures import arm, sdds, triadic
 
-    return {entry.id: entry for entry in [*sdds.FIGURES, *triadic.FIGURES]}
+    return {entry.id: entry for entry in [*sdds.FIGURES, *arm.FIGURES, *triadic.FIGURES]}
 
 
 def select(names: Sequence[str]) -> list[str]:
@@ -76,19 +77,38 @@ def jobs(name: str, scale: str, out: Path, stand_in: bool = False) -> list[list[
     `stand_in`: with generated data in place of the published ones, for an experiment that has such.
     """
     own = _plan(name)
-    source = str(own.get("of", name))
-    plan = own if source == name else _plan(source)
-    found = [
-        job
-        for grid in plan.get(scale, [])
-        for chosen in own.get("only", plan["each"])
-        for job in expand(_overrides(_without(grid | plan["shared"], plan["each"][chosen]) | plan["each"][chosen]))
-    ]
-    if stand_in and (instead := plan.get("stand_in")):
-        found = [
-            [f"data={instead['data']}", *(_renamed(override, instead["keys"]) for override in job)] for job in found
-        ]
-    return [[f"experiment={source}", *job, _out(out)] for job in found]
+    found = []
+    if "of" in own:
+        found += _jobs_of(str(own["of"]), scale, stand_in, own.get("only"))
+    found += _jobs_of(name, scale, stand_in)
+    # of a network that stands in for a published one there is one size
+    return [[*job, _out(out)] for job in dict.fromkeys(map(tuple, found))]
+
+
+def _jobs_of(source: str, scale: str, stand_in: bool, only: Sequence[str] | None = None) -> list[list[str]]:
+    """The jobs of an experiment's own entries at a scale; `only`: of these settings."""
+    plan = _plan(source)
+    found = []
+    for entry in plan.get(scale, []):
+        for chosen in entry.get("each", plan["each"]):
+            if only is None or chosen in only:
+                setting = plan["each"][chosen]
+                grid = _without(entry | plan["shared"], {"each", *setting}) | setting
+                found += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
+    return [_stood_in(job, plan["stand_in"]) for job in found] if stand_in else found
+
+
+def _stood_in(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A job with generated data in place of the published ones, where those are absent.
+
+    Of several published sets a job names its own; where there is one it is that of the experiment.
+    """
+    for instead in stand_ins:
+        of_job = f"data={instead['published']}"
+        if of_job in job or len(stand_ins) == 1:
+            kept = [_renamed(override, instead.get("keys", {})) for override in job[1:] if override != of_job]
+            return [job[0], f"data={instead['data']}", *filter(None, kept), *_overrides(instead.get("set", {}))]
+    return list(job)
 
 
 def _plan(name: str) -> dict[str, Any]:
@@ -98,16 +118,21 @@ def _plan(name: str) -> dict[str, Any]:
     assert isinstance(settings, DictConfig)
     values = plain(settings, resolve=False)
     shared = OmegaConf.select(settings, "hydra.sweeper.params") or {}
-    return {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
+    plan = {"each": {"": {}}, "shared": dict(shared), "stand_in": []} | values.get("reproduce", {})
+    if isinstance(plan["stand_in"], Mapping):
+        plan["stand_in"] = [plan["stand_in"]]
+    return plan
 
 
-def _without(grid: Mapping[str, object], keys: Mapping[str, object]) -> dict[str, object]:
+def _without(grid: Mapping[str, object], keys: Set[str]) -> dict[str, object]:
     return {key: value for key, value in grid.items() if key not in keys}
 
 
-def _renamed(override: str, keys: Mapping[str, str]) -> str:
+def _renamed(override: str, keys: Mapping[str, str | None]) -> str:
+    """An override under another key; empty if that is null."""
     key, _, value = override.partition("=")
-    return f"{keys.get(key, key)}={value}"
+    new = keys.get(key, key)
+    return f"{new}={value}" if new else ""
 
 
 def _needs_stand_in(name: str, scale: str) -> bool:
@@ -119,14 +144,20 @@ def _needs_stand_in(name: str, scale: str) -> bool:
         They are absent at another scale.
     """
     own = _plan(name)
-    stand_in = _plan(own.get("of", name)).get("stand_in")
-    if stand_in is None or published.present(stand_in["published"]):
+    sources = dict.fromkeys([str(own.get("of", name)), name])
+    absent = [
+        str(instead["published"])
+        for source in sources
+        for instead in _plan(source)["stand_in"]
+        if not published.present(instead["published"])
+    ]
+    if not absent:
         return False
     if scale != "quick":
-        where = published.folder() / stand_in["published"]
+        where = published.folder() / absent[0]
         raise ConfigError(
             f"{name} --scale {scale}: {where}: the published data are not there; expected them in the folder that the "
-            f"environment variable {published.VARIABLE} names (smcmc data info {stand_in['published']} says where they "
+            f"environment variable {published.VARIABLE} names (smcmc data info {absent[0]} says where they "
             "come from; --scale quick generates others)"
         )
     return True
@@ -198,10 +229,8 @@ def _explain(name: str, incomplete: Sequence[JobOutcome]) -> None:
 
 
 def _compute(entry: Entry, out: Path) -> None:
-    from splitmerge_cli.figures import exact
-
     assert entry.compute is not None
-    table = getattr(exact, entry.compute)(compose([f"experiment={entry.id}", _out(out)]))
+    table = get_method(f"splitmerge_cli.figures.{entry.compute}")(compose([f"experiment={entry.id}", _out(out)]))
     (out / entry.id).mkdir(parents=True, exist_ok=True)
     _write_csv(table, out / entry.id / TABLE)
 
@@ -242,7 +271,7 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
     ----------
     targets : sequence of str
         Figures as for `reproduce`, and folders of runs (their traces are drawn into the folder, and their points in
-        two dimensions with the clusters found).
+        two dimensions or their network with the clusters found).
     scale : {"quick", "paper"}
         Which runs of a figure.
     out : str or Path
@@ -303,16 +332,12 @@ class _Finished:
 
 
 def _plot_run(path: Path) -> None:
-    from splitmerge_cli.figures import points
-    from splitmerge_cli.figures.run import traces
+    from splitmerge_cli.figures.run import pictures
     from splitmerge_cli.figures.style import save, styled
 
-    run = Run(path)
     with styled():
-        for written in save(traces(run), path / "traces"):
-            print(written)
-        if points.can_draw(run):
-            for written in save(points.clusters(run), path / "points"):
+        for name, figure in pictures(Run(path)):
+            for written in save(figure, path / name):
                 print(written)
 
 

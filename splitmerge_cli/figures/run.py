@@ -1,6 +1,6 @@
-"""The traces of one run."""
+"""The pictures of one run: its traces, and the clusters found."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from splitmerge_cli.figures import network, points
 from splitmerge_cli.figures.base import option, thinned
 from splitmerge_cli.figures.style import COLOURS, NAMES, footnote
 from splitmerge_cli.results.read import Run
@@ -35,24 +36,62 @@ def traces(run: Run) -> Figure:
             )
         ax.set_ylabel(label)
     _clip_climb(figure, axes[0], chains)
-    first = chains[0]
-    at = thinned(len(first), 2000)
-    iteration = first["iteration"].to_numpy()[at]
-    fractions = np.cumsum(np.stack(first["largest"].tolist())[at], axis=1)
-    below = np.zeros(len(at))
-    for k in range(fractions.shape[1]):
-        axes[-1].fill_between(iteration, below, fractions[:, k], color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
-        below = fractions[:, k]
-    axes[-1].set(ylim=(0, 1), xlabel="iteration")
+    stack_fractions(axes[-1], chains[0], colour, most=2000)
+    axes[-1].set(xlabel="iteration")
     axes[-1].set_ylabel("five largest\nfractions")
-    if len(iteration) > 1:
-        axes[-1].set_xlim(iteration[0], iteration[-1])
-    axes[-1].grid(False)
     N = run.summary["N"] if run.done else run.config["N"] or "all"
     which = f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, N = {N}"
     chains_text = f"{len(chains)} chain{'s' * (len(chains) > 1)}, seed {run.config['seed']}"
     axes[0].set_title(f"{which}, schedule {option(run, 'schedule')}, {chains_text}")
     return figure
+
+
+def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
+    """Draw the fractions of the items in the largest cluster, the two largest, ... of one chain.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    chain : pandas.DataFrame
+        Columns iteration and largest of its trace.
+    colour : str
+    most : int
+        Rows that are drawn at most.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What is drawn: iteration, largest_1 (the largest), largest_2 (the two largest), ...
+    """
+    at = thinned(len(chain), most)
+    iteration = chain["iteration"].to_numpy()[at]
+    fractions = np.cumsum(np.stack(chain["largest"].tolist())[at], axis=1)
+    below = np.zeros(len(at))
+    for k, top in enumerate(fractions.T):
+        ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
+        below = top
+    ax.set_ylim(0, 1)
+    if len(iteration) > 1:
+        ax.set_xlim(iteration[0], iteration[-1])
+    ax.grid(False)
+    frame = pd.DataFrame(fractions, columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])
+    frame.insert(0, "iteration", iteration)
+    return frame
+
+
+def pictures(run: Run) -> Iterator[tuple[str, Figure]]:
+    """The pictures of a run, each with its name: traces, and the clusters found, where points or a network show them.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Its data set cannot be loaded again.
+    """
+    yield "traces", traces(run)
+    if points.can_draw(run):
+        yield "points", points.clusters(run)
+    if network.can_draw(run):
+        yield "network", network.clusters(run)
 
 
 SETTLED = 0.1

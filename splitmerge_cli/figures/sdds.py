@@ -782,7 +782,7 @@ FIGURES = [
         "Probability of each step of the smart split's sequential allocation (alpha = 1, three tokens), from the "
         "code's own proposal. An arrow marks the mention placed in the step.",
         table1,
-        "allocation",
+        "exact.allocation",
     ),
     Entry(
         "sdds-fig1",
@@ -790,13 +790,13 @@ FIGURES = [
         "walking the choices of the compiled smart-smart sampler. Dashed: a way back that is not what the reverse"
         " move prefers.",
         fig1,
-        "proposals",
+        "exact.proposals",
     ),
     Entry(
         "sdds-fig2",
         "As Figure 1, for the two kernels of SDDS: a smart move forth, a dumb move back.",
         fig2,
-        "proposals",
+        "exact.proposals",
     ),
     Entry(
         "sdds-fig3",

@@ -24,6 +24,11 @@ COLOURS = {
     "sams": "#332288",
     "dyadic": "#882255",
     "neal8": "#56B4E9",
+    "sm": "#0B5A8A",
+    "bsm": "#6A8D00",
+    "sarm": "#B5651D",
+    "arm": "#C2185B",
+    "srm": "#7A4FBF",
 }
 LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
 """Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
@@ -37,6 +42,11 @@ NAMES = {
     "sams": "SAMS",
     "dyadic": "dyadic",
     "neal8": "algorithm 8",
+    "sm": "SM",
+    "bsm": "bSM",
+    "sarm": "sARM",
+    "arm": "ARM",
+    "srm": "sRM",
 }
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""

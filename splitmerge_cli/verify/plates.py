@@ -1,0 +1,187 @@
+"""Single moves of the compiled samplers of paper 003, step by step: for figures and for understanding a move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli._kernels import Model, Rng
+from splitmerge_cli._reconfigure import Reconfiguration
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.verify.enumerate import State, state_of
+from splitmerge_cli.verify.transitions import build_sampler, walk
+
+Labels = NDArray[np.int32]
+Plate = tuple[str, Labels]
+
+
+@dataclass(frozen=True)
+class Move:
+    """One reconfiguration move.
+
+    Attributes
+    ----------
+    plates : list of (str, ndarray of int32, shape (N,))
+        What the sampler recorded: state, refinement, launch, blocks, singles (the proposal). -1: not placed; in the
+        refinement labels number the blocks of c, and items outside are -1.
+    pair : tuple of int
+        i and j.
+    log_ratio : float
+        Of the acceptance; of a refused move a bound of it.
+    accepted : bool
+    """
+
+    plates: list[Plate]
+    pair: tuple[int, int]
+    log_ratio: float
+    accepted: bool
+
+    def plate(self, name: str) -> Labels:
+        """The labels of one plate."""
+        return next(labels for of, labels in self.plates if of == name)
+
+
+def gibbs_states(model: Model, chains: int, scans: Sequence[int], seed: int = 0) -> list[list[Labels]]:
+    """States that Gibbs chains from random starts reach after numbers of scans, by chain."""
+    found = []
+    for chain in range(chains):
+        rng = Rng(seed, chain)
+        gibbs = Gibbs(model, rng)
+        model.set_labels(np.random.default_rng([seed, chain]).integers(5, size=model.N).astype(np.int32))
+        states = []
+        for scan in range(max(scans) + 1):
+            if scan:
+                gibbs.step()
+            if scan in scans:
+                states.append(model.labels)
+        found.append(states)
+    return found
+
+
+def reconfigurations(
+    model: Model,
+    sampler: Mapping[str, Any],
+    state: ArrayLike,
+    za: ArrayLike,
+    zb: ArrayLike,
+    tries: int,
+    pair: tuple[int, int] = (-1, -1),
+    seed: int = 0,
+) -> Iterator[Move]:
+    """Moves of a sampler from one state, with two partitions that it learns from.
+
+    Parameters
+    ----------
+    model : Model
+    sampler : mapping
+        The configuration of `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
+    state, za, zb : array_like of int, shape (N,)
+    tries : int
+        How many.
+    pair : tuple of int
+        i and j; (-1, -1): drawn by each move.
+    seed : int
+
+    Yields
+    ------
+    Move
+    """
+    rng = Rng(seed)
+    built = build_sampler(model, rng, sampler, {"relabel": False})
+    assert isinstance(built, Reconfiguration)
+    built.record = True
+    built.fix(np.asarray(za, np.int32), np.asarray(zb, np.int32), *pair)  # type: ignore[attr-defined]
+    for _ in range(tries):
+        model.set_labels(np.asarray(state, np.int32))
+        built.step()
+        if not built.plates:
+            # z_a and z_b agree on all pairs
+            return
+        accepted = same(model.labels, built.plates[-1][1])
+        yield Move(list(built.plates), built.pair, built.last_log_ratio, accepted)
+
+
+def same(a: ArrayLike, b: ArrayLike) -> bool:
+    """Whether two labellings are one partition."""
+    return state_of(a, 0)[0] == state_of(b, 0)[0]
+
+
+def shows_all(move: Move) -> bool:
+    """Whether a move is like the paper's figure.
+
+    It is an accepted split; other blocks are out and find places, then single items move in and out; the number of
+    clusters stays.
+    """
+    state, end = move.plate("state"), move.plate("singles")
+    inside = move.plate("refinement") >= 0
+    i, j = move.pair
+    taken_out = len(set(move.plate("refinement")[move.plate("launch") < 0].tolist()))
+    blocks = move.plate("blocks")
+    joined = (end == end[i]) | (end == end[j])
+    return bool(
+        move.accepted
+        and state[i] == state[j]
+        and taken_out >= 2
+        and len(set(state.tolist())) == len(set(end.tolist()))
+        and (joined & ~inside).any()
+        and (inside & (blocks != end)).any()
+    )
+
+
+def example(
+    model: Model, sampler: Mapping[str, Any], seed: int = 0, tries: int = 400, scans: tuple[int, int] = (50, 100)
+) -> tuple[Move, Move]:
+    """A move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
+
+    Among the moves from the states of three chains after `scans[1]` scans (z_a is the chain's own after `scans[0]`, z_b
+    that of another) the one of highest acceptance ratio for which `shows_all` holds and whose reverse was found.
+
+    Raises
+    ------
+    RuntimeError
+        There is none.
+    """
+    states = gibbs_states(model, 3, scans, seed)
+    found: list[tuple[Move, Labels, Labels]] = []
+    for own, other in product(range(3), repeat=2):
+        if own != other:
+            za, zb = states[own][0], states[other][1]
+            moves = reconfigurations(model, sampler, states[own][1], za, zb, tries, seed=seed)
+            found += [(move, za, zb) for move in moves if shows_all(move)]
+    for move, za, zb in sorted(found, key=lambda each: -each[0].log_ratio):
+        end = move.plate("singles")
+        for back in reconfigurations(model, sampler, end, za, zb, 20 * tries, move.pair, seed):
+            if same(back.plate("singles"), move.plate("state")):
+                return move, back
+    raise RuntimeError(f"no move from the states of seed {seed} shows all plates and was undone again")
+
+
+def option_probabilities(model: Model, options: Sequence[ArrayLike]) -> NDArray[np.float64]:
+    """Probability of each of the given partitions in a Gibbs update whose options they are, shape (options,)."""
+    log_q = []
+    for labels in options:
+        model.set_labels(np.asarray(labels, np.int32))
+        log_q.append(model.log_joint())
+    weights = np.exp(np.array(log_q) - max(log_q))
+    return np.asarray(weights / weights.sum(), np.float64)
+
+
+def proposal_probability(
+    model: Model, sampler: Mapping[str, Any], state: State, end: Sequence[int], pair: tuple[int, int]
+) -> float:
+    """Probability with which the walk of `arm`, its partitions fixed to one block and singletons, proposes `end`.
+
+    With these two partitions c is all singletons, so that `variant=sarm` is Algorithm 2 on the given pair, in item
+    order. The compiled sampler's choices are walked.
+    """
+    rng = Rng()
+    built = build_sampler(model, rng, sampler, {"relabel": False})
+    N = model.N
+    built.fix(np.zeros(N, np.int32), np.arange(N, dtype=np.int32), *pair)  # type: ignore[attr-defined]
+    paths = walk(model, rng, built, state, always_accept=True)
+    return sum(p for reached, p, _, _ in paths if reached[0] == tuple(end))
