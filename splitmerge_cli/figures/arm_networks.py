@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.restarts import mean_and_spread
@@ -383,7 +384,7 @@ def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dic
     return {"level": level, "sampler": sampler, "chains": S, "rhat": mean, "spread": spread}
 
 
-TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100)
+TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)
 
 
 def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
@@ -397,7 +398,8 @@ def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
     ax.set(xscale="log", yscale="log", xlabel="S")
     ax.set_xticks(numbers, [str(S) for S in numbers])
     ax.xaxis.set_minor_locator(plt.NullLocator())
-    ax.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    ax.yaxis.set_major_locator(FixedLocator(TICKS))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.yaxis.set_minor_locator(plt.NullLocator())
 
 

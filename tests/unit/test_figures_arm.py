@@ -1,0 +1,419 @@
+"""Figures and tables of paper 003 from small runs, generated networks for the published, pictures of networks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from splitmerge_cli import runner
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.data import published
+from splitmerge_cli.data.network import generate
+from splitmerge_cli.diagnostics.restarts import standardised_iterations
+from splitmerge_cli.figures import (
+    arm_exact,
+    arm_mixtures,
+    arm_moves,
+    arm_networks,
+    arm_runs,
+    arm_tables,
+    claims,
+    engine,
+    network,
+)
+from splitmerge_cli.figures.style import styled
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.verify import plates
+
+NETWORKS = ["arm-fig5", "arm-table3", "arm-fig6a", "arm-table4", "arm-table5"]
+SHORT = {"gibbs": 60, "sm": 60, "bsm": 60, "sarm": 30, "arm": 24}
+"""Iterations that a job of the tests has, by sampler."""
+
+
+def small(job: list[str], **more: object) -> dict[str, str]:
+    """A job of quick scale, made short."""
+    own = dict(override.split("=", 1) for override in job)
+    own |= {"iterations": str(SHORT[own.get("sampler", "arm")]), "thin": "1", "warmup": "4", "progress": "none"}
+    return own | {key: str(value) for key, value in more.items()}
+
+
+def made(jobs: list[dict[str, str]]) -> list[Run]:
+    return [Run(runner.run(compose([f"{key}={value}" for key, value in job.items()]))) for job in jobs]
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    """Runs of Table 4 at quick scale on two generated networks, from two starts."""
+    out = tmp_path_factory.mktemp("results")
+    jobs = [small(job, K0=6) for job in engine.jobs("arm-table4", "quick", out, stand_in=True)]
+    jobs = [job | {"N": "24"} for job in jobs if job["data.seed"] in "14" and job["seed"] != "2"]
+    return made([*jobs, *(job | {"init": "one", "K0": "null"} for job in jobs)])
+
+
+@pytest.fixture(scope="module")
+def mixtures(tmp_path_factory):
+    """The runs of Table 2 at quick scale, short."""
+    out = tmp_path_factory.mktemp("results")
+    return made([small(job, chains=2, iterations=60) for job in engine.jobs("arm-table2", "quick", out)])
+
+
+@pytest.fixture
+def absent(tmp_path, monkeypatch):
+    """A machine without the published data."""
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+
+
+def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
+    return [dict(o.split("=", 1) for o in job) for job in engine.jobs(name, scale, out, **kind)]
+
+
+# which runs
+
+
+def test_figures_share_runs(tmp_path):
+    jobs = {name: {tuple(j) for j in engine.jobs(name, "paper", tmp_path)} for name in [*NETWORKS, "arm-table2"]}
+    for name, only in (("arm-fig4", 60), ("arm-fig6b", 180)):
+        own = {tuple(job) for job in engine.jobs(name, "paper", tmp_path)}
+        assert own <= jobs["arm-table2"] and len(own) == only
+    assert jobs["arm-table4"] < jobs["arm-table5"]
+    beside = jobs["arm-table5"] - jobs["arm-table4"]
+    assert len(beside) == 4 * 2 * 8 and all("experiment=arm-table5" in job for job in beside)
+    # of Table 4 the default start alone, and three more numbers of chains
+    shared = jobs["arm-fig6a"] & jobs["arm-table4"]
+    assert len(shared) == 4 * 5 * 4 and len(jobs["arm-fig6a"] - shared) == 4 * 3 * 4
+    assert not any(o.startswith("init=") for job in shared for o in job)
+
+
+def test_paper_scale_is_the_papers(tmp_path):
+    table = options("arm-table3", "paper", tmp_path)
+    levels = {(job["data"], job["data.scale"]) for job in table}
+    named = {f"{arm_runs.NETWORKS[data]} scale={float(scale):g}" for data, scale in levels}
+    assert named == {c.data for c in claims.published("arm-table3") if c.data != "networks"}
+    assert {int(job["iterations"]) for job in table if job["sampler"] == "arm" and "init" not in job} == {2000}
+    # the default start comes first
+    first = next(k for k, job in enumerate(table) if "init" in job)
+    assert first == len(levels) * 3 * 4 and all("init" in job for job in table[first:])
+    assert {job["data.seed"] for job in options("arm-table2", "paper", tmp_path)} == set(map(str, range(20)))
+
+
+def test_each_network_has_its_stand_in(absent, tmp_path):
+    for name in NETWORKS:
+        assert engine._needs_stand_in(name, "quick")
+        jobs = options(name, "quick", tmp_path, stand_in=True)
+        assert {job["data"] for job in jobs} == {"network"} and {job["data.seed"] for job in jobs} == set("1234")
+        assert not any("data.scale" in job for job in jobs)
+        with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*nips234: .*SMCMC_DATA"):
+            engine.reproduce([name], "paper", tmp_path)
+    assert not engine._needs_stand_in("arm-table2", "quick")
+
+
+def test_the_network_of_four_is_the_papers(tmp_path):
+    job = engine.jobs("arm-fig3", "quick", tmp_path)[0]
+    data = compose(job).data
+    graph = generate(4, **{key: data[key] for key in ("structure", "p", "seed")})
+    i, j = graph.values.nonzero()
+    assert {(a + 1, b + 1) for a, b in zip(i, j, strict=True) if a < b} == {(1, 2), (1, 3), (1, 4), (3, 4)}
+
+
+# from runs to numbers
+
+
+def test_runs_are_told_apart(networks):
+    assert arm_runs.is_stand_in(networks) and "Generated" in arm_runs.said_of_networks(networks)
+    assert arm_runs.starts(networks) == ["random", "one"]
+    levels = arm_runs.levels(networks)
+    assert [arm_runs.level_title(level) for level in levels] == [
+        "NIPS (generated, n = 24)",
+        "Caltech (generated, n = 24)",
+    ]
+    cell = arm_runs.Cells(networks).find(levels[0], "one", "sarm")
+    assert [run.config["seed"] for run in cell.runs] == [0, 1] and cell.chains == 4
+    assert (
+        arm_runs.level_title("hagmann scale=0.25") == "Hagmann .25" and arm_runs.level_title("nips scale=1") == "NIPS 1"
+    )
+
+
+def test_cost_and_acceptance_are_counted_over_restarts(networks):
+    cell = arm_runs.Cells(networks).find(arm_runs.levels(networks)[0], "random", "arm")
+    moves = cell.runs[1].moves()
+    own = moves[moves["move"] != "gibbs"]
+    assert cell.acceptance()[1] == own["accepted"].sum() / own["proposed"].sum()
+    each = np.concatenate([standardised_iterations(run.moves(), 1) for run in cell.runs])
+    assert cell.cost == pytest.approx(each.mean()) and cell.cost > 1
+
+
+def test_chains_are_cut_at_the_same_cost(networks):
+    cells = arm_runs.Cells(networks)
+    level = arm_runs.levels(networks)[1]
+    arm, gibbs = (cells.find(level, "random", sampler) for sampler in ("arm", "gibbs"))
+    assert gibbs.cost == pytest.approx(1)
+    found = arm_runs.rhat_at(gibbs, arm, 10)
+    assert found.sweeps == pytest.approx(10 * arm.cost)
+    assert found.iterations == pytest.approx(min(10 * arm.cost, 60)) and found.short == (10 * arm.cost > 60.06)
+    own = arm_runs.rhat_at(arm, arm, 10, restarts=2)
+    assert own.iterations == 10 and not own.short and own.restarts == 2
+    # the second half of ten iterations, chain by chain
+    draws = np.array(
+        [
+            trace[(trace["iteration"] > 5) & (trace["iteration"] <= 10)]
+            .groupby("chain")["log_joint"]
+            .agg(list)
+            .tolist()
+            for trace in (run.trace() for run in arm.runs[:2])
+        ]
+    )
+    n, within = draws.shape[2], draws.var(axis=2, ddof=1).mean(axis=0)
+    between = n * draws.mean(axis=2).var(axis=0, ddof=1)
+    assert own.values == pytest.approx(np.sqrt(((n - 1) / n * within + between / n) / within))
+
+
+def test_times_are_means_over_chains(mixtures):
+    table = arm_mixtures.times(mixtures)
+    assert len(table) == 3 * 3 * 3 and (table["series_indicator"] == 2 * 105).all()
+    gibbs = table[table["sampler"] == "gibbs"]
+    assert gibbs["normalised_iterations"].to_numpy() == pytest.approx(60)
+    gain = arm_mixtures.paired(table, "normalised_iterations", "arm", "gibbs")
+    assert len(gain) == 9 and (gain < 0).all()
+
+
+# rules
+
+
+CLAIM = claims.Claim("arm-table3", "nips scale=1", "arm", "rhat_T1000", 1.01, "", "printed with spread 0.02")
+
+
+@pytest.mark.parametrize(
+    ("value", "samples", "verdict"),
+    [
+        (1.01, [1.1, 1.15, 1.12], claims.REPRODUCED),
+        (1.01, [2.1, 2.15, 2.12], claims.NOT_REPRODUCED),
+        (1.01, [1.0, 1.5, 2.5], claims.NOT_TESTABLE),
+        (20.0, [12.0, 12.1, 12.2], claims.REPRODUCED),
+        (20.0, [3.0, 3.1, 3.2], claims.NOT_REPRODUCED),
+        (1.5, [1.01, 1.02, 1.01], claims.NOT_REPRODUCED),
+        (1.5, [np.nan, np.nan], claims.NOT_TESTABLE),
+    ],
+)
+def test_rhat_is_judged_by_mixing(value, samples, verdict):
+    assert claims.by_rhat(replace(CLAIM, value=value), samples).verdict == verdict
+
+
+def test_bootstrap_is_the_same_at_every_call():
+    x = np.random.default_rng(3).normal(5, 1, 30)
+    mean, low, high = claims.bootstrap_interval(x)
+    assert (mean, low, high) == claims.bootstrap_interval(x) and low < x.mean() < high
+    assert high - low == pytest.approx(2 * 1.96 * x.std() / np.sqrt(30), rel=0.1)
+    assert np.isnan(claims.bootstrap_interval([1.0])[1])
+    ratio, low, high = arm_tables.ratio_interval(x, x / 2)
+    assert ratio == pytest.approx(2) and low < 2 < high
+
+
+def test_numbers_of_the_tables_are_the_papers():
+    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published("arm-table3")}
+    assert (
+        table["caltech scale=0.6", "arm", "rhat_T1000"] == 1.03
+        and table["hagmann scale=0.4", "sm", "rhat_T2000"] == 4.24
+    )
+    assert len([key for key in table if key[2].startswith("rhat")]) == 72
+    assert len([c for c in claims.published("arm-table5") if c.metric == "acceptance_percent"]) == 16
+    errata = claims.errata("003")
+    assert errata["correct"].str.contains("Bell").any() and len(errata) >= 8
+
+
+# figures
+
+
+def test_tables_3_and_4_have_all_samplers_and_starts(networks):
+    with styled():
+        drawing = arm_tables.table4(networks)
+    assert len(drawing.plotted) == 2 * 2 * 5 and (drawing.plotted["restarts"] == 2).all()
+    said = {v.reading for v in drawing.verdicts}
+    assert all("generated networks" in reading for reading in said) and any("one block" in reading for reading in said)
+    words = [t.get_text() for t in drawing.figure.axes[0].texts]
+    assert "start: one block" in words and "NIPS (generated, n = 24)" in words
+    with styled():
+        drawing = arm_tables.table3([r for r in networks if r.config["sampler"]["name"] in arm_tables.TABLE3])
+    assert set(drawing.plotted["arm_iterations"]) == {24, 12}
+    assert {v.claim.metric for v in drawing.verdicts} == {
+        "lower_than_sm",
+        "lower_than_gibbs",
+        "doubling_changes_little",
+    }
+
+
+def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch):
+    # as if the generated network were the published one
+    monkeypatch.setattr(arm_runs, "level_of", lambda run: "nips scale=0.8")
+    monkeypatch.setattr(arm_tables, "is_stand_in", lambda runs: False)
+    own = [r for r in networks if r.config["data"]["seed"] == 1 and r.config["sampler"]["name"] in arm_tables.TABLE3]
+    table = arm_tables.Table(own, arm_tables.TABLE3, (1.0, 0.5))
+    verdicts = table.judge(claims.published("arm-table3"), arm_tables.FULL3)
+    assert len(verdicts) == 2 * 6 and all(v.undecided and "of the paper's" in v.reason for v in verdicts)
+    block = table.block("random", claims.published("arm-table3"), arm_tables.FULL3, with_paper=True)
+    assert [entry.paper for entry in block.rows["nips scale=0.8"]] == ["11.2", "2.75", "1.01", "13.3", "2.89", "1.01"]
+
+
+def test_table5_compares_acceptance_over_restarts(networks):
+    with styled():
+        drawing = arm_tables.table5(networks)
+    level = arm_runs.levels(networks)[0]
+    cell = arm_runs.Cells(networks).find(level, "random", "bsm")
+    rows = drawing.plotted.query("level == @level and start == 'random' and sampler == 'bsm'")
+    assert rows["acceptance_percent"].to_numpy() == pytest.approx(100 * cell.acceptance())
+    assert {v.claim.metric for v in drawing.verdicts} == {"above_sarm", "above_bsm", "above_sm"}
+    assert all("restarts" in v.reason for v in drawing.verdicts)
+
+
+def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
+    jobs = [small(job, K0=6, N=24) for job in engine.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
+    own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "14" and j["chains"] == "2"]
+    runs = [*(r for r in networks if r.config["init"] == "random"), *made(own)]
+    with styled():
+        drawing = arm_networks.fig6a(runs)
+    assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
+    assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "caltech"]
+
+
+def test_fig5_counts_cost_in_sweeps(tmp_path):
+    jobs = [small(job, K0=6, N=24) for job in engine.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
+    runs = made([job for job in jobs if job["data.seed"] == "3"])
+    with styled():
+        drawing = arm_networks.fig5(runs)
+    traces = {run.config["sampler"]["name"]: arm_networks.trace_of(run) for run in runs}
+    assert traces["gibbs"].sweeps == pytest.approx(traces["gibbs"].iteration)
+    arm = traces["arm"]
+    # the warm-up is Gibbs sweeps, then every iteration costs as much
+    assert arm.sweeps[:5] == pytest.approx(range(5)) and np.ptp(np.diff(arm.sweeps[5:])) < 1e-9
+    assert np.diff(arm.sweeps)[-1] > 1
+    assert {v.claim.metric for v in drawing.verdicts} == {"less_effort_than_sm", "stays_below_sm"}
+    level = arm.log_joint[0, 7]
+    assert arm.reaches(level)[0] <= arm.sweeps[7] and np.isinf(arm.reaches(1.0)).all()
+
+
+def test_fig3_counts_all_partitions(tmp_path):
+    jobs = [job for job in engine.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
+    runs = made([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
+    with styled():
+        drawing = arm_networks.fig3(runs)
+    totals = drawing.plotted.groupby("series")["probability"].sum()
+    assert totals.to_numpy() == pytest.approx(1) and len(totals) == 5
+    exact = drawing.plotted.query("series == 'exact'").set_index("partition")["probability"]
+    assert len(exact) == 15 and exact.idxmax() == "1234"
+    # by hand: B(5, 3) / B(1, 1) for one block of four; B(2, 1)^4 B(1, 2)^2 for singletons; the prior has 3! to 1
+    assert exact["1234"] / exact["1|2|3|4"] == pytest.approx(6 * (24 * 2 / 5040) * 2**6)
+    verdicts = {(v.claim.metric, v.claim.sampler, v.reading): v for v in drawing.verdicts}
+    assert verdicts["partitions", "any", ""].ours == 15
+    assert verdicts["recovers_true_frequency", "gibbs", ""].chains == 16
+
+
+def test_table2_and_fig6b_and_fig4(mixtures):
+    with styled():
+        table, scatter = arm_mixtures.table2(mixtures), arm_mixtures.fig6b(mixtures)
+        example = [r for r in mixtures if r.config["data"]["name"] == "jain_neal_example1"]
+        traces = arm_mixtures.fig4(example)
+    assert len(table.verdicts) == len(claims.published("arm-table2"))
+    assert all("60 of the paper's 2,000" in v.reason for v in table.verdicts)
+    assert "105 pairs" in " ".join(table.figure.get_supxlabel().split())
+    assert len(scatter.verdicts) == 4 and all("data sets" in v.reason for v in scatter.verdicts)
+    assert set(traces.plotted["sampler"]) == {"gibbs", "sm", "arm"} and len(traces.verdicts) == 2
+    assert traces.plotted[[f"largest_{k}" for k in range(1, 6)]].diff(axis=1).iloc[:, 1:].min().min() >= 0
+
+
+# moves, plate by plate
+
+
+@pytest.fixture(scope="module")
+def move():
+    cfg = compose(["experiment=arm-fig1"])
+    model = arm_exact._model(cfg, arm_exact._dataset(cfg))
+    return plates.example(model, cfg.sampler, cfg.seed)
+
+
+def test_the_move_shows_all_plates_and_is_undone(move):
+    forth, back = move
+    assert [name for name, _ in forth.plates] == ["state", "refinement", "launch", "blocks", "singles"]
+    assert plates.shows_all(forth) and forth.pair == back.pair
+    assert plates.same(forth.plate("singles"), back.plate("state"))
+    assert plates.same(back.plate("singles"), forth.plate("state"))
+    i, j = forth.pair
+    launch = forth.plate("launch")
+    assert launch[i] != launch[j] and min(launch[i], launch[j]) >= 0
+    # what is out is inside, and outside nothing has moved yet
+    inside = forth.plate("refinement") >= 0
+    assert (inside[launch < 0]).all()
+    assert plates.same(launch[~inside], forth.plate("state")[~inside])
+    # a block goes as a whole
+    refinement, placed = forth.plate("refinement"), forth.plate("blocks")
+    for block in set(refinement[inside].tolist()):
+        assert len(set(placed[refinement == block].tolist())) == 1
+
+
+def test_fig1_and_fig2_are_computed_and_drawn(tmp_path):
+    assert engine.reproduce(["arm-fig1", "arm-fig2"], "quick", tmp_path) == 0
+    fig1 = pd.read_csv(tmp_path / "figures" / "arm-fig1-claims.csv")
+    fig2 = pd.read_csv(tmp_path / "figures" / "arm-fig2-claims.csv")
+    assert (fig1["verdict"] == claims.REPRODUCED).all() and (fig2["verdict"] == claims.REPRODUCED).all()
+    p = pd.read_csv(tmp_path / "figures" / "arm-fig2.csv").groupby(["panel", "path"])["probability"].prod()
+    # by hand, for edges 1-2 and 1-3: 2 alone, with 1, or with 3 weigh 1/8, 1/12, 1/6; then 3 likewise
+    assert p["a", "upper"] == pytest.approx(1 / 3 * 4 / 9) and p["a", "lower"] == pytest.approx(4 / 9 * 4 / 9)
+    assert p["b", "compiled"] == pytest.approx(p["b", "upper"])
+    with styled():
+        drawing = arm_moves.fig1(pd.read_csv(tmp_path / "arm-fig1" / "table.csv"))
+    assert len(drawing.figure.axes) == 10
+
+
+def test_clusters_stay_in_their_places():
+    before, after = np.array([0, 0, 0, 1, 1, -1]), np.array([2, 2, 0, 0, 0, 3])
+    first, second = arm_moves.follow([before, after], {0: 4, 1: 1}, 6)
+    assert first == {0: 4, 1: 1} and second[2] == 4 and second[0] == 1 and second[3] not in (4, 1)
+
+
+# a run's network
+
+
+def test_matrix_is_sorted_by_cluster_then_degree():
+    order, ends = network.matrix_order([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
+    assert order.tolist() == [2, 3, 0, 1, 4] and ends.tolist() == [3, 4, 5]
+
+
+def test_density_counts_shares():
+    graph = generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
+    order, _ = network.matrix_order(graph.truth, np.zeros(60))
+    share = network.density(graph.values, order, cells=2)
+    # nobody is tied to oneself
+    assert share == pytest.approx(np.diag([29 / 30, 29 / 30]))
+
+
+def test_layout_is_the_same_at_every_call_and_holds_small_components_apart():
+    matrix = np.zeros((8, 8), np.uint8)
+    for a, b in [(0, 1), (1, 2), (0, 2), (2, 3), (4, 5)]:
+        matrix[a, b] = matrix[b, a] = 1
+    places = network.layout(csr_array(matrix))
+    assert np.array_equal(places, network.layout(csr_array(matrix)))
+    distance = np.linalg.norm(places, axis=1)
+    assert distance[:4].max() <= 1 + 1e-9 and distance[4:].min() > 1
+    assert len(np.unique(places.round(6), axis=0)) == 8
+
+
+def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "a b\nb c\nc a\nd e\ne f\nf d\nc d\n"
+    (tmp_path / "mine.txt").write_text(rows)
+    words = ["data=edges", "data.path=mine.txt", "sampler=arm", "iterations=30", "chains=3", "progress=none"]
+    run = Run(runner.run(compose(words)))
+    assert engine.plot([str(run.path)]) == 0
+    assert (run.path / "network.png").is_file() and (run.path / "traces.png").is_file()
+    with styled():
+        figure = network.clusters(run)
+    assert "6 nodes, 7 edges" in figure.axes[0].get_title(loc="left")
+    assert {t.get_text() for t in figure.axes[1].texts} == set("abcdef")
+    monkeypatch.setattr(network, "MOST_NODES", 3)
+    with styled():
+        assert len(network.clusters(run).axes) == 1
+
+
+def test_other_runs_have_no_network(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert not network.can_draw(Run(runner.run(compose(["N=20", "iterations=5", "progress=none"]))))
