@@ -9,7 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FAR_BITS 14
+
+/* gathers of eight table entries at a time are slower than loads one by one */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SCALAR __attribute__((optimize("no-tree-vectorize")))
+#else
+#define SCALAR
+#endif
+
 typedef struct {
+    int64_t m, value;
+} far_t;
+
+typedef struct {
+    far_t *far;       /* [1 << FAR_BITS] entries past the end, by a hash of m; m = 0: none */
     int64_t *at;      /* [length] log of b (b + 1) ... (b + m - 1), in quanta */
     int64_t length;
     long double base; /* log Gamma(b) */
@@ -19,12 +33,18 @@ typedef struct {
 
 typedef struct {
     rise_t edge, gap, pair; /* of beta1, beta0 and their sum */
+    int64_t pairs;          /* of all items */
     int wide;               /* whether an index may lie past a table */
 } tables_t;
 
 static int64_t rise_far(const rise_t *t, int64_t m)
 {
-    return llrintl(t->per * (lgammal(m + t->b) - t->base));
+    far_t *kept = t->far + ((uint64_t)m * 0x9e3779b97f4a7c15u >> (64 - FAR_BITS));
+    if (kept->m != m) {
+        kept->value = llrintl(t->per * (lgammal(m + t->b) - t->base));
+        kept->m = m;
+    }
+    return kept->value;
 }
 
 static inline int64_t rise(const rise_t *t, int64_t m, int wide)
@@ -89,35 +109,82 @@ static void fill_grown(const tables_t *t, const int32_t *e, const int32_t *size,
     }
 }
 
-/* score[k] += what c edges to block l, of m items, add to that, for k = from .. to - 1. */
-#define ADD_EDGES(wide) \
-    for (ptrdiff_t k = from; k < to; k++) { \
-        const int64_t gap = (size[k] + 1) * m - e[k]; \
-        score[k] += rise(&t->edge, e[k] + c, wide) - rise(&t->edge, e[k], wide) + rise(&t->gap, gap - c, wide) \
-                    - rise(&t->gap, gap, wide); \
-    }
-static void add_edges(const tables_t *t, const int32_t *e, const int32_t *size, ptrdiff_t from, ptrdiff_t to, int64_t m,
-                      int64_t c, int64_t *score)
+/* F(e + c, m) - F(e, m) */
+static inline int64_t edges_added(const tables_t *t, int64_t e, int64_t m, int64_t c, int wide)
+{
+    return rise(&t->edge, e + c, wide) - rise(&t->edge, e, wide) + rise(&t->gap, m - e - c, wide)
+           - rise(&t->gap, m - e, wide);
+}
+
+/* score[k] += what c edges to block l, of m items, add to that, for k = from .. to - 1; nothing to block l. */
+SCALAR static void add_edges(const tables_t *t, const int32_t *restrict e, const int32_t *restrict size, ptrdiff_t from,
+                      ptrdiff_t to, ptrdiff_t l, int64_t m, int64_t c, int64_t *restrict score)
 {
     if (t->wide) {
-        ADD_EDGES(1)
+        for (ptrdiff_t k = from; k < to; k++)
+            if (k != l) score[k] += edges_added(t, e[k], (size[k] + 1) * m, c, 1);
     } else {
-        ADD_EDGES(0)
+        const int64_t kept = score[l], most = t->pairs;
+        for (ptrdiff_t k = from; k < to; k++) {
+            /* more than all pairs: block l, whose score does not count */
+            const int64_t pairs = (size[k] + 1) * m;
+            score[k] += edges_added(t, e[k], pairs < most ? pairs : most, c, 0);
+        }
+        score[l] = kept;
     }
 }
 
-/* score[k] += what an item of block `own` adds to block k against the rest of its own, of m items with c edges to the
-   item, for k = from .. to - 1; less what grown[k] counts of that. edges[k]: of the item to block k. */
+/* score[k] += what an item of block `own` adds to block k < K against the rest of its own, of m items with c edges to
+   the item, less what grown[k] counts of that; nothing to its own. edges[k]: of the item to block k. Returns the sum
+   over the other k of what the item adds to the rest of its own block against block k. */
 #define ADD_OWN(wide) \
-    for (ptrdiff_t k = from; k < to; k++) \
-        score[k] += gained(t, e[k] - edges[k], c, size[k] * m, m, wide) - grown[k];
-static void add_own(const tables_t *t, const int32_t *e, const int32_t *edges, const int32_t *size,
-                    const int64_t *grown, ptrdiff_t from, ptrdiff_t to, int64_t m, int64_t c, int64_t *score)
+    for (ptrdiff_t k = 0; k < K; k++) { \
+        const int64_t all = size[k] * m, pairs = all < most ? all : most, rest = e[k] - edges[k]; \
+        const int64_t without = rise(&t->edge, rest, wide) + rise(&t->gap, pairs - rest, wide) \
+                                - rise(&t->pair, pairs, wide); \
+        const int64_t with = rise(&t->edge, e[k], wide) + rise(&t->gap, pairs + size[k] - e[k], wide) \
+                             - rise(&t->pair, pairs + size[k], wide); \
+        score[k] += rise(&t->edge, rest + c, wide) + rise(&t->gap, pairs + m - rest - c, wide) \
+                    - rise(&t->pair, pairs + m, wide) - without - grown[k]; \
+        stay += k == own ? 0 : with - without; \
+    }
+SCALAR static int64_t add_own(const tables_t *t, const int32_t *restrict e, const int32_t *restrict edges,
+                       const int32_t *restrict size, const int64_t *restrict grown, ptrdiff_t K, ptrdiff_t own,
+                       int64_t m, int64_t c, int64_t *restrict score)
 {
+    /* more than all pairs: its own block, whose score does not count */
+    const int64_t kept = score[own], most = t->pairs;
+    int64_t stay = 0;
     if (t->wide) {
         ADD_OWN(1)
     } else {
         ADD_OWN(0)
     }
+    score[own] = kept;
+    return stay;
+}
+
+/* Count the items neighbour[:n] by their columns z, those with z < 0 left out; returns how many columns were `touched`.
+   The columns' counts are 0 before. */
+static ptrdiff_t count_neighbours(const int32_t *restrict neighbour, ptrdiff_t n, const int32_t *restrict z,
+                                  int32_t *restrict count, int32_t *restrict touched)
+{
+    ptrdiff_t found = 0;
+    for (ptrdiff_t t = 0; t < n; t++) {
+        const int32_t k = z[neighbour[t]];
+        if (k < 0) continue;
+        /* no branch on whether k is new, which is often mistaken */
+        touched[found] = k;
+        found += count[k] == 0;
+        count[k]++;
+    }
+    return found;
+}
+
+/* score[k] += row[k] for k < K */
+static void add_row(const int64_t *restrict row, ptrdiff_t K, int64_t *restrict score)
+{
+    for (ptrdiff_t k = 0; k < K; k++)
+        score[k] += row[k];
 }
 #endif

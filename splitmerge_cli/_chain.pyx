@@ -561,6 +561,10 @@ cdef class Together:
         self.chains = list(chains)
         self.S = len(self.chains)
         self.threads = max(1, min(threads, self.S))
+        past = (<Chain> self.chains[0]).past
+        if past is not None and past.present_only:
+            # a chain sees what those before it did in the same round
+            self.threads = 1
         self.rows = [Rows(c, iterations) for c in self.chains]
         self.chain = <void **> doubles(self.S)
         self.row = <void **> doubles(self.S)
@@ -635,8 +639,8 @@ def advance_together(chains, int64_t iterations, double budget=INFINITY, double 
     wall : float
         Stop when this call took that many seconds of real time.
     workers : int
-        Threads; 1 where a chain must see what the one before it did in the same round. What the chains do does not
-        depend on it otherwise.
+        Threads, at the most; one where a chain must see what those before it did in the same round. What the chains
+        do does not depend on it.
 
     Returns
     -------

@@ -435,7 +435,8 @@ cdef class Model:
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, m = self.options()
         cdef double top = -INFINITY
-        self.log_scan(i)
+        # not an override of it: this is the definition
+        Model.log_scan(self, i)
         for k in range(m):
             if self.w[k] > top:
                 top = self.w[k]
@@ -556,7 +557,8 @@ cdef class Model:
 
     # -- changes of the state
     cdef void take_out(self, Py_ssize_t i) noexcept nogil:
-        """Take item i out of the partition: it is not placed, z[i] = -1, until ``put``. Its cluster may become empty."""
+        """Take item i out of the partition: it is not placed, z[i] = -1, until ``put``. Its cluster may become
+        empty."""
         cdef Py_ssize_t k = self.z[i]
         self.leave(i, k)
         self.unlink(i)

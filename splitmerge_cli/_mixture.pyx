@@ -66,8 +66,8 @@ def quantum(values, terms=1):
 cdef class Mixture(Model):
     """A model whose partition has this prior; an abstract class.
 
-    A model calls ``_prior`` in its constructor after ``_allocate``. One whose ``scan_table`` holds more than the prior's
-    weights then fills that, and sets ``unit``.
+    A model calls ``_prior`` in its constructor after ``_allocate``. One whose ``scan_table`` holds more than the
+    prior's weights then fills that, and sets ``unit``.
     """
 
     cdef int _prior(self, concentration, prior) except -1:

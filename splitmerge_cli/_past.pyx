@@ -4,9 +4,10 @@ From two of them, z_a and z_b, and a pair of items that one of the two joins and
 two:
 
     paper        z_a from the chain's own later half, z_b from that of all chains: at iteration t + 1 the states
-                 floor(t/2), ..., t. The window grows: the law of a chain is right in the limit (diminishing adaptation).
-    frozen       the same while t <= freeze, then always the window of t = freeze: from there on the kernel is fixed, and
-                 exact. The iterations before are burn-in.
+                 floor(t/2), ..., t. The window grows: the law of a chain is right in the limit (diminishing
+                 adaptation).
+    frozen       the same while t <= freeze, then always the window of t = freeze: from there on the kernel is fixed,
+                 and exact. The iterations before are burn-in.
     population   the present states of two other chains, the chains being updated one after the other: exact at any t,
                  for the joint law of all chains.
 

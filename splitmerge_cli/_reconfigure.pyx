@@ -22,7 +22,7 @@ T is 0.
 What is forced draws nothing, and log T falls with every step: once the acceptance draw refuses what is left of the
 ratio the walk ends (never while choices are scripted).
 """
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -267,7 +267,7 @@ cdef class Reconfiguration(Sampler):
     cdef int move_outside(self, Py_ssize_t h, bint split) except -1 nogil:
         """Lines 8 to 15 (Algorithm 3: 12 to 19): its own cluster, or that of i or of j."""
         cdef int32_t[3] options
-        cdef Py_ssize_t t, chosen, forced = -1, m = 3 if split else 2
+        cdef Py_ssize_t chosen, forced = -1, m = 3 if split else 2
         cdef int32_t own = self.model.z[h]
         options[0], options[1], options[2] = own, self.model.z[self.i], self.model.z[self.j]
         if self.target != NULL:

@@ -156,9 +156,8 @@ class Plan:
         )
         return chain, model
 
-    def chains(self) -> tuple[list[Chain], bool]:
-        """Build all chains of samplers that learn from each other, and say whether each must see what the one before
-        it did in the same round.
+    def chains(self) -> list[Chain]:
+        """Build all chains of samplers that learn from each other.
 
         Raises
         ------
@@ -173,7 +172,7 @@ class Plan:
             raise ConfigError(str(error)) from error
         for number, chain in enumerate(chains):
             chain.learn_from(past, number)
-        return chains, past.present_only
+        return chains
 
 
 def prepare(cfg: DictConfig) -> Plan:
@@ -553,8 +552,8 @@ def _drive_together(
             if entry:
                 heard(store.chain, _progress(plan, entry["outcome"]))
         return
-    chains, in_order = plan.chains()
-    workers = 1 if in_order else min(len(chains), plan.cfg.workers or os.cpu_count() or 1)
+    chains = plan.chains()
+    workers = min(len(chains), plan.cfg.workers or os.cpu_count() or 1)
     try:
         for store, chain in zip(stores, chains, strict=True):
             if (state := store.open()) is not None:

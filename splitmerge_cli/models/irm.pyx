@@ -11,7 +11,7 @@ to the staged columns, and no other.
 
 Log likelihoods are exact sums of whole numbers of quanta (``_blocks.h``), so that labels are the whole state.
 """
-from libc.math cimport frexp, log
+from libc.math cimport INFINITY, frexp, log
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -34,7 +34,12 @@ cdef extern from "_lanes.h":
     lanes8 lanes_exp(lanes8 x) nogil
 
 cdef extern from "_blocks.h":
+    enum:
+        FAR_BITS
+    ctypedef struct far_t:
+        int64_t m
     ctypedef struct rise_t:
+        far_t *far
         int64_t *at
         int64_t length
         long double base
@@ -44,6 +49,7 @@ cdef extern from "_blocks.h":
         rise_t edge
         rise_t gap
         rise_t pair
+        int64_t pairs
         int wide
     int64_t block_lik(const tables_t *t, int64_t e, int64_t m) noexcept nogil
     int64_t gained(const tables_t *t, int64_t e, int64_t c, int64_t m, int64_t d, int wide) noexcept nogil
@@ -51,12 +57,17 @@ cdef extern from "_blocks.h":
                        Py_ssize_t start, Py_ssize_t end, int64_t n, int64_t w) noexcept nogil
     int64_t sum_lik(const tables_t *t, const int32_t *e, const int32_t *f, const int32_t *size, Py_ssize_t start,
                     Py_ssize_t end, int64_t n) noexcept nogil
-    void fill_grown(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end, int64_t m,
-                    int64_t *grown) noexcept nogil
-    void add_edges(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end, int64_t m,
-                   int64_t c, int64_t *score) noexcept nogil
-    void add_own(const tables_t *t, const int32_t *e, const int32_t *edges, const int32_t *size, const int64_t *grown,
-                 Py_ssize_t start, Py_ssize_t end, int64_t m, int64_t c, int64_t *score) noexcept nogil
+    int64_t edges_added(const tables_t *t, int64_t e, int64_t m, int64_t c, int wide) noexcept nogil
+    void fill_grown(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end,
+                    int64_t m, int64_t *grown) noexcept nogil
+    void add_edges(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end,
+                   Py_ssize_t l, int64_t m, int64_t c, int64_t *score) noexcept nogil
+    void add_row(const int64_t *row, Py_ssize_t K, int64_t *score) noexcept nogil
+    int64_t add_own(const tables_t *t, const int32_t *e, const int32_t *edges, const int32_t *size,
+                    const int64_t *grown, Py_ssize_t K, Py_ssize_t own, int64_t m, int64_t c,
+                    int64_t *score) noexcept nogil
+    Py_ssize_t count_neighbours(const int32_t *neighbour, Py_ssize_t n, const int32_t *z, int32_t *count,
+                                int32_t *touched) noexcept nogil
 
 cdef extern from *:
     """
@@ -137,8 +148,8 @@ cdef class IRM(Mixture):
     -----
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it (at most the degree); a change of the partition O(degree + K); an item against a given block O(degree + K); a set
-    of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block, three tables of at most N (N - 1) / 2
-    numbers (N <= 2,800; beyond, 100 MB), the edges as given.
+    of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block, three tables of at most
+    N (N - 1) / 2 numbers (N <= 2,800; beyond, 100 MB), the edges as given.
     Source: paper 003, section 3.2; mathematics: docs/derivations.md.
     """
 
@@ -156,6 +167,7 @@ cdef class IRM(Mixture):
     cdef int64_t *base                  # [cap] its sum over l
     # and what one edge more between two blocks then adds to that
     cdef int64_t *single                # [cap, cap] single[l, k]: of an item of block k; 0 on the diagonal
+    cdef int64_t fresh                  # what a node without edges adds as a block of its own
     cdef int64_t *score                 # [cap] of a scan
     cdef int8_t *changed                # [cap] row and column of `grown` to be computed anew
     cdef int8_t *listed                 # [cap] row and column of `grown` are counted in `base`
@@ -202,6 +214,7 @@ cdef class IRM(Mixture):
         # sums of all terms stay below 2^60
         self.one = 2.0 ** -min(60 - e, 54)
         self.tables.wide = length > LONGEST
+        self.tables.pairs = pairs
         self._fill(&self.tables.edge, self.beta1, min(length, LONGEST))
         self._fill(&self.tables.gap, self.beta0, min(length, LONGEST))
         self._fill(&self.tables.pair, self.beta1 + self.beta0, min(length, LONGEST))
@@ -212,6 +225,8 @@ cdef class IRM(Mixture):
         cdef long double total = 0.0
         table.at = <int64_t *> doubles(length)
         table.length = length
+        if self.tables.wide:
+            table.far = <far_t *> doubles(2 << FAR_BITS)
         table.b = b
         table.base = lgammal(b)
         table.per = 1.0 / self.one
@@ -221,6 +236,9 @@ cdef class IRM(Mixture):
         return 0
 
     def __dealloc__(self):
+        free(self.tables.edge.far)
+        free(self.tables.gap.far)
+        free(self.tables.pair.far)
         free(self.tables.edge.at)
         free(self.tables.gap.at)
         free(self.tables.pair.at)
@@ -246,16 +264,19 @@ cdef class IRM(Mixture):
             return
         for t in range(self.n_touched):
             self.count[self.touched[t]] = 0
-        self.n_touched = 0
         self.counted = i
+        if not self.staged:
+            self.n_touched = count_neighbours(self.neighbour + self.start[i], self.start[i + 1] - self.start[i], self.z,
+                                              self.count, self.touched)
+            return
+        self.n_touched = 0
         for t in range(self.start[i], self.start[i + 1]):
             k = self.z[self.neighbour[t]]
-            if k >= 0 and not (self.staged and self.staged_size[k] == 0):
+            if k >= 0 and self.staged_size[k] != 0:
                 self.touch(k)
-            if self.staged:
-                k = self.spot[self.neighbour[t]]
-                if k >= 0:
-                    self.touch(k)
+            k = self.spot[self.neighbour[t]]
+            if k >= 0:
+                self.touch(k)
 
     cdef inline void touch(self, int32_t k) noexcept nogil:
         if self.count[k] == 0:
@@ -345,7 +366,7 @@ cdef class IRM(Mixture):
     cdef inline void count_in(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
         """Count item i in column k, or no longer."""
         cdef Py_ssize_t t
-        cdef int32_t l
+        cdef int32_t other
         cdef int32_t *row = self.row(k)
         cdef bint live = k < self.K
         if live:
@@ -353,10 +374,10 @@ cdef class IRM(Mixture):
             self.change(k)
         self.look(i)
         for t in range(self.n_touched):
-            l = self.touched[t]
-            row[l] += sign * self.count[l]
-            if l != k and (live or l >= self.K):
-                self.row(l)[k] += sign * self.count[l]
+            other = self.touched[t]
+            row[other] += sign * self.count[other]
+            if other != k and (live or other >= self.K):
+                self.row(other)[k] += sign * self.count[other]
         if self.staged:
             self.staged_size[k] = self.size[k]
             if sign > 0:
@@ -445,10 +466,15 @@ cdef class IRM(Mixture):
 
     cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
         cdef Py_ssize_t t, k, own = self.z[i]
+        cdef int64_t gain
+        self.unstage()
+        if self.any_changed:
+            self.renew()
         self.look(i)
         for t in range(m):
             k = clusters[t]
-            lw[t] = self.gain(k, own) * self.one + log(self.alloc[self.size[k] - (k == own)])
+            gain = self.gain(k, own) if k == own else self.score_one(k, own)
+            lw[t] = gain * self.one + log(self.alloc[self.size[k] - (k == own)])
 
     cdef void renew(self) noexcept nogil:
         """Compute anew what changed of `grown`."""
@@ -465,8 +491,7 @@ cdef class IRM(Mixture):
             fill_grown(&self.tables, self.row(d), self.size, 0, d, self.size[d], column)
             fill_grown(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], column)
             memset(self.single + d * cap, 0, self.K * sizeof(int64_t))
-            add_edges(&self.tables, self.row(d), self.size, 0, d, self.size[d], 1, self.single + d * cap)
-            add_edges(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], 1, self.single + d * cap)
+            add_edges(&self.tables, self.row(d), self.size, 0, self.K, d, self.size[d], 1, self.single + d * cap)
             column[d] = gained(&self.tables, self.row(d)[d], 0, within(self.size[d]), self.size[d], self.tables.wide)
             for k in range(self.K):
                 self.base[k] += column[k]
@@ -477,41 +502,80 @@ cdef class IRM(Mixture):
                                self.tables.wide)
                     self.grown[k * cap + d] = v
                     total += v
-                    self.single[k * cap + d] = 0
-                    add_edges(&self.tables, self.row(k), self.size, d, d + 1, self.size[k], 1, self.single + k * cap)
+                    self.single[k * cap + d] = edges_added(
+                        &self.tables, self.row(k)[d], (<int64_t> self.size[d] + 1) * self.size[k], 1, self.tables.wide)
             self.base[d] = total
             self.listed[d] = True
+        self.fresh = 0
+        for k in range(self.K):
+            self.fresh += block_lik(&self.tables, 0, self.size[k])
         self.any_changed = False
 
-    cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t t, k, l, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
-        cdef int64_t n = self.size[own] - 1, top
+    cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
+        """Fill `score` with what item i adds to each block that does not count it, in quanta; returns what it adds as
+        a block of its own."""
+        cdef Py_ssize_t t, b, own = self.z[i], K = self.K
+        cdef int64_t n, fresh, stay
         cdef int64_t *score = self.score
         cdef const int32_t *c = self.count
-        cdef double *w = self.w
         if self.any_changed:
             self.renew()
         self.look(i)
         memcpy(score, self.base, K * sizeof(int64_t))
-        for k in range(2):
-            # against its own block, without the item
-            add_own(&self.tables, self.row(own), c, self.size, self.grown + own * self.cap, own + 1 if k else 0,
-                    K if k else own, n, c[own], score)
+        fresh = self.fresh
         for t in range(self.n_touched):
-            l = self.touched[t]
-            if l != own and c[l] == 1:
-                for k in range(K):
-                    score[k] += self.single[l * self.cap + k]
-            elif l != own:
-                add_edges(&self.tables, self.row(l), self.size, 0, l, self.size[l], c[l], score)
-                add_edges(&self.tables, self.row(l), self.size, l + 1, K, self.size[l], c[l], score)
-            if l != own:
-                score[l] += gained(&self.tables, self.row(l)[l], c[l], within(self.size[l]), self.size[l],
-                                   self.tables.wide) - self.grown[l * self.cap + l]
-        score[own] = self.gain(own, own)
-        # a new block has no edges yet
-        top = sum_lik(&self.tables, c, NULL, self.size, 0, own, 1) + block_lik(&self.tables, c[own], n)
-        top += sum_lik(&self.tables, c, NULL, self.size, own + 1, K, 1)
+            b = self.touched[t]
+            if b == own:
+                continue
+            if c[b] == 1:
+                add_row(self.single + b * self.cap, K, score)
+            else:
+                add_edges(&self.tables, self.row(b), self.size, 0, K, b, self.size[b], c[b], score)
+            score[b] += gained(&self.tables, self.row(b)[b], c[b], within(self.size[b]), self.size[b],
+                               self.tables.wide) - self.grown[b * self.cap + b]
+            fresh += gained(&self.tables, 0, c[b], self.size[b], 0, self.tables.wide)
+        if own >= 0:
+            # against its own block, without the item
+            n = self.size[own] - 1
+            fresh += block_lik(&self.tables, c[own], n) - block_lik(&self.tables, 0, n + 1)
+            score[own] = gained(&self.tables, self.row(own)[own] - c[own], c[own], within(n), n, self.tables.wide)
+            stay = add_own(&self.tables, self.row(own), c, self.size, self.grown + own * self.cap, K, own, n, c[own],
+                           score)
+            score[own] += stay
+        return fresh
+
+    cdef int64_t score_one(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
+        """`score_all` for one block k other than `own`, of the item looked at."""
+        cdef Py_ssize_t t, b
+        cdef int64_t total = self.base[k], n = self.size[own] - 1
+        cdef const int32_t *c = self.count
+        for t in range(self.n_touched):
+            b = self.touched[t]
+            if b == k:
+                total += gained(&self.tables, self.row(k)[k], c[k], within(self.size[k]), self.size[k],
+                                self.tables.wide) - self.grown[k * self.cap + k]
+            elif b != own and c[b] == 1:
+                total += self.single[b * self.cap + k]
+            elif b != own:
+                total += edges_added(&self.tables, self.row(b)[k], (<int64_t> self.size[k] + 1) * self.size[b], c[b],
+                                     self.tables.wide)
+        return total - self.grown[own * self.cap + k] + gained(
+            &self.tables, self.row(own)[k] - c[k], c[own], self.size[k] * n, n, self.tables.wide)
+
+    cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], K = self.K
+        cdef int64_t fresh
+        self.unstage()
+        fresh = self.score_all(i)
+        for k in range(K):
+            self.w[k] = self.score[k] * self.one + log(self.alloc[self.size[k] - (k == own)])
+        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else fresh * self.one + log(self.alloc[0])
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
+        cdef int64_t n = self.size[own] - 1, top = self.score_all(i)
+        cdef int64_t *score = self.score
+        cdef double *w = self.w
         for k in range(K, m):
             score[k] = top
         for k in range(K):
@@ -566,4 +630,4 @@ cdef class IRM(Mixture):
 
     def statistics(self):
         """dict of ndarray: `edges`, int64 of shape (K, K), edges between blocks (within: on the diagonal), a copy."""
-        return {"edges": np.array([[self.row(k)[l] for l in range(self.K)] for k in range(self.K)], dtype=np.int64)}
+        return {"edges": np.array([[self.row(k)[j] for j in range(self.K)] for k in range(self.K)], dtype=np.int64)}

@@ -3,7 +3,8 @@
 Two partitions z_a and z_b of the chains' past, and two items i, j that one of them joins and the other parts. c is the
 coarsest common refinement of z_a, z_b and z: what all three keep together inside the clusters of i and j. The block of
 i and the block of j launch the split or the merge; every other block goes, as a whole, to any cluster or a new one;
-then single items follow. The walk, its probability and the ratio are in ``_reconfigure.pyx``, the past in ``_past.pyx``.
+then single items follow. The walk, its probability and the ratio are in ``_reconfigure.pyx``, the past in
+``_past.pyx``.
 
 As printed it is exact for fixed (i, j, z_a, z_b), if the reverse computes c and all else anew from z*, both share one
 relabelling, and equation 17 is kept. `variant=sarm` (section 3.6.2) launches alike and moves no blocks.
@@ -95,6 +96,7 @@ cdef class ARM(Reconfiguration):
 
     cdef int make_step(self) except -1 nogil:
         self.propose(SPLIT)
+        self.bounded = False
         if not self.learner.draw(self.rng, &self.i, &self.j):
             return self.null()
         return self.reconfigure()

@@ -14,7 +14,6 @@ A death is the inverse. With empty clusters the move alone leaves the items wher
 Cost: O(K); without empty clusters the statistics of O(1) items.
 """
 from libc.math cimport log
-from libc.stdint cimport int32_t
 
 from splitmerge_cli._kernels cimport SplitMerge
 

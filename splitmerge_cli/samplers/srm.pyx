@@ -7,7 +7,6 @@ probability and the ratio are in ``_reconfigure.pyx``.
 As printed it is exact, if the reverse computes everything anew from z* and both share one relabelling.
 Cost: a move visits every item twice: O(N) restricted choices and O(n) full ones, n the items of the two clusters.
 """
-from splitmerge_cli._kernels cimport Model, Rng
 from splitmerge_cli._reconfigure cimport SPLIT, Reconfiguration
 
 
@@ -25,6 +24,7 @@ cdef class SRM(Reconfiguration):
 
     cdef int make_step(self) except -1 nogil:
         self.propose(SPLIT)
+        self.bounded = False
         if self.model.N < 2:
             return self.null()
         self.i = self.rng.draw_index(self.model.N)

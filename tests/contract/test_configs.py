@@ -79,7 +79,7 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
                 raise
             pytest.skip(str(error))
         if learns(plan.cfg):
-            chains, _ = plan.chains()
+            chains = plan.chains()
             advance_together(chains, 55, workers=2)
         else:
             chains = [plan.chain(0)[0]]

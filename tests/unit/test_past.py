@@ -139,8 +139,8 @@ def test_chains_go_on_from_their_states(adaptation: str) -> None:
 
 
 def test_population_sees_the_chains_before_it() -> None:
-    """With two threads it would not; the runner gives it one."""
-    rows = advance_together(chains("irm", 3, "population"), 40)
+    """However many threads are asked for."""
+    rows = advance_together(chains("irm", 3, "population"), 40, workers=3)
     again = advance_together(chains("irm", 3, "population"), 40)
     for a, b in zip(rows, again, strict=True):
         np.testing.assert_array_equal(a["partition_labels"], b["partition_labels"])
