@@ -1,4 +1,5 @@
-"""``python -m bench``: the rows of docs/speed.md beside plain C; with ``--scaling``: growth with N, D and K."""
+"""``python -m bench``: the rows of docs/speed.md beside plain C; with ``--scaling``: growth with N, D
+and K; with ``--moves``: split-merge moves in Gibbs scans."""
 
 import argparse
 import json
@@ -8,7 +9,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from bench import baseline, rows, scaling
+from bench import baseline, graph_tool, moves, rows, scaling
 
 
 def machine() -> str:
@@ -23,6 +24,7 @@ def machine() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--scaling", action="store_true", help="growth with N, D and K in place of the rows")
+    parser.add_argument("--moves", action="store_true", help="cost of moves in Gibbs scans in place of the rows")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the growth table and figure")
@@ -30,9 +32,11 @@ def main() -> int:
     print(machine())
     if args.scaling:
         found: object = scaling.main(args.out, args.quick)
+    elif args.moves:
+        found = moves.main(args.quick)
     else:
         try:
-            for source in ("counts", "gaussian", "lines"):
+            for source in ("counts", "gaussian", "irm", "lines"):
                 baseline.build(source)
             compiler = baseline.compiler_version()
         except (OSError, subprocess.CalledProcessError) as error:
@@ -45,6 +49,8 @@ def main() -> int:
             "\nCPU time of one thread, by turns; median ratio over the rounds, its range. a+: bar 'beyond'."
             "\nSame chain: from one seed both made the same draws and ended with the same labels."
         )
+        if graph_tool.interpreter() is None:
+            print("graph-tool is not installed: apt install python3-graph-tool")
         found = rows.as_json(results)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)

@@ -209,6 +209,24 @@ class OfGaussian(Baseline):
         }
 
 
+class OfIRM(Baseline):
+    """Of an ``IRM``."""
+
+    source = "irm"
+
+    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+        m = np.arange(model.N * (model.N + 1) // 2 + model.N + 2)
+        beta1, beta0 = model.beta1, model.beta0
+        rise = {"edge": beta1, "gap": beta0, "pair": beta1 + beta0}
+        return {
+            **{"N": model.N, "K": model.K, "cap": 256, "concentration": float(model.concentration)},
+            "start": data.values.indptr.astype(np.int32),
+            "neighbour": data.values.indices.astype(np.int32),
+            **{name: gammaln(m + b) - gammaln(b) for name, b in rise.items()},
+            "z": model.labels,
+        }
+
+
 def log_gamma(N: int) -> NDArray[np.float64]:
     """log Gamma(n), n = 0 .. N + 1; 0 at 0."""
     return np.concatenate([[0.0], gammaln(np.arange(1, N + 2))])

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from time import thread_time
 from typing import Any
@@ -12,14 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
-from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfLines
+from bench import graph_tool
+from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfIRM, OfLines
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import emm, gaussian, jain_neal, lines
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data import emm, gaussian, jain_neal, lines, network, published_graphs
+from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -44,7 +46,7 @@ class Row:
         The work.
     unit : str
         What a time is given for.
-    model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters'}
+    model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -64,8 +66,11 @@ class Row:
         Every iteration is recorded, with NMI and ARI.
     separation : float
         Gaussian: standard deviation of the true means, the points' own being 1.
-    peer : float or callable or None
-        Microseconds that others need for one unit: from the literature of this project, or measured: (data, model).
+    peers : dict or callable
+        Microseconds that others need for one unit, by their names: from the literature of this project, or measured:
+        (data, model).
+    data : callable or None
+        The data, where the model does not say which.
     """
 
     name: str
@@ -82,7 +87,8 @@ class Row:
     microseconds: float | None = None
     traced: bool = False
     separation: float = 0.0
-    peer: float | Callable[[Dataset, Any], float] | None = None
+    peers: dict[str, float] | Callable[[Dataset, Any], dict[str, float]] = field(default_factory=dict)
+    data: Callable[[], Dataset] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,8 @@ class Result:
         Both chains ended in the same state.
     K : int
         Clusters at the end.
-    peer_us : float or None
-        Microseconds that others need for one unit.
+    peers_us : dict
+        Microseconds that others need for one unit, by their names.
     """
 
     row: str
@@ -122,12 +128,12 @@ class Result:
     probability_gap: float
     same_labels: bool
     K: int
-    peer_us: float | None
+    peers_us: dict[str, float]
 
 
 def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
-    return [*count_rows(), *gaussian_rows(), *line_rows()]
+    return [*count_rows(), *gaussian_rows(), *network_rows(), *line_rows()]
 
 
 def count_rows() -> list[Row]:
@@ -161,14 +167,14 @@ def gaussian_rows() -> list[Row]:
             *("b", f"Gaussian {covariance}, Gibbs, clusters {how}", "sweep", f"gaussian {covariance}", gibbs),
             *(f"gibbs_{covariance}", (), 4 if covariance == "diag" else 1),
             separation=separation,
-            peer=variational_us if how == "apart" else None,
+            peers=variational_us if how == "apart" else {},
         )
         for covariance in ("diag", "full")
         for how, separation in (("apart", 5.0), ("overlap", 0.5))
     ]
 
 
-def variational_us(data: Dataset, model: Any) -> float:
+def variational_us(data: Dataset, model: Any) -> dict[str, float]:
     """Microseconds of CPU of a variational iteration of scikit-learn with as many components, in one thread."""
     times = []
     with threadpool_limits(1), warnings.catch_warnings():
@@ -187,12 +193,41 @@ def variational_us(data: Dataset, model: Any) -> float:
             mixture.fit(data.values)
             times.append((thread_time() - began, mixture.n_iter_))
     (first, n), (second, m) = times
-    return 1e6 * (second - first) / (m - n)
+    return {"scikit-learn": 1e6 * (second - first) / (m - n)}
+
+
+def network_rows() -> list[Row]:
+    """The rows d: 332 nodes and 2,146 edges, planted in 8 blocks or in 16, and USAir97 itself where its file is.
+    The peer: graph-tool's sweeps over the same edges from the same blocks."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    cases: list[tuple[str, Callable[[], Dataset]]] = [
+        ("8 blocks", lambda: network.generate(332, blocks=8, p_in=0.2, p_out=0.0168, seed=13)),
+        ("16 blocks", lambda: network.generate(332, blocks=16, p_in=0.34, p_out=0.0197, seed=131)),
+    ]
+    try:
+        published_graphs.usair97()
+        cases.append(("usair97", published_graphs.usair97))
+    except DataError:
+        pass
+    return [
+        Row(*(name, f"IRM, Gibbs, {what}, {how}", "sweep", "irm", gibbs, c, (), 50), data=data, peers=peers)
+        for what, data in cases
+        for name, how, c, peers in (
+            ("d", "C all pairs", "gibbs", {}),
+            ("d+", "C with sums kept", "gibbs_kept", graph_tool.sweeps_us),
+        )
+    ]
+
+
+def authors(us: float) -> dict[str, float]:
+    """What the C++ program of a paper's authors needs."""
+    return {"authors' C++": us}
 
 
 def line_rows() -> list[Row]:
     """The rows e: 200 points, 200 updates. The peer: the C++ program of paper 004's authors."""
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    theirs = authors(820)
     auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731
     kept: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
     dyadic: Samplers = lambda m, r: [Dyadic(m, r)]  # noqa: E731
@@ -200,13 +235,25 @@ def line_rows() -> list[Row]:
     sweep, moves = "sweep", "200 moves"
     return [
         Row("e", "lines, Gibbs sweep of 200 points", sweep, "lines", gibbs, "gibbs", (), 200),
-        Row("e", "lines, algorithm 8, lines integrated out", sweep, "lines", auxiliary, "gibbs", (), 200, peer=820),
+        Row(
+            "e",
+            "lines, algorithm 8, lines integrated out",
+            sweep,
+            "lines",
+            auxiliary,
+            "gibbs",
+            (),
+            200,
+            peers=theirs,
+        ),
         Row(
             *("e", "lines, algorithm 8, m=3, and refresh", sweep, "lines with parameters", kept, "neal8", (3,), 200),
-            peer=820,
+            peers=theirs,
         ),
-        Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peer=6500),
-        Row("e", "lines, triadic (SAMS)", moves, "lines", triadic, "triadic", (), 1_000, batch=200, peer=5300),
+        Row("e", "lines, dyadic (SAMS)", moves, "lines", dyadic, "dyadic", (), 2_000, batch=200, peers=authors(6500)),
+        Row(
+            "e", "lines, triadic (SAMS)", moves, "lines", triadic, "triadic", (), 1_000, batch=200, peers=authors(5300)
+        ),
     ]
 
 
@@ -214,7 +261,8 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
     Bernoulli: N=10,000, D=15, K=5, so 2,000 items a cluster. EMM: N=500, K=10.
-    Gaussian: N=10,000, D=25, K=10. Lines: N=200, sigma0=10, sigma1=1.
+    Gaussian: N=10,000, D=25, K=10. Lines: N=200, sigma0=10, sigma1=1. IRM: after 200 sweeps from the planted blocks,
+    or from 16 random ones.
     """
     rng = Rng(1)
     kind: type[Baseline] = Counts
@@ -228,6 +276,12 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         data = gaussian.generate(10_000, components=10, D=25, separation=row.separation)
         model = Gaussian.from_data(data, covariance=row.model.split()[1])
         kind = OfGaussian
+    elif row.data is not None:
+        data = row.data()
+        model = IRM.from_data(data)
+        kind = OfIRM
+        settle(model, data.truth)
+        return data, model, rng, kind(data, model, rng)
     else:
         data = lines.generate(200)
         model = Lines.from_data(data, conjugate=row.model == "lines")
@@ -235,6 +289,13 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     model.set_labels(data.truth)
     model.start_parameters(rng)
     return data, model, rng, kind(data, model, rng)
+
+
+def settle(model: Any, labels: Any) -> None:
+    """200 Gibbs sweeps from these labels, or from 16 random clusters."""
+    rng = Rng(2)
+    model.set_labels(np.random.default_rng(2).integers(0, 16, model.N) if labels is None else labels)
+    Chain(model, rng, [Gibbs(model, rng)], thin=2**62, timing=False).advance(200)
 
 
 def probability_gap(model: Any, baseline: Baseline) -> float:
@@ -294,23 +355,23 @@ def measure(row: Row, rounds: int) -> Result:
         probability_gap=gap,
         same_labels=bool((baseline.labels == model.labels).all()),
         K=model.K,
-        peer_us=row.peer(data, model) if callable(row.peer) else row.peer,
+        peers_us=row.peers(data, model) if callable(row.peers) else row.peers,
     )
 
 
 def table(results: list[Result]) -> str:
     """The results as text."""
     head = f"{'row':4}{'work':43}{'per':11}{'ours':>10}{'plain C':>11}{'ratio':>7}  {'min-max':11}{'bar':>8}"
-    head += "  met  same chain  peer"
+    head += "  met  same chain   K  peers"
     lines = [head, "-" * len(head)]
     for r in results:
         scale, unit = (1, "ns") if r.unit == "item" else (1e3, "us")
         digits = 1 if r.ours_ns / scale >= 10 else 2
-        peer = "" if r.peer_us is None else f"{r.peer_us:.0f} us, {1e3 * r.peer_us / r.ours_ns:.1f} x ours"
+        peers = "; ".join(f"{who} {us:.0f} us, {1e3 * us / r.ours_ns:.1f} x ours" for who, us in r.peers_us.items())
         lines.append(
             f"{r.row:4}{r.what:43}{r.unit:11}{r.ours_ns / scale:7.{digits}f} {unit} {r.c_ns / scale:7.{digits}f} {unit}"
             f"{r.ratio:7.2f}  {f'{r.ratio_min:.2f}-{r.ratio_max:.2f}':11}{r.bar:>8}  {'yes' if r.met else 'NO':4} "
-            f"{'yes' if r.same_labels else 'no':10}  {peer}".rstrip()
+            f"{'yes' if r.same_labels else 'no':10}{r.K:4}  {peers}".rstrip()
         )
     return "\n".join(lines)
 

@@ -1,7 +1,8 @@
 """Cost of an iteration and memory of every sampler on every model, against N, D and K.
 
-D is the number of attributes (Bernoulli), of tokens (EMM) or of dimensions (Gaussian). Every chain starts in the true
-state. Gaussian clusters lie apart, so that no point moves in a sweep.
+D is the number of attributes (Bernoulli), of tokens (EMM), of dimensions (Gaussian), or the mean degree (IRM). Every
+chain starts in the true state. Gaussian clusters lie apart, so that no point moves in a sweep. ARM learns from the
+start state and one in which a tenth of the items stand elsewhere.
 """
 
 import csv
@@ -19,12 +20,15 @@ import numpy as np
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import emm, gaussian, jain_neal, lines
+from splitmerge_cli._past import Past
+from splitmerge_cli.data import emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -33,6 +37,16 @@ from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.samplers.triadic import Triadic
+
+
+def arm(model: Any, rng: Rng) -> ARM:
+    """ARM that learns from the model's present state and one in which a tenth of the items stand elsewhere."""
+    sampler, state = ARM(model, rng), model.labels
+    other = np.random.default_rng(1).permutation(state)
+    moved = np.arange(model.N) % 10 == 0
+    sampler.fix(state, np.where(moved, other, state))
+    return sampler
+
 
 SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "gibbs": Gibbs,
@@ -46,6 +60,7 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "birth_death": BirthDeath,
     "sams": Dyadic,
     "triadic": Triadic,
+    "arm": arm,
 }
 # Cost of an iteration by the docstrings, and its highest powers of N, D and K when the others stay. n: items of the
 # clusters at stake, about N / K or twice that; finding large ones is a pass over the N labels.
@@ -90,6 +105,10 @@ PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
         "sams": ("n D^3 + N", 1, 3, 0),
         "triadic": ("n D^3 + N", 1, 3, 0),
     },
+    "irm": {
+        "gibbs": ("N K min(D, K)", 1, 1, 1),
+        "arm": ("n K min(D, K) + N (D + K)", 1, 1, 1),
+    },
 }
 BASE = {
     "bernoulli": {"N": 10_000, "D": 15, "K": 5},
@@ -97,6 +116,7 @@ BASE = {
     "lines": {"N": 10_000, "D": 2, "K": 5},
     "gaussian diag": {"N": 10_000, "D": 25, "K": 10},
     "gaussian full": {"N": 10_000, "D": 25, "K": 10},
+    "irm": {"N": 5_000, "D": 12, "K": 10},
 }
 GRID = {
     "bernoulli": {
@@ -120,19 +140,27 @@ GRID = {
         "D": [2, 5, 10, 25, 50],
         "K": [5, 10, 20, 50, 100],
     },
+    "irm": {
+        "N": [200, 1_000, 5_000, 20_000],
+        "D": [4, 12, 40, 120, 400],
+        "K": [5, 10, 20, 50, 100, 200],
+    },
 }
 UPPER = 3  # points of an axis that the growth is fitted to: the largest ones
 TOLERANCE = 0.4  # of a fitted power: statistics or data that outgrow a cache cost more an item
 
 
 def dataset(kind: str, N: int, D: int, K: int) -> Dataset:
-    """Data of K true clusters. EMM: where tokens are fewer, clusters share them."""
+    """Data of K true clusters. EMM: where tokens are fewer, clusters share them. IRM: three edges of five lie within
+    blocks."""
     if kind == "bernoulli":
         return jain_neal.generate(N, components=K, attributes=D)
     if kind == "lines":
         return lines.generate(N, lines=K, noise=0.1)
     if kind.startswith("gaussian"):
         return gaussian.generate(N, components=K, D=D)
+    if kind == "irm":
+        return network.generate(N, blocks=K, p_in=0.6 * D * K / N, p_out=0.4 * D / (N - N / K))
     data = emm.generate(N, entities=K, n_tokens=max(D, K))
     return replace(data, values=data.values % np.int32(D), vocabulary=emm.token_names(D))
 
@@ -145,6 +173,8 @@ def model_of(kind: str, data: Dataset, K: int) -> Any:
         return Lines.from_data(data, sigma1=0.1)
     if kind.startswith("gaussian"):
         return Gaussian.from_data(data, covariance=kind.split()[1])
+    if kind == "irm":
+        return IRM.from_data(data)
     return EMM.from_data(data, kmax=4 * K)
 
 
@@ -219,7 +249,7 @@ def memory(quick: bool) -> list[dict[str, Any]]:
     """One row a model, N and owner: bytes in all and an item."""
     found = []
     for kind, base in BASE.items():
-        for N in [100_000] if quick else [100_000, 1_000_000]:
+        for N in GRID[kind]["N"][-1:] if kind == "irm" else [100_000] if quick else [100_000, 1_000_000]:
             sizes = base | {"N": N}
             code = f"import json; from bench.scaling import grow; print(json.dumps(grow({kind!r}, **{sizes})))"
             # glibc: whole pages for a large block, given back when it is freed, so that none hides in another's place
@@ -228,6 +258,18 @@ def memory(quick: bool) -> list[dict[str, Any]]:
             for owner, size in json.loads(done.stdout).items():
                 found.append({"model": kind, "owner": owner, **sizes, "bytes": size, "bytes_an_item": size / N})
     return found
+
+
+def past(S: int = 16, N: int = 998, T: int = 10_000, K: int = 40) -> int:
+    """Bytes that the past of S chains takes up after T iterations of partitions of N items into K clusters."""
+    rng = np.random.default_rng(1)
+    states = [np.unique(rng.integers(0, K, N), return_inverse=True)[1] for _ in range(100)]
+    before = resident()
+    kept = Past(S, N)
+    for t in range(T + 1):
+        for chain in range(S):
+            kept.add(chain, states[(t + chain) % len(states)])
+    return resident() - before
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -276,15 +318,17 @@ def main(out: Path, quick: bool) -> dict[str, Any]:
     fitted = powers(found)
     held = memory(quick) if Path("/proc/self/statm").exists() else []
     print(f"Power of N, D, K in the time of an iteration, fitted to the {UPPER} largest sizes (the most promised)\n")
-    print(f"{'model':15}{'sampler':13}{'cost promised':18}{'N':>12}{'D':>12}{'K':>12}  within")
+    print(f"{'model':15}{'sampler':13}{'cost promised':27}{'N':>12}{'D':>12}{'K':>12}  within")
     for r in fitted:
         cells = "".join(" " * 12 if r[a] is None else f"{r[a]:7.2f} ({r[f'most_{a}']:d}) " for a in "NDK")
-        print(f"{r['model']:15}{r['sampler']:13}{r['promised']:18}{cells}  {'yes' if r['within'] else 'NO'}")
+        print(f"{r['model']:15}{r['sampler']:13}{r['promised']:27}{cells}  {'yes' if r['within'] else 'NO'}")
     print("\nMemory at the largest N, bytes an item: the model, and what a sampler adds")
     for kind in PROMISED if held else ():
-        N = max(r["N"] for r in held)
+        N = max(r["N"] for r in held if r["model"] == kind)
         size = {r["owner"]: r["bytes_an_item"] for r in held if (r["model"], r["N"]) == (kind, N)}
         print(f"{kind:15}N={N:<11,}" + "  ".join(f"{owner} {each:.1f}" for owner, each in size.items()))
+    if held and not quick:
+        print(f"\nThe past of 16 chains of 998 items after 10,000 iterations: {past() / 2**20:.0f} MiB")
     write(out / "growth.csv", found)
     write(out / "powers.csv", fitted)
     if held:
