@@ -1,10 +1,12 @@
 """Cost of an iteration that makes one split-merge move and a full Gibbs scan, in Gibbs scans: the standardised
-iterations of paper 003 (its section 3.4), from runs of 1,000 iterations."""
+iterations of paper 003 (its section 3.4), from runs of 1,000 iterations and four chains."""
 
 import subprocess
 import sys
 import tempfile
 from typing import Any
+
+import pandas as pd
 
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.results.read import Run
@@ -17,30 +19,48 @@ DATA = {
     "hagmann998 .25": ["data=hagmann998", "data.scale=0.25"],
     "jain_neal_example1": ["data=jain_neal_example1", "N=100"],
 }
-RUN = ["iterations=1000", "K0=20", "warmup=50", "schedule=sweep", "seed=1", "workers=1", "progress=none"]
+ITERATIONS = 1000
+RUN = [f"iterations={ITERATIONS}", "chains=4", "K0=20", "warmup=50", "schedule=sweep", "workers=1", "progress=none"]
 
 
-def cost(data: str, sampler: str, folder: str, chains: int) -> dict[str, Any] | str:
-    """Cost of an iteration in Gibbs scans, mean and range over the chains, and of a scan in microseconds; or why there
-    is no run."""
-    keys = [*DATA[data], f"sampler={sampler}", f"chains={chains}", f"out={folder}", *RUN]
-    call = [sys.executable, "-c", "from splitmerge_cli.cli import main; main()", "run", *keys]
-    done = subprocess.run(call, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return done.stderr.strip().splitlines()[-1]
-    run = Run(done.stdout.strip().splitlines()[-1])
-    moves = run.moves()
-    ratio = standardised_iterations(moves, 1)
-    scans = moves[moves["move"] == "gibbs"]
-    own = moves[moves["move"].isin(["split", "merge"])]
-    trace = run.trace(["iteration", "n_clusters"])
+def measured(data: str, sampler: str, seed: int) -> pd.DataFrame | str:
+    """One row a chain of a run: its cost in Gibbs scans, microseconds of a scan and of a move, the share of moves
+    accepted, the mean number of clusters of the second half; or why there is no run."""
+    with tempfile.TemporaryDirectory() as folder:
+        keys = [*DATA[data], f"sampler={sampler}", f"seed={seed}", f"out={folder}", *RUN]
+        call = [sys.executable, "-c", "from splitmerge_cli.cli import main; main()", "run", *keys]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return done.stderr.strip().splitlines()[-1]
+        run = Run(done.stdout.strip().splitlines()[-1])
+        moves, trace = run.moves(), run.trace(["chain", "iteration", "n_clusters"])
+    own = moves[moves["move"].isin(["split", "merge"])].groupby("chain")[["proposed", "accepted", "seconds"]].sum()
+    return pd.DataFrame(
+        {
+            "ratio": standardised_iterations(moves, 1),
+            "scan_us": 1e6 / ITERATIONS * moves[moves["move"] == "gibbs"].groupby("chain")["seconds"].sum(),
+            "move_us": 1e6 * own["seconds"] / own["proposed"],
+            "accepted": own["accepted"] / own["proposed"],
+            "K": trace[trace["iteration"] > ITERATIONS // 2].groupby("chain")["n_clusters"].mean(),
+        }
+    )
+
+
+def cost(data: str, sampler: str, seeds: range) -> dict[str, Any] | str:
+    """Medians over the chains of all seeds, means of what is counted; or why there is no run."""
+    found: list[pd.DataFrame] = []
+    for seed in seeds:
+        chains = measured(data, sampler, seed)
+        if isinstance(chains, str):
+            return chains
+        found.append(chains)
+    chains = pd.concat(found)
+    middle, mean = chains.median(), chains.mean()
     return {
-        **{"data": data, "sampler": sampler, "ratio": float(ratio.mean())},
-        **{"ratio_min": float(ratio.min()), "ratio_max": float(ratio.max())},
-        "scan_us": 1e3 * float(scans["seconds"].mean()),
-        "move_us": 1e6 * float(own["seconds"].sum() / own["proposed"].sum()),
-        "accepted": float(own["accepted"].sum() / own["proposed"].sum()),
-        "K": float(trace.loc[trace["iteration"] > 500, "n_clusters"].mean()),
+        **{"data": data, "sampler": sampler, "ratio": float(middle["ratio"])},
+        **{"ratio_min": float(chains["ratio"].min()), "ratio_max": float(chains["ratio"].max())},
+        **{"scan_us": float(middle["scan_us"]), "move_us": float(middle["move_us"])},
+        **{"accepted": float(mean["accepted"]), "K": float(mean["K"])},
     }
 
 
@@ -51,15 +71,14 @@ def main(quick: bool) -> list[dict[str, Any]]:
     print(f"{'data':20}{'sampler':8}{'scan us':>9}{'move us':>9}{'ratio':>7}  {'min-max':11}{'accepted':>9}{'K':>6}")
     for data in DATA:
         for sampler in SAMPLERS:
-            with tempfile.TemporaryDirectory() as folder:
-                r = cost(data, sampler, folder, 2 if quick else 4)
+            r = cost(data, sampler, range(1, 2 if quick else 4))
             if isinstance(r, str):
                 print(f"{data:20}{r}")
                 break
             found.append(r)
             span = f"{r['ratio_min']:.2f}-{r['ratio_max']:.2f}"
             print(
-                f"{data:20}{sampler:8}{r['scan_us']:9.0f}{r['move_us']:9.0f}{r['ratio']:7.2f}  {span:11}"
+                f"{data:20}{sampler:8}{r['scan_us']:9.1f}{r['move_us']:9.1f}{r['ratio']:7.2f}  {span:11}"
                 f"{r['accepted']:9.4f}{r['K']:6.1f}",
                 flush=True,
             )

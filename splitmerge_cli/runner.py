@@ -219,7 +219,8 @@ def dataset_of(run: Run) -> Dataset:
     ConfigError, DataError
         A file that the run read is gone or was changed, or a function that made the data is gone.
     """
-    options, digests = run.config["data"], {}
+    options = run.config["data"]
+    digests: dict[str, str] = {}
     for name, key in _DATA_FILES.items():
         if stored := run.provenance.get(f"{name}_sha256"):
             path = options[key.removeprefix("data.")]
@@ -227,7 +228,7 @@ def dataset_of(run: Run) -> Dataset:
             if digest != stored:
                 what = "no such file" if digest is None else "it was changed since the run"
                 raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
-            digests[name] = digest
+            digests[name] = stored
     return _loaded(options, _kind(run.config["model"]), digests)
 
 

@@ -118,7 +118,9 @@ def _plan(name: str) -> dict[str, Any]:
     assert isinstance(settings, DictConfig)
     values = plain(settings, resolve=False)
     shared = OmegaConf.select(settings, "hydra.sweeper.params") or {}
-    plan = {"each": {"": {}}, "shared": dict(shared), "stand_in": []} | values.get("reproduce", {})
+    plan = {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
+    if "stand_in" not in plan:
+        plan["stand_in"] = _plan(str(plan["of"]))["stand_in"] if "of" in plan else []
     if isinstance(plan["stand_in"], Mapping):
         plan["stand_in"] = [plan["stand_in"]]
     return plan

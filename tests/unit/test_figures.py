@@ -304,7 +304,7 @@ def test_report_begins_with_its_contents(drawn, out):
     text = engine.report(out).read_text(encoding="utf-8")
     contents = text[text.index("<nav") : text.index("</nav>")]
     links = re.findall('href="#([^"]*)"', contents)
-    assert links == [*(name for name, _ in engine.list_figures()), "sdds-errata", "triadic-errata"]
+    assert links == [*(name for name, _ in engine.list_figures()), "arm-errata", "sdds-errata", "triadic-errata"]
     assert all(f'id="{link}"' in text for link in links)
     # of Table 1, five claims are reproduced and one is not
     row = contents[contents.index("#sdds-table1") :].partition("</tr>")[0]

@@ -48,7 +48,7 @@ def networks(tmp_path_factory):
     """Runs of Table 4 at quick scale on two generated networks, from two starts."""
     out = tmp_path_factory.mktemp("results")
     jobs = [small(job, K0=6) for job in engine.jobs("arm-table4", "quick", out, stand_in=True)]
-    jobs = [job | {"N": "24"} for job in jobs if job["data.seed"] in "14" and job["seed"] != "2"]
+    jobs = [job | {"N": "24"} for job in jobs if job["data.seed"] in "13" and job["seed"] != "2"]
     return made([*jobs, *(job | {"init": "one", "K0": "null"} for job in jobs)])
 
 
@@ -102,7 +102,7 @@ def test_each_network_has_its_stand_in(absent, tmp_path):
     for name in NETWORKS:
         assert engine._needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
-        assert {job["data"] for job in jobs} == {"network"} and {job["data.seed"] for job in jobs} == set("1234")
+        assert {job["data"] for job in jobs} == {"network"} and {job["data.seed"] for job in jobs} >= set("123")
         assert not any("data.scale" in job for job in jobs)
         with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*nips234: .*SMCMC_DATA"):
             engine.reproduce([name], "paper", tmp_path)
@@ -126,7 +126,7 @@ def test_runs_are_told_apart(networks):
     levels = arm_runs.levels(networks)
     assert [arm_runs.level_title(level) for level in levels] == [
         "NIPS (generated, n = 24)",
-        "Caltech (generated, n = 24)",
+        "USAir (generated, n = 24)",
     ]
     cell = arm_runs.Cells(networks).find(levels[0], "one", "sarm")
     assert [run.config["seed"] for run in cell.runs] == [0, 1] and cell.chains == 4
@@ -268,12 +268,12 @@ def test_table5_compares_acceptance_over_restarts(networks):
 
 def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
     jobs = [small(job, K0=6, N=24) for job in engine.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
-    own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "14" and j["chains"] == "2"]
+    own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
     runs = [*(r for r in networks if r.config["init"] == "random"), *made(own)]
     with styled():
         drawing = arm_networks.fig6a(runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
-    assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "caltech"]
+    assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair"]
 
 
 def test_fig5_counts_cost_in_sweeps(tmp_path):
@@ -305,7 +305,7 @@ def test_fig3_counts_all_partitions(tmp_path):
     assert exact["1234"] / exact["1|2|3|4"] == pytest.approx(6 * (24 * 2 / 5040) * 2**6)
     verdicts = {(v.claim.metric, v.claim.sampler, v.reading): v for v in drawing.verdicts}
     assert verdicts["partitions", "any", ""].ours == 15
-    assert verdicts["recovers_true_frequency", "gibbs", ""].chains == 16
+    assert verdicts["recovers_true_frequency", "gibbs", ""].chains == 8
 
 
 def test_table2_and_fig6b_and_fig4(mixtures):
