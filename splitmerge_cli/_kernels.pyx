@@ -299,7 +299,7 @@ cdef class Model:
     ``scan(i)``
         Fills ``w[0:options()]`` with the linear weights, up to a common factor, of putting item i into each cluster or
         a new one: its own contribution excluded; when it is alone, its own cluster stands for the new one.
-        ``begin_scan`` has been called.
+        ``begin_scan`` has been called. The item may be one that is not placed.
     ``log_prior(sizes, m, K)``
         The prior's terms for clusters of these m sizes and for the number K of clusters: what changes when these
         clusters are replaced.
@@ -455,6 +455,13 @@ cdef class Model:
             self.join(i, own)
         if alone:
             self.w[m - 1] = -INFINITY
+
+    cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil:
+        """The weights whose logarithms ``log_choice`` gives; infinite or 0 where they leave the range of a double."""
+        cdef Py_ssize_t t
+        w[0] = 1.0
+        for t in range(1, m):
+            w[t] = self.odds(i, clusters[0], clusters[t], clusters[0], True)
 
     cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
         """Log weights, up to a common term, of putting item i into these live clusters, of which the first is its own:
@@ -854,6 +861,22 @@ cdef class Model:
         self.begin_scan()
         Model.scan(self, i)
         return np.array([self.w[k] for k in range(self.options())])
+
+    def _scan_unplaced(self, Py_ssize_t i):
+        """Weights of item i, taken out of a cluster of others for the time, by ``scan`` and by definition."""
+        cdef Py_ssize_t own = self.z[i]
+        self.take_out(i)
+        found = self._scan(i), self._scan_by_definition(i)
+        self.put(i, own)
+        return found
+
+    def _choice(self, Py_ssize_t i, int32_t[::1] clusters):
+        cdef Py_ssize_t m = clusters.shape[0]
+        cdef double[::1] w = np.empty(m), lw = np.empty(m)
+        self.begin_scan()
+        self.choice(i, &clusters[0], m, &w[0])
+        self.log_choice(i, &clusters[0], m, &lw[0])
+        return np.asarray(w), np.asarray(lw)
 
     def _allocation_steps(self, int32_t[::1] order, int32_t[::1] sides):
         """Probability of each step of a sequential allocation, in scratch columns."""

@@ -48,7 +48,8 @@ cdef class Reconfiguration(Sampler):
     cdef bint arrived(self) noexcept nogil
     cdef bint hopeless(self) noexcept nogil
     cdef void count_log(self, double log_p) noexcept nogil
-    cdef Py_ssize_t choose(self, Py_ssize_t m, Py_ssize_t forced) noexcept nogil
+    cdef Py_ssize_t choose(self, const double *w, Py_ssize_t m, Py_ssize_t forced) noexcept nogil
+    cdef Py_ssize_t choose_by_logs(self, Py_ssize_t m, Py_ssize_t forced) noexcept nogil
     cdef Py_ssize_t guided(self, Py_ssize_t h) noexcept nogil
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int keep_plate(self, str name) except -1

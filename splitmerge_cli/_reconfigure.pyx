@@ -234,32 +234,20 @@ cdef class Reconfiguration(Sampler):
     cdef int move_inside(self, Py_ssize_t h) except -1 nogil:
         """Lines 6 and 7 (Algorithm 3: 10 and 11): any cluster, or a new one."""
         cdef Py_ssize_t k, m, forced = self.guided(h)
-        cdef double total = 0.0
         self.need(self.model.K + 1)
         m = self.model.options()
-        if self.model.z[h] < 0:
+        self.model.scan(h)
+        k = self.choose(self.model.w, m, forced)
+        if k < 0:
             self.model.log_scan(h)
             memcpy(self.lw, self.model.w, m * sizeof(double))
-            k = self.choose(m, forced)
+            k = self.choose_by_logs(m, forced)
+        if self.model.z[h] < 0:
             if k == self.model.K:
                 self.model.append_empty()
             self.model.put(h, k)
-        else:
-            self.model.scan(h)
-            for k in range(m):
-                total += self.model.w[k]
-            k = forced if forced >= 0 else self.rng.draw_categorical(self.model.w, m)
-            if self.model.w[k] > 1e-280 * total:
-                self.product *= self.model.w[k] / total
-                if self.product < 1e-20:
-                    self.count_log(0.0)
-            else:
-                # off the range of a double
-                self.model.log_scan(h)
-                memcpy(self.lw, self.model.w, m * sizeof(double))
-                self.choose(m, k)
-            if k != self.model.z[h]:
-                self.model.move(h, k)
+        elif k != self.model.z[h]:
+            self.model.move(h, k)
         if self.target != NULL and self.guide[self.target[h]] < 0:
             self.guide[self.target[h]] = <int32_t> h
         return 0
@@ -281,8 +269,11 @@ cdef class Reconfiguration(Sampler):
             if forced > 0:
                 self.count_log(-INFINITY)
             return 0
-        self.model.log_choice(h, options, m, self.lw)
-        chosen = self.choose(m, forced)
+        self.model.choice(h, options, m, self.lw)
+        chosen = self.choose(self.lw, m, forced)
+        if chosen < 0:
+            self.model.log_choice(h, options, m, self.lw)
+            chosen = self.choose_by_logs(m, forced)
         if chosen > 0:
             self.left[self.origin[h]] -= 1
             self.model.move(h, options[chosen])
@@ -296,8 +287,24 @@ cdef class Reconfiguration(Sampler):
         g = self.guide[self.target[h]]
         return self.model.K if g < 0 else self.model.z[g]
 
-    cdef Py_ssize_t choose(self, Py_ssize_t m, Py_ssize_t forced) noexcept nogil:
-        """An option by the log weights lw[:m], drawn unless it is forced; its log probability is counted."""
+    cdef Py_ssize_t choose(self, const double *w, Py_ssize_t m, Py_ssize_t forced) noexcept nogil:
+        """An option by the weights w[:m], drawn unless it is forced, its probability counted; -1, with nothing drawn,
+        if they leave the range of a double."""
+        cdef Py_ssize_t t, k = forced
+        cdef double total = 0.0
+        for t in range(m):
+            total += w[t]
+        if not (0.0 < total < INFINITY and (forced < 0 or w[forced] > 1e-280 * total)):
+            return -1
+        if forced < 0:
+            k = self.rng.draw_categorical(w, m)
+        self.product *= w[k] / total
+        if self.product < 1e-20:
+            self.count_log(0.0)
+        return k
+
+    cdef Py_ssize_t choose_by_logs(self, Py_ssize_t m, Py_ssize_t forced) noexcept nogil:
+        """The same by the log weights lw[:m]."""
         cdef double log_total = exp_weights(self.lw, m, self.lw + m)
         cdef Py_ssize_t k = forced if forced >= 0 else self.rng.draw_categorical(self.lw + m, m)
         self.count_log(self.lw[k] - log_total)

@@ -86,3 +86,16 @@ def model(build):
 def independent(request):
     """One of the models in which the likelihood of a cluster does not depend on the others."""
     return MODELS[request.param]()
+
+
+def check_walk_weights(model, rtol=1e-9):
+    """What the walk of a reconfiguration asks of a model: the weights of an item that is not placed, and of one that
+    may stay or go to one of two clusters."""
+    labels = model.labels
+    for i in range(0, model.N, 3):
+        if np.sum(labels == labels[i]) > 1:
+            fast, slow = model._scan_unplaced(i)
+            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=rtol, atol=1e-300)
+        others = [k for k in range(labels.max() + 1) if k != labels[i]][:2]
+        linear, logarithm = model._choice(i, np.array([labels[i], *others], dtype=np.int32))
+        np.testing.assert_allclose(linear / linear[0], np.exp(logarithm - logarithm[0]), rtol=rtol, atol=1e-300)

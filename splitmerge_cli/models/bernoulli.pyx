@@ -258,7 +258,7 @@ cdef class Bernoulli(Mixture):
         return r
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], n = self.size[own] - 1, block = own & ~7
+        cdef Py_ssize_t k, own = self.z[i], block = own & ~7
         cdef uint8_t *x = self.x + i * self.D
         cdef double *w = self.w
         cdef double *W = self.W
@@ -270,12 +270,13 @@ cdef class Bernoulli(Mixture):
         for k in range(0, self.K + 1, 8):
             product_of_lanes(self.count + k, x, self.D, self.cap,
                              self.lane_beta + 16 * (own - block if k == block else 8), w + k)
-        p = w[own]
+        p = w[max(own, 0)]
         for k in range((self.K + 8) & ~7):
             w[k] *= W[k]
-        w[own] = p * self.scan_table[n]
-        if n == 0:
-            w[self.K] = 0.0
+        if own >= 0:
+            w[own] = p * self.scan_table[self.size[own] - 1]
+            if self.size[own] == 1:
+                w[self.K] = 0.0
 
     cdef void scan_in_pieces(self, Py_ssize_t i) noexcept nogil:
         """``scan`` for many attributes: products of `piece` attributes, each weight with an exponent of its own."""
@@ -283,9 +284,10 @@ cdef class Bernoulli(Mixture):
         cdef uint8_t *x = self.x + i * self.D
         cdef double *w = self.w
         cdef double *power
-        cdef bint alone = self.size[own] == 1
+        cdef bint alone = own >= 0 and self.size[own] == 1
         cdef int e, top
-        self.leave(i, own)
+        if own >= 0:
+            self.leave(i, own)
         for k in range(m):
             w[k] = self.alloc[self.size[k]]
             self.exponent[k] = 0
@@ -300,7 +302,8 @@ cdef class Bernoulli(Mixture):
                     w[k] = frexp(w[k] * (self.lanes[lane] * power[self.size[k]]), &e)
                     self.exponent[k] += e
             start += length
-        self.join(i, own)
+        if own >= 0:
+            self.join(i, own)
         top = self.exponent[0]
         for k in range(1, m):
             top = max(top, self.exponent[k])

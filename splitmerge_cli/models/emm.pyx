@@ -196,7 +196,8 @@ cdef class EMM(Model):
         cdef Py_ssize_t k, own = self.z[i]
         for k in range((self.K + 7) & ~7):
             w[k] = (row[k] + alpha) * scale[k]
-        w[own] = (row[own] - 1.0 + alpha) * self.inverse[self.size[own] - 1]
+        if own >= 0:
+            w[own] = (row[own] - 1.0 + alpha) * self.inverse[self.size[own] - 1]
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         """log g(C_k)."""

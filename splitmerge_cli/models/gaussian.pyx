@@ -602,8 +602,13 @@ cdef class Gaussian(Mixture):
             w[k - first] = self.alloc[self.size[k]] * exp(self.power[k] - top)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, n = self.size[own] - 1, mine = own & ~7
-        cdef double top = -INFINITY, w_own = self.W[own]
+        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, n, mine = own & ~7
+        cdef double top = -INFINITY, w_own
+        if own < 0:
+            self.weigh(i, 0, m, self.w)
+            return
+        n = self.size[own] - 1
+        w_own = self.W[own]
         for k in range(m):
             if self.stale[k]:
                 self.settle(k)

@@ -11,7 +11,7 @@ to the staged columns, and no other.
 
 Log likelihoods are exact sums of whole numbers of quanta (``_blocks.h``), so that labels are the whole state.
 """
-from libc.math cimport INFINITY, frexp, log
+from libc.math cimport INFINITY, exp, frexp, log
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -464,6 +464,13 @@ cdef class IRM(Mixture):
             r += (log(self.alloc[self.size[b] - (own == b)]) - log(self.alloc[self.size[a] - (own == a)]))
         return r
 
+    cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil:
+        cdef Py_ssize_t t
+        self.log_choice(i, clusters, m, w)
+        for t in range(1, m):
+            w[t] = exp(w[t] - w[0])
+        w[0] = 1.0
+
     cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
         cdef Py_ssize_t t, k, own = self.z[i]
         cdef int64_t gain
@@ -573,7 +580,7 @@ cdef class IRM(Mixture):
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
-        cdef int64_t n = self.size[own] - 1, top = self.score_all(i)
+        cdef int64_t n, top = self.score_all(i)
         cdef int64_t *score = self.score
         cdef double *w = self.w
         for k in range(K, m):
@@ -585,6 +592,10 @@ cdef class IRM(Mixture):
             w[k] = (score[k] - top) * self.one
         for k in range(m, end):
             w[k] = -1e6
+        if own < 0:
+            weigh_lanes(w, self.W, end)
+            return
+        n = self.size[own] - 1
         self.W[own] = self.scan_table[n]
         weigh_lanes(w, self.W, end)
         self.W[own] = self.scan_table[n + 1]

@@ -513,12 +513,17 @@ cdef class Lines(Mixture):
             w[s] = self.front[first + s] * bounded_exp(w[s] - top)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, s, own = self.z[i], m = self.K + self.auxiliaries, n = self.size[own] - 1, cap = self.cap
+        cdef Py_ssize_t k, s, own = self.z[i], m = self.K + self.auxiliaries, n, cap = self.cap
         cdef Py_ssize_t mine = own & ~7
-        cdef bint alone = n == 0
+        cdef bint alone
         cdef double x = self.xy[2 * i] * self.quantum_x, y = self.xy[2 * i + 1] * self.quantum_y, top = -INFINITY
         cdef double w_own
         cdef double *turn
+        if own < 0:
+            Model.scan(self, i)
+            return
+        n = self.size[own] - 1
+        alone = n == 0
         for k in range(self.K, m):
             self.W[k] = self.scan_table[0] / self.auxiliaries
         for k in range(0, m, 8):

@@ -210,7 +210,7 @@ cdef class ARM(Reconfiguration):
         live = <int32_t> K
         self.lw[K] = (self.model.log_lik(&live, 1) + self.model.log_prior(&m, 1, K + 1)
                       - self.model.log_prior(&m, 0, K))
-        k = self.choose(K + 1, forced)
+        k = self.choose_by_logs(K + 1, forced)
         if k == K:
             self.model.append_empty()
         h = <int32_t> earmark

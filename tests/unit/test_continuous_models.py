@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import CLOUD, POINTS
+from conftest import CLOUD, POINTS, check_walk_weights
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng
@@ -132,6 +132,7 @@ def test_scans_are_right_at_every_scale(name):
         for i in range(0, 60, 7):
             fast, slow = model._scan(i), model._scan_by_definition(i)
             np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
+        check_walk_weights(model)
 
 
 def test_gaussian_law_does_not_depend_on_scale_or_place():

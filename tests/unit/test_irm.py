@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import check_walk_weights
 from scipy.special import betaln, gammaln
 
 from splitmerge_cli._kernels import Rng
@@ -62,6 +63,7 @@ def test_scan_is_the_conditional(clusters: int) -> None:
         if (labels == labels[i]).sum() == 1:
             expected[clusters] = 0.0  # its own cluster stands for the new one
         np.testing.assert_allclose(model._scan(i) / model._scan(i).sum(), expected / expected.sum(), rtol=1e-9)
+    check_walk_weights(model)
 
 
 def test_union_counts_all_that_touches_it() -> None:

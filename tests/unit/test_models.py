@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import SAMPLERS
+from conftest import SAMPLERS, check_walk_weights
 
 from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -80,6 +80,7 @@ def test_scan_is_the_conditional(model, clusters):
     for i in range(model.N):
         fast, slow = model._scan(i), model._scan_by_definition(i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-10, atol=1e-300)
+    check_walk_weights(model)
 
 
 def test_scan_of_lone_items(bernoulli):
@@ -90,6 +91,7 @@ def test_scan_of_lone_items(bernoulli):
         np.testing.assert_allclose(
             weights / weights.sum(), (w := bernoulli._scan_by_definition(i)) / w.sum(), rtol=1e-10, atol=1e-300
         )
+    check_walk_weights(bernoulli)
 
 
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 33, 120, 700])
@@ -104,6 +106,7 @@ def test_many_attributes_leave_no_double(attributes):
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-290)
         linear, logarithm = model._odds(i, (i + 1) % 9, (i + 2) % 9, -1, True)
         assert linear == pytest.approx(np.exp(logarithm), rel=1e-9) or logarithm > 700
+    check_walk_weights(model)
     labels, weight = tuple(int(k) for k in model.labels), bernoulli_log_weight(x, 1.0, 1e-3, 2e-3, "crp")
     constant = bernoulli_log_weight(x, 1.0, 1e-3, 2e-3, "crp")(((0,) * 40, 1))
     model_constant = Bernoulli(x, beta1=1e-3, beta0=2e-3).log_joint()
