@@ -161,22 +161,34 @@ cdef class Past:
         """What is kept of a chain: the number made, the first kept, and those kept, ndarray of shape (states, N)."""
         cdef int64_t t, end = self.made[chain] if self.freeze < 0 else min(self.made[chain], self.freeze + 1)
         cdef int64_t first = self.kept[chain]
-        out = np.empty((max(end - first, 0), self.N), dtype=np.int32)
-        cdef int32_t[:, ::1] v = out
+        cdef int width = 1
+        cdef const char *stored
+        row = np.empty(self.N, dtype=np.int32)
+        cdef int32_t[::1] v = row
         for t in range(first, end):
-            self.read(chain, t, &v[t - first, 0])
-        width = np.uint8 if out.max(initial=0) < 256 else np.uint16 if out.max(initial=0) < 65536 else np.int32
-        return int(self.made[chain]), int(first), out.astype(width)
+            width = max(width, <int> (<const char *> self.state[chain][t // CHUNK][t % CHUNK])[0])
+        # at once in its final width: a past of this size is never held twice as wide
+        out = np.empty((max(end - first, 0), self.N), dtype={1: np.uint8, 2: np.uint16, 4: np.int32}[width])
+        cdef char[:, ::1] bytes_of = out.view(np.int8)
+        for t in range(first, end):
+            stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
+            if stored[0] == width:
+                memcpy(&bytes_of[t - first, 0], stored + HEADER, self.N * width)
+            else:
+                self.read(chain, t, &v[0])
+                out[t - first] = row
+        return int(self.made[chain]), int(first), out
 
     def restore(self, Py_ssize_t chain, int64_t made, int64_t first, states):
         """Take up what ``kept_states`` gave."""
-        cdef int32_t[:, ::1] v = np.ascontiguousarray(states, dtype=np.int32)
-        cdef Py_ssize_t t
+        cdef int32_t[::1] v
+        cdef int64_t t
         for t in range(self.kept[chain], self.made[chain]):
             self.drop(chain, t)
         self.made[chain] = self.kept[chain] = first
-        for t in range(v.shape[0]):
-            self.record(chain, &v[t, 0])
+        for labels in states:
+            v = np.ascontiguousarray(labels, dtype=np.int32)
+            self.record(chain, &v[0])
         self.made[chain] = made
 
 

@@ -195,7 +195,7 @@ def prepare(cfg: DictConfig) -> Plan:
         fitting = [name for name in choices("model") if _kind(choice("model", name)) == dataset.kind]
         raise ConfigError(
             f"model={cfg.model.name}: reads {kind}, but data={cfg.data.name} holds {dataset.kind}; "
-            f"expected {' or '.join(f'model={name}' for name in fitting)}"
+            f"expected {' or '.join(f'model={name}' for name in fitting)}, or data that hold {kind} (smcmc list data)"
         )
     labels = None
     if cfg.init not in KEYWORDS:
@@ -574,6 +574,8 @@ def _drive_together(
             run_store.checkpoint_together(entries)
             for store, entry in zip(stores, entries, strict=True):
                 heard(store.chain, _progress(plan, entry["outcome"]))
+            # the past of all chains is in there
+            del entries, entry
             wall = batch
     finally:
         for store in stores:

@@ -1,5 +1,6 @@
 """The runs of paper 003 on networks: which they are, what they cost in Gibbs sweeps, and R-hat between restarts."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -190,9 +191,12 @@ def said_of_networks(runs: Sequence[Run]) -> str:
 
 def said_of_restarts(runs: Sequence[Run]) -> str:
     """Restarts and chains in words."""
-    seeds = len({run.config["seed"] for run in runs})
+    seeds: defaultdict[tuple[object, str], set[object]] = defaultdict(set)
+    for run in runs:
+        seeds[run.config["init"], run.config["sampler"]["name"]].add(run.config["seed"])
+    counts = sorted({len(of_cell) for of_cell in seeds.values()})
     chains = sorted({run.config["chains"] for run in runs})
-    return f"{seeds} restarts of S = {', '.join(map(str, chains))} chains"
+    return f"{' or '.join(map(str, counts))} restarts of S = {', '.join(map(str, chains))} chains"
 
 
 def value_of(claims: Sequence[Claim], level: str, sampler: str, metric: str) -> Claim | None:

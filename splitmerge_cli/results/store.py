@@ -81,10 +81,8 @@ class ChainStore:
         path = self._together if self._together.exists() else self._checkpoint
         if not path.exists():
             return None
-        stored = state.load(path)
+        stored = state.load(path, "chains", self.chain) if path == self._together else state.load(path)
         with undamaged(path):
-            if path == self._together:
-                stored = stored["chains"][self.chain]
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
