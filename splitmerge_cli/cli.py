@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -133,6 +134,10 @@ def _complete_figure(incomplete: str) -> list[str]:
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", autocompletion=_complete_override, show_default=False)
 ]
+_LEARNT = (
+    "These chains learn from each other: that they agree says less than it does of others. Compare restarts, runs with "
+    "other seeds."
+)
 _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
@@ -329,7 +334,7 @@ def diagnose(
     """Show R-hat, effective sample size, autocorrelation time, acceptance per move, scores against the truth."""
     from rich.console import Console
 
-    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.config import ConfigError, learns
     from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
     from splitmerge_cli.diagnostics.summary import table
     from splitmerge_cli.results.files import DamagedRun
@@ -345,6 +350,9 @@ def diagnose(
             try:
                 frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
                 console.print(table(frame, title=f"{one.path} ({one.status['state']})"))
+                with suppress(ConfigError):  # a sampler of the user's own may be gone
+                    if learns(one.config):
+                        console.print(_LEARNT, highlight=False)
             except (DamagedRun, FileNotFoundError) as error:
                 _complain(str(error))
                 status = 1

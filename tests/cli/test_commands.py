@@ -72,6 +72,9 @@ def test_diagnose(smcmc) -> None:
     assert result.exit_code == 0
     for quantity in ("rhat/log_joint", "ess/n_clusters", "acceptance/smart_split", "ari/best"):
         assert quantity in result.stdout
+    assert "learn from each other" not in result.stdout
+    smcmc("run", "sampler=bsm", "data=networkx", "chains=2", "iterations=60", "warmup=5", "progress=none", "out=learnt")
+    assert "learn from each other" in smcmc("diagnose", "learnt").stdout
 
 
 def test_lists(smcmc) -> None:
