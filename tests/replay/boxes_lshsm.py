@@ -1,0 +1,239 @@
+"""The boxes of paper 001: LSHSM (Algorithm 1), with plain hash tables.
+
+Written from the paper and from docs/design.md's draws. Tables are fixed, so what they give is a number: every
+probability of a proposal is a fraction, added up over all items as section 3.2 describes the move, not as it prints it.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from boxes_triadic import Dyadic, without
+from plain import Clusters, merge, split
+
+HALF = Fraction(1, 2)
+
+
+def log(p: Fraction | float) -> float:
+    return math.log(p) if p > 0 else -math.inf
+
+
+class Tables:
+    """Signed random projections (equation 1): each item's code in each table, nothing looked up but by search.
+
+    Parameters
+    ----------
+    vectors : array, shape (N, D)
+    directions : array, shape (D, tables * bits)
+    offset : array, shape (tables * bits,)
+        Added to the projections: minus that of the point that counts as the origin.
+    bits : int
+    centre : bool
+        Whether the origin is the mean of the vectors.
+    """
+
+    def __init__(self, vectors, directions, offset, bits: int, centre: bool = True) -> None:
+        vectors = np.asarray(vectors, dtype=float)
+        self.deviations = vectors - vectors.mean(axis=0) if centre else vectors
+        positive = vectors @ np.asarray(directions, dtype=float) + np.asarray(offset, dtype=float) >= 0
+        self.N, self.bits, self.tables = len(vectors), bits, positive.shape[1] // bits
+        self.codes = [
+            [tuple(map(bool, positive[u, t * bits : (t + 1) * bits])) for t in range(self.tables)]
+            if self.deviations[u].any()
+            else None
+            for u in range(self.N)
+        ]
+        self.known: dict[tuple, list] = {}
+
+    @classmethod
+    def drawn(cls, vectors, bits: int, tables: int, seed: int, centre: bool = True) -> Tables:
+        """With directions of one's own."""
+        vectors = np.asarray(vectors, dtype=float)
+        directions = np.random.default_rng(seed).normal(size=(vectors.shape[1], tables * bits))
+        offset = -vectors.mean(axis=0) @ directions if centre else np.zeros(tables * bits)
+        return cls(vectors, directions, offset, bits, centre)
+
+    def query(self, u: int, opposite: bool) -> list[list[int]]:
+        """What each table holds for u, or for -u, without u; empty buckets left out. An origin has no direction."""
+        if self.codes[u] is None:
+            return []
+        buckets = []
+        for t in range(self.tables):
+            wanted = tuple(bit != opposite for bit in self.codes[u][t])
+            buckets.append([v for v in range(self.N) if v != u and self.codes[v] and self.codes[v][t] == wanted])
+        return [bucket for bucket in buckets if bucket]
+
+    def union(self, u: int, opposite: bool) -> list[int]:
+        """All of them, in the order of first appearance."""
+        return list(dict.fromkeys(v for bucket in self.query(u, opposite) for v in bucket))
+
+    def options(self, u: int, opposite: bool, reading: str) -> list[list[int]]:
+        """What v is drawn from: one of the lists, then one of its items."""
+        union = self.union(u, opposite)
+        return self.query(u, opposite) if reading == "table" else [union] if union else []
+
+    def probability(self, u: int, v: int, opposite: bool, reading: str) -> Fraction:
+        """q(v given u), or given -u."""
+        return self.probabilities(opposite, reading)[u][v]
+
+    def probabilities(self, opposite: bool, reading: str) -> list[list[Fraction]]:
+        key = opposite, reading
+        if key not in self.known:
+            self.known[key] = [self.row(u, *key) for u in range(self.N)]
+        return self.known[key]
+
+    def row(self, u: int, opposite: bool, reading: str) -> list[Fraction]:
+        options = self.options(u, opposite, reading)
+        return [sum((Fraction(v in o, len(options) * len(o)) for o in options), Fraction(0)) for v in range(self.N)]
+
+    def collision(self, u: int, v: int, opposite: bool) -> float:
+        """Equation 2: the probability over directions that u, or -u, and v have the same bit."""
+        a, b = self.deviations[u], self.deviations[v]
+        cosine = float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
+        angle = math.acos(min(1.0, max(-1.0, -cosine if opposite else cosine)))
+        return 1 - angle / math.pi
+
+
+class LSHSM(Dyadic):
+    """Algorithm 1. `proposal`: sums (section 3.2), or a split and merge of the very pair (u, v), the other items by
+    coins (paired) or by sequential allocation (paired_sequential).
+
+    `mode` literal: sums with equations 3 to 6 as printed.
+    """
+
+    def __init__(self, state, stream, mode="exact", tables=None, proposal="paired", reading="table") -> None:
+        super().__init__(state, stream, "exact", allocation="sams" if proposal == "paired_sequential" else "random")
+        self.tables, self.sums, self.reading, self.printed = tables, proposal == "sums", reading, mode == "literal"
+        self.move = ""
+        self.tally: dict[tuple[str, str], int] = {}
+
+    def step(self) -> None:
+        opposite = self.stream.index(2) == 0
+        u = self.stream.index(self.model.N)
+        v = self.draw_other(u, opposite)
+        if v is None:
+            self.move = "smart_split" if opposite else "smart_merge"
+            return self.void()
+        together = self.state.cluster_of(u) == self.state.cluster_of(v)
+        if opposite:
+            self.move = "smart_split" if together else "dumb_merge"
+        else:
+            self.move = "dumb_split" if together else "smart_merge"
+        if self.sums:
+            return getattr(self, self.move)(u, v)
+        return self.split_or_merge(u, v)
+
+    def draw_other(self, u: int, opposite: bool) -> int | None:
+        """v, from what the tables hold for the query."""
+        options = self.tables.options(u, opposite, self.reading)
+        if not options:
+            return None
+        chosen = options[self.stream.index(len(options))] if self.reading == "table" else options[0]
+        return chosen[self.stream.index(len(chosen))]
+
+    def void(self) -> None:
+        super().void()
+        self.count("null")
+
+    def decide(self, proposal: Clusters, log_r: float) -> None:
+        before = self.accepted
+        super().decide(proposal, log_r)
+        if self.accepted > before:
+            self.count("accepted")
+
+    def count(self, what: str) -> None:
+        self.tally[self.move, what] = self.tally.get((self.move, what), 0) + 1
+
+    # ---- Section 3.2.1
+
+    def smart_split(self, u: int, v: int) -> None:
+        clusters, c = self.state.clusters, self.state.cluster_of(u)
+        in_A = {u: True, v: False} | {m: self.stream.coin(0.5) for m in without(clusters[c], u, v)}
+        A, B = [m for m in clusters[c] if in_A[m]], [m for m in clusters[c] if not in_A[m]]
+        proposal = split(clusters, c, A, B)
+        return self.decide(proposal, self.log_ratio_split(clusters, proposal, A, B, opposite=True))
+
+    def dumb_merge(self, u: int, v: int) -> None:
+        clusters = self.state.clusters
+        i = self.stream.index(len(clusters))
+        j = self.stream.index(len(clusters) - 1)
+        j += j >= i
+        proposal = merge(clusters, i, j)
+        return self.decide(proposal, -self.log_ratio_split(proposal, clusters, clusters[i], clusters[j], opposite=True))
+
+    # ---- Section 3.2.2
+
+    def smart_merge(self, u: int, v: int) -> None:
+        clusters = self.state.clusters
+        i, j = self.state.cluster_of(u), self.state.cluster_of(v)
+        proposal = merge(clusters, i, j)
+        return self.decide(
+            proposal, -self.log_ratio_split(proposal, clusters, clusters[i], clusters[j], opposite=False)
+        )
+
+    def dumb_split(self, u: int, v: int) -> None:
+        clusters = self.state.clusters
+        c = self.stream.index(len(clusters))
+        in_A = {m: self.stream.coin(0.5) for m in clusters[c]}
+        A, B = [m for m in clusters[c] if in_A[m]], [m for m in clusters[c] if not in_A[m]]
+        if not (A and B):
+            return self.void()
+        proposal = split(clusters, c, A, B)
+        return self.decide(proposal, self.log_ratio_split(clusters, proposal, A, B, opposite=False))
+
+    # ---- The ratio of a split of `small` into `big`, with sides A and B; a merge takes the inverse
+
+    def log_ratio_split(self, small: Clusters, big: Clusters, A: list[int], B: list[int], opposite: bool) -> float:
+        q_split, q_merge = (
+            self.q_printed(small, big, A, B, opposite) if self.printed else self.q(small, big, A, B, opposite)
+        )
+        return self.log_target_ratio(small, big) + log(q_merge) - log(q_split)
+
+    def q(
+        self, small: Clusters, big: Clusters, A: list[int], B: list[int], opposite: bool
+    ) -> tuple[Fraction, Fraction]:
+        """Probabilities of the split into the unordered {A, B} and of the merge, given the kind of query."""
+        n, M, across = len(A) + len(B), len(small), self.q_across(A, B, opposite)
+        if opposite:
+            return across * HALF ** (n - 2), self.q_apart(big) * Fraction(2, (M + 1) * M)
+        return self.q_together(small) * Fraction(1, M) * 2 * HALF**n, across
+
+    def q_across(self, A: list[int], B: list[int], opposite: bool) -> Fraction:
+        """X: u is in one of the two and v in the other."""
+        pairs = [(u, v) for u in A for v in B] + [(u, v) for u in B for v in A]
+        return self.q_of(pairs, opposite)
+
+    def q_apart(self, clusters: Clusters) -> Fraction:
+        """P-diff: the query -u gives an item of another cluster."""
+        return self.q_of([(u, v) for c in clusters for u in c for d in clusters if d != c for v in d], True)
+
+    def q_together(self, clusters: Clusters) -> Fraction:
+        """P+same: the query u gives an item of the same cluster."""
+        return self.q_of([(u, v) for c in clusters for u in c for v in c], False)
+
+    def q_of(self, pairs: list[tuple[int, int]], opposite: bool) -> Fraction:
+        """Probability that (u, v) is one of these."""
+        q = self.tables.probabilities(opposite, self.reading)
+        return sum((q[u][v] for u, v in pairs), Fraction(0)) / self.model.N
+
+    def q_printed(
+        self, small: Clusters, big: Clusters, C_u: list[int], C_v: list[int], opposite: bool
+    ) -> tuple[float, float]:
+        """Equations 3 and 4, or 6 and 5: C_u is u's side, or the one that is named first."""
+        n, M, total = len(C_u) + len(C_v), len(small), self.printed_sum(C_u, C_v, opposite)
+        if opposite:
+            return total * 0.5 ** (n - 2), 1 / ((M + 1) * M)
+        return 0.5**n / M, total
+
+    def printed_sum(self, C_u: list[int], C_v: list[int], opposite: bool) -> float:
+        """What stands in the place of X."""
+        total = 0.0
+        for u in C_u:
+            S = self.tables.union(u, opposite)
+            share = len(set(C_v) & set(S)) / len(S) if S else 0.0
+            for v in C_v if share else []:
+                p = self.tables.collision(u, v, opposite)
+                total += (1 - (1 - p**self.tables.bits) ** self.tables.tables) * share / self.model.N
+        return total
