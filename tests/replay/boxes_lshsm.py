@@ -186,9 +186,8 @@ class LSHSM(Dyadic):
     # ---- The ratio of a split of `small` into `big`, with sides A and B; a merge takes the inverse
 
     def log_ratio_split(self, small: Clusters, big: Clusters, A: list[int], B: list[int], opposite: bool) -> float:
-        q_split, q_merge = (
-            self.q_printed(small, big, A, B, opposite) if self.printed else self.q(small, big, A, B, opposite)
-        )
+        q = self.q_printed if self.printed else self.q
+        q_split, q_merge = q(small, big, A, B, opposite)
         return self.log_target_ratio(small, big) + log(q_merge) - log(q_split)
 
     def q(
