@@ -444,8 +444,11 @@ def _data_facts(name: str) -> tuple[str, str, str]:
         kind, items = ("the model's", "rows of the file") if "kind" in options else ("graph", "nodes of the file")
         return kind, items, "data.path=FILE"
     given = plain(compose([f"data={name}"]).data)
+    generated = given.get("N") is not None
+    if generated:
+        given["N"] = min(given["N"], 100)  # enough to tell the kind
     made = locate(given.pop("_target_"))(**{key: value for key, value in given.items() if key != "name"})
-    return (made.kind, str(made.N), "here") if given.get("N") is None else (made.kind, "any", "generated")
+    return (made.kind, "any", "generated") if generated else (made.kind, str(made.N), "here")
 
 
 @data_app.command("info")
@@ -473,10 +476,13 @@ def data_fetch(name: str) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
     from splitmerge_cli.config import choice
     from splitmerge_cli.data import published
+    from splitmerge_cli.data.transfer import shown
 
     options = choice("data", name)
     if name in published.SETS:
-        typer.echo(published.fetch(name))
+        with shown() as report:
+            path = published.fetch(name, report)
+        typer.echo(path)
     elif "path" in options:
         typer.echo(f"{name}: reads a file of yours (data.path=FILE); there is nothing to fetch")
     else:

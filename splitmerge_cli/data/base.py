@@ -1,5 +1,6 @@
 """What every generator and reader returns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,6 +138,13 @@ def require_size(key: str, value: int, largest: int = LARGEST) -> None:
 def require_number(key: str, value: float, least: float, most: float) -> None:
     """Raise a `DataError` that names the configuration key unless `value` is a number from `least` to `most`."""
     require(least <= value <= most, key, value, f"a number from {least:g} to {most:g}")
+
+
+def require_range(key: str, value: Sequence[float], least: float, most: float) -> None:
+    """Raise a `DataError` that names the configuration key unless `value` is two ascending numbers within bounds."""
+    numbers = isinstance(value, list | tuple) and len(value) == 2 and all(type(v) in (int, float) for v in value)
+    good = numbers and least <= value[0] <= value[1] <= most
+    require(good, key, value, f"two numbers, such as [1,2], ascending, from {least:g} to {most:g}")
 
 
 def require_seed(seed: int) -> None:

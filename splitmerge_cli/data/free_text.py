@@ -64,7 +64,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -
     if separator == "auto":
         separator = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path)) or _separator(data)
     if separator == "space":
-        data = _tabs(path, data, before)
+        data = tabs(path, data, before)
     table = Text(path, data, SEPARATORS[separator], before)
     table.parse([{}])
     return table
@@ -90,11 +90,29 @@ def _separator(data: bytes) -> str:
     return "comma" if "," in line else "semicolon" if ";" in line else "space"
 
 
-def _tabs(path: Path, data: bytes, before: int) -> bytes:
-    """Rows of cells that runs of spaces and tabs separate, with one tab between cells."""
+def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
+    """Rows of cells that runs of spaces and tabs separate, with one tab between cells.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    data : bytes
+        Its rows, from `read_text`.
+    before : int
+        Number of lines of the file before the rows.
+
+    Raises
+    ------
+    DataError
+        A quote stands within a cell or is not closed.
+    """
     if b'"' not in data:
-        tabs = re.sub(rb"[ \t]+", b"\t", data.replace(b"\r\n", b"\n"))
-        return re.sub(rb"^\t|\t$", b"", tabs, flags=re.MULTILINE)
+        data = data.replace(b"\r\n", b"\n").replace(b" ", b"\t")
+        # a regular expression would keep every cell of a large file
+        while b"\t\t" in data:
+            data = data.replace(b"\t\t", b"\t")
+        return data.replace(b"\n\t", b"\n").replace(b"\t\n", b"\n").removeprefix(b"\t").removesuffix(b"\t")
     text = data.decode("utf-8").replace("\t", " ")
     reader = csv_module.reader(StringIO(text, newline=""), delimiter=" ", skipinitialspace=True, strict=True)
     out = StringIO(newline="")

@@ -1,6 +1,13 @@
-"""Round clouds of points: a mixture of normal distributions that differ in their means alone."""
+"""Round clouds of points: a mixture of normal distributions that differ in their means, and in their spreads if asked.
+
+Source: paper 001, section 4.2.1 (S1 to S3: 10 components that differ in mean and variance, D = 25, 100 to 10,000
+points); it gives neither the distances nor the spreads.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import (
     LARGEST,
@@ -9,11 +16,13 @@ from splitmerge_cli.data.base import (
     equal_sizes,
     require,
     require_number,
+    require_range,
     require_seed,
     require_size,
 )
 
 SIZES = ("equal", "crp")
+LARGEST_SPREAD = 1e15
 BLOCK = 1 << 16
 """Rows that are moved to their means at the same time: what the sum takes besides the data."""
 
@@ -24,6 +33,7 @@ def generate(
     D: int = 2,
     separation: float = 5.0,
     spread: float = 1.0,
+    spreads: Sequence[float] | None = None,
     sizes: str = "equal",
     concentration: float = 1.0,
     seed: int = 0,
@@ -43,6 +53,9 @@ def generate(
         separation sqrt(2 D) spreads apart.
     spread : float
         Standard deviation of the points about their mean, in each dimension.
+    spreads : sequence of two floats, optional
+        Range from which the standard deviation of each component is drawn uniformly; by default all have `spread`,
+        which also remains the unit of `separation`.
     sizes : {"equal", "crp"}
         ``equal``: N / components points each (the first N mod components one more). ``crp``: components and their
         sizes from a Chinese restaurant process.
@@ -54,7 +67,8 @@ def generate(
     Returns
     -------
     Dataset
-        Kind ``points``, float64 ``[N, D]``; the truth is the component. ``meta["means"]``: float64 ``[components, D]``.
+        Kind ``points``, float64 ``[N, D]``; the truth is the component. ``meta["means"]``: float64 ``[components, D]``;
+        ``meta["deviations"]``: float64 ``[components]``, the standard deviations.
 
     Raises
     ------
@@ -65,7 +79,9 @@ def generate(
     require_size("data.D", D, LARGEST // N)
     require_seed(seed)
     require_number("data.separation", separation, 0, 1e12)
-    require_number("data.spread", spread, 0, 1e15)
+    require_number("data.spread", spread, 0, LARGEST_SPREAD)
+    if spreads is not None:
+        require_range("data.spreads", spreads, 0, LARGEST_SPREAD)
     require(sizes in SIZES, "data.sizes", sizes, f"one of {', '.join(SIZES)}")
     rng = np.random.default_rng(seed)
     if sizes == "equal":
@@ -76,17 +92,41 @@ def generate(
         truth = crp(rng, N, concentration)
     means = separation * spread * rng.standard_normal((int(truth.max()) + 1, D))
     x = rng.standard_normal((N, D))
-    x *= spread
-    for start in range(0, N, BLOCK):
-        x[start : start + BLOCK] += means[truth[start : start + BLOCK]]
+    least, most = (spread, spread) if spreads is None else spreads
+    deviations = rng.uniform(least, most, size=len(means))
+    move(x, truth, means, deviations)
     meta = {
         "means": means,
+        "deviations": deviations,
         "components": len(means),
         "D": D,
         "separation": separation,
         "spread": spread,
+        "spreads": spreads,
         "sizes": sizes,
         "concentration": concentration,
         "seed": seed,
     }
     return Dataset("gaussian", "points", x, truth, meta=meta)
+
+
+def move(
+    x: NDArray[np.float64], truth: NDArray[np.int32], means: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> None:
+    """Turn standard normal points into those of their components, in place.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        float64 ``[N, D]``, standard normal; in the end x deviations + means of each point's component.
+    truth : numpy.ndarray
+        int32 ``[N]``, component of each point.
+    means : numpy.ndarray
+        float64 ``[K, D]``.
+    deviations : numpy.ndarray
+        float64 ``[K]``.
+    """
+    for start in range(0, len(x), BLOCK):
+        block, component = x[start : start + BLOCK], truth[start : start + BLOCK]
+        block *= deviations[component, None]
+        block += means[component]

@@ -2,22 +2,24 @@
 
 A set is a folder of its name in the folder that the environment variable SMCMC_DATA names (default: the user's cache).
 A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content,
-in the identity of a run too.
+in the identity of a run too. Where no source states it, that of the first download is recorded beside the file, and
+holds from then on.
 """
 
 import hashlib
 import os
-import shutil
-import urllib.request
+import re
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 
 import platformdirs
 
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.download import Report, download
 
 VARIABLE = "SMCMC_DATA"
+SUMS = "SHA256SUMS"
+"""The file of a set's folder with the digests that were recorded, as ``sha256sum --check`` reads it."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,19 @@ SETS = {
                 File("nodes.csv.gz", 7_068, "69126f3e26262a67764f74c09c919a93d415cab3c1820bdd89c772b743830923"),
             ),
         ),
+        Published(
+            name="kddcup04bio",
+            kind="points",
+            N="145751",
+            what="Pairs of proteins of KDD Cup 2004, the training set of its second task: 145,751 rows of 74 numbers "
+            "separated by spaces",
+            paper="001, which counts 2,000 true clusters; no such labels are public, so there is no truth",
+            source="collection of clustering data sets of the University of Eastern Finland, "
+            "https://cs.joensuu.fi/sipu/datasets/; originally bio_train.dat of "
+            "https://kdd.org/cupfiles/KDDCupData/2004/data_kddcup04.tar.gz, which is read under the name below too",
+            terms="none stated; cite KDD Cup 2004 (Caruana, Joachims and Backstrom)",
+            files=(File("KDDCUP04Bio.txt", address="https://cs.joensuu.fi/sipu/datasets/KDDCUP04Bio.txt"),),
+        ),
     )
 }
 
@@ -179,25 +194,56 @@ def locate(name: str, file: str) -> Path:
         It is absent, cannot be read, or is not the published one.
     """
     path = folder() / name / file
+    of = next(f for f in SETS[name].files if f.name == file)
     if not path.is_file():
+        how = f"smcmc data info {name} says where it comes from"
         raise DataError(
             f"data={name}: {path}: no such file; expected it in the folder that the environment variable {VARIABLE} "
-            f"names (smcmc data info {name} says where it comes from)"
+            f"names ({f'smcmc data fetch {name} downloads it, ' if of.address else ''}{how})"
         )
-    expected = next(f.sha256 for f in SETS[name].files if f.name == file)
+    expected, origin = _expected(name, of)
     if expected is not None:
-        _check(path, expected)
+        _check(path, expected, origin)
     return path
 
 
-def _check(path: Path, expected: str) -> None:
+def _expected(name: str, file: File) -> tuple[str | None, str]:
+    """The SHA-256 that a file must have, None if it is not known, and what that digest is."""
+    if file.sha256 is not None:
+        return file.sha256, "that of the published file"
+    sums = folder() / name / SUMS
+    return _recorded(sums).get(file.name), f"which {sums} says was fetched first (without that line any is accepted)"
+
+
+def _recorded(sums: Path) -> dict[str, str]:
+    """Digests by name of file; none where nothing was recorded."""
+    try:
+        text = sums.read_text(encoding="utf-8") if sums.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{sums}: cannot be read: {error}") from error
+    digests = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not (found := re.fullmatch(r"([0-9a-f]{64}) [ *](.+)", line)):
+            raise DataError(f"{sums}: row {number}: expected a SHA-256, two spaces and the name of a file")
+        digests[found[2]] = found[1]
+    return digests
+
+
+def _record(sums: Path, file: str, digest: str) -> None:
+    digests = _recorded(sums) | {file: digest}
+    part = sums.with_name(f".{SUMS}.{os.getpid()}")
+    part.write_text("".join(f"{known}  {name}\n" for name, known in digests.items()), encoding="utf-8")
+    part.replace(sums)
+
+
+def _check(path: Path, expected: str, origin: str) -> None:
     try:
         with path.open("rb") as opened:
             found = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     if found != expected:
-        raise DataError(f"{path}: SHA-256 {found}; expected {expected}, that of the published file")
+        raise DataError(f"{path}: SHA-256 {found}; expected {expected}, {origin}")
 
 
 def describe(name: str) -> str:
@@ -208,12 +254,25 @@ def describe(name: str) -> str:
     lines.append(f"Folder:  {folder() / name} ({where}; {VARIABLE} names the folder above it)")
     for file in of.files:
         size = "" if file.size is None else f", {file.size:,} bytes"
-        lines.append(f"File:    {file.name}{size}, SHA-256 {file.sha256 or 'not known'}")
+        recorded = "" if file.sha256 else " (recorded when it was fetched)"
+        expected = _expected(name, file)[0]
+        lines.append(f"File:    {file.name}{size}, SHA-256 {f'{expected}{recorded}' if expected else 'not known'}")
+        if file.address is not None:
+            lines.append(f"Address: {file.address}")
     return "\n".join(lines)
 
 
-def fetch(name: str) -> Path:
-    """Download what is missing of a set; a file appears whole, and with the right SHA-256 where that is known.
+def fetch(name: str, report: Report | None = None) -> Path:
+    """Download what is missing of a set, and check what is here.
+
+    A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.
+
+    Parameters
+    ----------
+    name : str
+        One of `SETS`.
+    report : callable, optional
+        Told of the progress.
 
     Returns
     -------
@@ -223,7 +282,7 @@ def fetch(name: str) -> Path:
     Raises
     ------
     DataError
-        A missing file has no address, cannot be had, or is not the published one.
+        A missing file has no address, cannot be had or written, or is not the published one.
     """
     of, target = SETS[name], folder() / name
     for file in of.files:
@@ -236,22 +295,8 @@ def fetch(name: str) -> Path:
                 f"{of.source}. Put the file into {target} (SHA-256 {file.sha256 or 'not known'})"
             )
         else:
-            _download(file, path)
+            expected, origin = _expected(name, file)
+            digest = download(file.address, path, expected, origin, report)
+            if expected is None:
+                _record(target / SUMS, file.name, digest)
     return target
-
-
-def _download(file: File, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with part.open("wb") as opened:
-            try:
-                with urllib.request.urlopen(str(file.address), timeout=60) as response:
-                    shutil.copyfileobj(response, opened)
-            except (OSError, ValueError, HTTPException) as error:
-                raise DataError(f"{file.address}: cannot be fetched: {error}") from error
-        if file.sha256 is not None:
-            _check(part, file.sha256)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

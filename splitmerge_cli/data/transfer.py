@@ -1,0 +1,43 @@
+"""How far a download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+
+from splitmerge_cli.data.download import Report
+
+LINE_EVERY = 10_000_000
+"""Bytes between two lines."""
+
+
+@contextmanager
+def shown() -> Iterator[Report]:
+    """What `splitmerge_cli.data.published.fetch` reports to."""
+    if not sys.stderr.isatty():
+        yield _line()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def redraw(name: str, here: int, size: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=size)
+            progress.update(tasks[name], completed=here)
+
+        yield redraw
+
+
+def _line() -> Report:
+    told: dict[str, int] = {}
+
+    def tell(name: str, here: int, size: int | None) -> None:
+        if here // LINE_EVERY > told.get(name, 0) or here == size:
+            told[name] = here // LINE_EVERY
+            whole = "" if size is None else f" of {size:,}"
+            print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
+
+    return tell

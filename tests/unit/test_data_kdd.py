@@ -1,0 +1,215 @@
+"""The data of paper 001: S1 to S3, many clusters of uneven size, and the reader of the published file."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from splitmerge_cli import runner
+from splitmerge_cli.config import compose
+from splitmerge_cli.data import gaussian, kdd, published
+from splitmerge_cli.data.base import DataError, Dataset
+
+# generated
+
+
+def test_kdd_like_has_the_size_of_the_published_set() -> None:
+    data = kdd.kdd_like()
+    assert data.kind == "points" and data.values.shape == (145_751, 74) and data.values.dtype == np.float64
+    assert data.truth is not None and data.truth.dtype == np.int32
+    sizes = np.sort(np.bincount(data.truth))[::-1]
+    assert len(sizes) == 2000 and sizes[0] / sizes[-1] > 1000 and sizes[-1] == 9
+    # every column has a scale of its own, from 1 to 1,000
+    spread = data.values.std(axis=0)
+    assert len(set(spread)) == 74 and spread.max() / spread.min() > 100
+    np.testing.assert_allclose(spread / data.meta["column_scales"], np.sqrt(1 + 13 / 12), rtol=0.3)
+    for k in (0, 1):
+        points = data.values[data.truth == k] / data.meta["column_scales"] - data.meta["means"][k]
+        points /= data.meta["deviations"][k]
+        assert stats.kstest(points.ravel(), "norm").pvalue > 0.001
+
+
+def test_fewer_points_are_the_first_of_the_same_data() -> None:
+    few, more = kdd.kdd_like(200), kdd.kdd_like(3000)
+    assert np.array_equal(few.values, more.values[:200]) and np.array_equal(few.truth, more.truth[:200])
+    for data in (few, more):
+        K = len(np.unique(data.truth))
+        assert data.truth.max() + 1 == K == len(data.meta["means"]) == len(data.meta["deviations"]) < 2000
+    assert kdd.kdd_like(1).truth.tolist() == [0]
+
+
+def test_more_points_than_published() -> None:
+    data = kdd.kdd_like(200_000, components=50, D=2)
+    assert data.values.shape == (200_000, 2) and len(np.unique(data.truth)) == 50
+
+
+@pytest.mark.parametrize(
+    ("N", "K", "exponent", "sizes"),
+    [
+        (7, 7, 1.0, [1] * 7),
+        (12, 3, 0.0, [4, 4, 4]),
+        (14, 3, 1.0, [7, 4, 3]),
+        (1000, 3, 10.0, [997, 2, 1]),
+        (5, 1, 1.0, [5]),
+    ],
+)
+def test_uneven_sizes(N: int, K: int, exponent: float, sizes: list[int]) -> None:
+    assert kdd.uneven_sizes(N, K, exponent).tolist() == sizes
+
+
+def test_uneven_sizes_add_up() -> None:
+    for exponent in (0.0, 0.5, 1.0, 2.5):
+        sizes = kdd.uneven_sizes(10_000, 777, exponent)
+        assert sizes.sum() == 10_000 and sizes.min() >= 1 and len(sizes) == 777
+
+
+def test_data_depend_on_their_seed_alone() -> None:
+    one, two, other = (kdd.kdd_like(300, seed=seed) for seed in (7, 7, 8))
+    assert np.array_equal(one.values, two.values) and np.array_equal(one.truth, two.truth)
+    assert not np.array_equal(one.values, other.values)
+
+
+@pytest.mark.parametrize(
+    ("call", "key"),
+    [
+        (lambda: kdd.kdd_like(0), "N=0"),
+        (lambda: kdd.kdd_like(5, components=0), "data.components=0"),
+        (lambda: kdd.kdd_like(5, components=145_752), "data.components=145752"),
+        (lambda: kdd.kdd_like(5, D=0), "data.D=0"),
+        (lambda: kdd.kdd_like(5, D=2**30), "data.D=1073741824"),
+        (lambda: kdd.kdd_like(5, separation=-1.0), "data.separation=-1.0"),
+        (lambda: kdd.kdd_like(5, exponent=11.0), "data.exponent=11.0"),
+        (lambda: kdd.kdd_like(5, seed=-1), "data.seed=-1"),
+        (lambda: kdd.kdd_like(5, spreads=[2.0, 1.0]), r"data.spreads=\[2.0, 1.0\]"),
+        (lambda: kdd.kdd_like(5, scales=[0.0, 1.0]), r"data.scales=\[0.0, 1.0\]"),
+        (lambda: kdd.kdd_like(5, scales=[1.0]), r"data.scales=\[1.0\]"),
+        (lambda: gaussian.generate(5, spreads=[-1.0, 1.0]), r"data.spreads=\[-1.0, 1.0\]"),
+        (lambda: gaussian.generate(5, spreads=[1.0, float("nan")]), r"data.spreads=\[1.0, nan\]"),
+        (lambda: gaussian.generate(5, spreads=["a", 1.0]), r"data.spreads=\['a', 1.0\]"),
+        (lambda: gaussian.generate(5, spreads=[1.0, 2.0, 3.0]), r"data.spreads=\[1.0, 2.0, 3.0\]"),
+        (lambda: gaussian.generate(5, spreads=2.0), "data.spreads=2.0"),
+    ],
+)
+def test_parameters_out_of_range(call: Callable[[], Dataset], key: str) -> None:
+    with pytest.raises(DataError, match=rf"^{key}: expected"):
+        call()
+
+
+# S1 to S3
+
+
+def test_spreads_of_components() -> None:
+    data = gaussian.generate(100_000, components=5, D=4, separation=3.0, spread=2.0, spreads=[0.5, 1.5], seed=2)
+    deviations = data.meta["deviations"]
+    assert len(set(deviations)) == 5 and (deviations >= 0.5).all() and (deviations <= 1.5).all()
+    for k in range(5):
+        points = data.values[data.truth == k]
+        np.testing.assert_allclose(points.std(axis=0), deviations[k], rtol=0.03)
+    # the unit of the distances stays `spread`
+    means = [gaussian.generate(500, 500, 4, 3.0, 2.0, spreads).meta["means"] for spreads in (None, [0.5, 1.5])]
+    assert np.array_equal(*means)
+
+
+def test_one_spread_is_a_range_of_one_value() -> None:
+    same = gaussian.generate(70_000, spread=0.5, seed=3)
+    assert (same.meta["deviations"] == 0.5).all()
+    assert np.array_equal(same.values, gaussian.generate(70_000, spread=0.5, spreads=[0.5, 0.5], seed=3).values)
+
+
+@pytest.mark.parametrize(("name", "N"), [("s1", 100), ("s2", 1000), ("s3", 10_000)])
+def test_the_named_sets_of_paper_001(name: str, N: int) -> None:
+    cfg = compose([f"data={name}"])
+    assert cfg.N == N and cfg.model.name == "gaussian"
+    data = runner.prepare(cfg).dataset
+    assert data.values.shape == (N, 25) and np.bincount(data.truth).tolist() == [N // 10] * 10
+    assert len(set(data.meta["deviations"])) == 10
+    assert compose([f"data={name}", "N=50"]).data.N == 50
+
+
+def test_the_defaults_are_the_data_they_always_were() -> None:
+    data = gaussian.generate(4, components=2, seed=0)
+    rng = np.random.default_rng(0)
+    truth = rng.permutation(np.arange(4) % 2)
+    means = 5.0 * rng.standard_normal((2, 2))
+    assert np.array_equal(data.truth, truth)
+    assert np.array_equal(data.values, rng.standard_normal((4, 2)) + means[truth])
+
+
+# the published set
+
+ROW = " ".join(f"{d / 4 - 3:.2f}" for d in range(kdd.FEATURES))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the file belongs, for a set of three rows."""
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(kdd, "ROWS", 3)
+    (tmp_path / "kddcup04bio").mkdir()
+    return tmp_path / "kddcup04bio" / kdd.FILE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ROW}\n{ROW.replace('-3.00', '7')}\n{ROW}\n",
+        f"  {ROW} \r\n{ROW.replace('-3.00', '7').replace(' ', '   ')}\r\n{ROW}",
+        f"1\t2\t0\t{ROW}\n1\t3\t1\t{ROW.replace('-3.00', '7')}\n2 4 ? {ROW}\n".replace(" ", "\t"),
+    ],
+    ids=["plain", "spaces", "original"],
+)
+def test_the_published_file(place: Path, text: str) -> None:
+    place.write_text(text)
+    data = kdd.kddcup04bio()
+    assert data.kind == "points" and data.values.shape == (3, 74) and data.values.dtype == np.float64
+    assert data.truth is None and "no labels" in data.meta["truth"]
+    assert data.values[:, 0].tolist() == [-3, 7, -3]
+    # columns that are constant are data like others
+    assert data.values[:, 1:].tolist() == [[d / 4 - 3 for d in range(1, 74)]] * 3
+    assert np.array_equal(kdd.kddcup04bio(2).values, data.values[:2])
+
+
+def test_a_set_with_constant_columns_runs(place: Path) -> None:
+    place.write_text(f"{ROW}\n{ROW.replace('-3.00', '7')}\n{ROW}\n")
+    plan = runner.prepare(compose(["data=kddcup04bio", "sampler=sdds"]))
+    assert plan.dataset.N == 3
+    assert np.isfinite(plan.chain(0)[0].advance(20)["log_joint"]).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{ROW}\n{ROW}\n", "2 rows; expected 3, those of the published set"),
+        (f"{ROW}\n" * 4, "4 rows; expected 3"),
+        (f"{ROW}\n{ROW}\n{ROW} 1\n", "row 3: cells: 75; expected 74, as in row 1"),
+        (f"{ROW}\n\n{ROW}\n", "row 2, column 1: an empty cell; expected a number"),
+        (f"{ROW}\n{ROW[:-6]}\n{ROW}\n", "row 2: cells: 73; expected 74"),
+        (f"{ROW} 1\n" * 3, "row 1: cells: 75; expected 74, or 77 in the original file"),
+        ("<html>\n", "row 1: cells: 1; expected 74, or 77"),
+        (f"{ROW}\n{ROW}\n{ROW}".replace("15.25", "nan"), "row 1, column 74: 'nan'; expected a number"),
+        (f"{ROW}\n{ROW.replace('-2.75', 'x')}\n{ROW}", r"row 2, column 2: 'x'; expected a number of magnitude 1e\+30"),
+        (f"{ROW}\n{ROW.replace('-2.75', '?')}\n{ROW}", r"row 2, column 2: '\?'; expected a number"),
+        (f"{ROW}\n{ROW.replace('-2.75', '1e31')}\n{ROW}", "row 2, column 2: '1e31'; expected a number of magnitude"),
+        (f"{ROW}\n{ROW.replace('-2.75', '1,5')}\n{ROW}", "row 2, column 2: '1,5'; expected a number"),
+        (f"1 2 0 {ROW}\n1 3 1 {ROW}\n1 4 0 {ROW.replace('-3.00', 'x')}", "row 3, column 4: 'x'; expected a number"),
+        ("", "the file is empty"),
+    ],
+)
+def test_what_is_refused(place: Path, text: str, message: str) -> None:
+    place.write_text(text)
+    with pytest.raises(DataError, match=rf"{kdd.FILE}: {message}"):
+        kdd.kddcup04bio()
+
+
+@pytest.mark.parametrize("N", [0, 4, -1])
+def test_more_rows_than_there_are(place: Path, N: int) -> None:
+    place.write_text(f"{ROW}\n" * 3)
+    with pytest.raises(DataError, match=rf"^N={N}: expected a whole number from 1 to 3, the number of rows, or null"):
+        kdd.kddcup04bio(N)
+
+
+def test_an_absent_set_says_how_to_get_it(place: Path) -> None:
+    with pytest.raises(DataError, match=r"no such file; .* \(smcmc data fetch kddcup04bio downloads it, "):
+        kdd.kddcup04bio()
