@@ -224,3 +224,18 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
     assert fetched.exit_code == 0 and fetched.stdout == f"{folder / 'far'}\n"
     lines = fetched.stderr.splitlines()
     assert len(lines) == 3 and lines[-1] == "a.txt: 1,200,000 of 1,200,000 bytes"
+
+
+def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with transfer.shown() as report:
+        report("a.txt", 500_000, 1_000_000)
+        report("a.txt", 1_000_000, 1_000_000)
+        report("b.txt", 10, None)
+    assert "a.txt" in terminal.getvalue() and "1.0/1.0 MB" in terminal.getvalue() and "b.txt" in terminal.getvalue()
