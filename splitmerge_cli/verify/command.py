@@ -15,6 +15,7 @@ from hydra.utils import get_class
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from scipy.sparse import issparse
 
 from splitmerge_cli._kernels import ContinuousDraw, Model, Rng, Sampler
 from splitmerge_cli.config import (
@@ -46,7 +47,20 @@ KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, 
 
 SMALL: dict[str, dict[str, Any]] = {name: {"t": 1} for name in ("rgsm", "sm", "bsm")}
 SMALL["neal8"] = {"m": 2, "scan": "site"}
+SMALL["lshsm"] = {"bits": 1, "tables": 2}
 """Options for the tree of choices to stay small; the user's own come on top."""
+
+FORMS: dict[str, list[dict[str, Any]]] = {
+    "lshsm": [
+        {"proposal": proposal, "reading": reading}
+        for proposal in ("paired", "paired_sequential", "sums")
+        for reading in ("table", "union")
+    ]
+}
+"""Forms of a sampler that each have a row; an option that the user gives is the same in all."""
+
+TABLES_SEEDS = (0, 1)
+"""Draws of the hash tables (lshsm), each of which makes a kernel of its own."""
 
 MOST_ORDERS = 4
 """Most items whose relabellings (srm, arm, sarm) are enumerated; of more they are visited in their own order."""
@@ -63,6 +77,7 @@ LEGEND = (
     "TV: total variation between the stationary law and the enumerated posterior. "
     "Of samplers that learn the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
     "(i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
+    "Of lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
     "continuous: draws parameters from a continuum, so its choices cannot be listed. "
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
     "+: each step followed by refresh; "
@@ -81,8 +96,8 @@ class Kernel:
     Attributes
     ----------
     matrices : list of ndarray of float
-        The transition matrix; of a sampler that learns one for each pair of partitions to learn from; none where the
-        choices cannot be listed.
+        The transition matrix; of a sampler that learns one for each pair of partitions to learn from, of one with hash
+        tables one for each draw of them; none where the choices cannot be listed.
     balance : float
         max |pi_a P_ab - pi_b P_ba|; of a sampler that learns the largest over fixed (i, j, z_a, z_b).
     why : str
@@ -126,18 +141,24 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int
     wide = console.width if console.is_terminal else 140
     console = Console(width=max(wide, 110))
     failures = 0
-    for model_name in options["models"]:
-        model_class = get_class(choice("model", model_name, own)["_target_"])
-        variants = VARIANTS.get(model_class.__name__, [{}])
-        for variant in [{}] if options["model_options"] else variants:
-            case = _case(model_class, model_name, variant, options)
-            table, wrong = _compared(case, model_name, options)
-            failures += wrong
-            console.print(table)
+    for model_name, case in _cases(options):
+        table, wrong = _compared(case, model_name, options)
+        failures += wrong
+        console.print(table)
     console.print(LEGEND, style="dim")
     if failures:
         console.print(f"{failures} exact sampler(s) are NOT exact", style="bold red")
     return 1 if failures else 0
+
+
+def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
+    """The small cases of the models, all built before the first is checked."""
+    cases = []
+    for name in options["models"]:
+        model_class = get_class(choice("model", name, options["own"])["_target_"])
+        variants = [{}] if options["model_options"] else VARIANTS.get(model_class.__name__, [{}])
+        cases += [(name, _case(model_class, name, variant, options)) for variant in variants]
+    return cases
 
 
 def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[Table, int]:
@@ -155,16 +176,26 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
         for mode in options["modes"]:
             if mode == "literal" and getattr(sampler_class, "LITERAL_TERM", None) is None:
                 continue
-            for row, exact in _rows(case, given, mode, gibbs, options):
-                failures += mode == "exact" and not exact
-                table.add_row(*row)
-    reasons = dict.fromkeys(reason for _, reason in refused)
-    table.caption = "\n".join(f"skipped {', '.join(n for n, why in refused if why == r)}: {r}" for r in reasons)
+            for form in _forms(given, mode, options):
+                if reason := _refusal(case, given, form, mode):
+                    refused.append((" ".join([sampler_name, *map(str, form.values())]), reason))
+                    continue
+                for row, exact in _rows(case, given, form, mode, gibbs, options):
+                    failures += mode == "exact" and not exact
+                    table.add_row(*row)
+    skipped: dict[str, dict[str, None]] = {}
+    for name, reason in refused:
+        skipped.setdefault(reason, {})[name] = None
+    table.caption = "\n".join(f"skipped {', '.join(names)}: {reason}" for reason, names in skipped.items())
     return table, failures
 
 
 def _kernel(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Kernel:
     """The transition matrices of a configured sampler on a case, or why there are none."""
+    if "tables_seed" in sampler and "tables_seed" not in extra:
+        drawn = [_kernel(case, sampler, {**extra, "tables_seed": seed}) for seed in TABLES_SEEDS]
+        matrices = [P for kernel in drawn for P in kernel.matrices]
+        return Kernel(matrices, max(kernel.balance for kernel in drawn), drawn[0].why)
     rng = Rng(0)
     built = build_sampler(case.model, rng, sampler, extra)
     pasts = example_pasts(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
@@ -181,16 +212,51 @@ def _kernel(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) ->
     return Kernel([P for P, _ in found], max(for_pairs))
 
 
+def _own(given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's options of a sampler."""
+    return {k: v for k, v in options["sampler_options"].items() if k in given and not k.startswith("_") and k != "name"}
+
+
+def _forms(given: Mapping[str, Any], mode: str, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The forms of a sampler that have rows; one without options where it has a single form."""
+    forms = FORMS.get(given["name"], [{}])
+    if mode == "literal":
+        forms = [form for form in forms if form.get("proposal", "sums") == "sums"]
+    own = _own(given, options)
+    chosen = [{k: own.get(k, v) for k, v in form.items()} for form in forms]
+    return [form for t, form in enumerate(chosen) if form not in chosen[:t]]
+
+
+def _refusal(case: Case, given: Mapping[str, Any], form: Mapping[str, Any], mode: str) -> str:
+    """Why a form of a sampler that serves the model does not serve this case in this mode; empty: it does."""
+    if given["name"] != "lshsm":
+        return ""
+    if mode == "literal" and form["proposal"] != "sums":
+        return "the paper prints sums alone"
+    if form["proposal"] == "sums" and not case.model.conjugate:
+        return "sums needs the parameters integrated out"
+    if mode == "literal" and issparse(case.model.vectors):
+        return "literal needs dense items"
+    return ""
+
+
 def _rows(
-    case: Case, given: Mapping[str, Any], mode: str, gibbs: list[NDArray[np.float64]], options: Mapping[str, Any]
+    case: Case,
+    given: Mapping[str, Any],
+    form: Mapping[str, Any],
+    mode: str,
+    gibbs: list[NDArray[np.float64]],
+    options: Mapping[str, Any],
 ) -> Iterator[tuple[list[str], bool]]:
-    """The lines of a sampler, and of each whether it is exact: one, or one for each way in which chains learn."""
+    """The lines of a form, and of each whether it is exact: one, or one for each way in which chains learn."""
     name = given["name"]
-    own = {k: v for k, v in options["sampler_options"].items() if k in given and not k.startswith("_") and k != "name"}
-    extra = _small(case, given) | own | {"mode": mode}
+    own = _own(given, options)
+    small = _small(case, given) | own
+    extra = {**small, **form, "mode": mode}
     check_options("sampler", name, {**given, **extra}, options["own"])
     kernel = _kernel(case, given, extra)
-    shown = name + "".join(f" {k}={v}" for k, v in extra.items() if k != "mode")
+    named = {k: v for k, v in (own if form else small).items() if k not in form}
+    shown = " ".join([name, *map(str, form.values()), *(f"{k}={v}" for k, v in named.items())])
     exact, cells = _of_matrices(case, kernel, gibbs, "adaptation" in given)
     ways: list[dict[str, str]] = [{}]
     if "adaptation" in given and "adaptation" not in own:

@@ -27,17 +27,15 @@ class Tables:
     ----------
     vectors : array, shape (N, D)
     directions : array, shape (D, tables * bits)
-    offset : array, shape (tables * bits,)
-        Added to the projections: minus that of the point that counts as the origin.
     bits : int
     centre : bool
-        Whether the origin is the mean of the vectors.
+        Whether the mean of the vectors is the origin.
     """
 
-    def __init__(self, vectors, directions, offset, bits: int, centre: bool = True) -> None:
+    def __init__(self, vectors, directions, bits: int, centre: bool = True) -> None:
         vectors = np.asarray(vectors, dtype=float)
         self.deviations = vectors - vectors.mean(axis=0) if centre else vectors
-        positive = vectors @ np.asarray(directions, dtype=float) + np.asarray(offset, dtype=float) >= 0
+        positive = self.deviations @ np.asarray(directions, dtype=float) >= 0
         self.N, self.bits, self.tables = len(vectors), bits, positive.shape[1] // bits
         self.codes = [
             [tuple(map(bool, positive[u, t * bits : (t + 1) * bits])) for t in range(self.tables)]
@@ -52,8 +50,7 @@ class Tables:
         """With directions of one's own."""
         vectors = np.asarray(vectors, dtype=float)
         directions = np.random.default_rng(seed).normal(size=(vectors.shape[1], tables * bits))
-        offset = -vectors.mean(axis=0) @ directions if centre else np.zeros(tables * bits)
-        return cls(vectors, directions, offset, bits, centre)
+        return cls(vectors, directions, bits, centre)
 
     def query(self, u: int, opposite: bool) -> list[list[int]]:
         """What each table holds for u, or for -u, without u; empty buckets left out. An origin has no direction."""
@@ -89,9 +86,13 @@ class Tables:
         return [sum((Fraction(v in o, len(options) * len(o)) for o in options), Fraction(0)) for v in range(self.N)]
 
     def collision(self, u: int, v: int, opposite: bool) -> float:
-        """Equation 2: the probability over directions that u, or -u, and v have the same bit."""
+        """Equation 2: the probability over directions that u, or -u, and v have the same bit.
+
+        An item without a direction counts as at a right angle to all others.
+        """
         a, b = self.deviations[u], self.deviations[v]
-        cosine = float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
+        lengths = math.sqrt(float(a @ a) * float(b @ b))
+        cosine = float(a @ b) / lengths if lengths else 0.0
         angle = math.acos(min(1.0, max(-1.0, -cosine if opposite else cosine)))
         return 1 - angle / math.pi
 

@@ -65,7 +65,7 @@ def test_probabilities_of_a_query(shape, reading):
 def test_table_reading_by_hand():
     """Two tables of one bit: in the first item 0 is with 1 and 2, in the second with 1 alone."""
     points = [[2.0, 1.0], [1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
-    tables = Tables(points, np.eye(2), np.zeros(2), 1, centre=False)
+    tables = Tables(points, np.eye(2), 1, centre=False)
     assert tables.query(0, False) == [[1, 2], [1]]
     assert tables.query(0, True) == [[3], [2, 3]]
     assert tables.row(0, False, "table") == [0, Fraction(3, 4), Fraction(1, 4), 0]
@@ -84,7 +84,7 @@ def test_an_item_at_the_centre_is_in_no_bucket():
 
 def test_an_empty_bucket_counts_for_no_table():
     points = [[1.0, 1.0], [2.0, 0.5], [1.0, -0.1]]
-    tables = Tables(points, np.eye(2), np.zeros(2), 1, centre=False)
+    tables = Tables(points, np.eye(2), 1, centre=False)
     assert tables.query(0, True) == [[2]]
     assert tables.row(0, True, "table") == [0, 0, 1]
     assert tables.query(2, False) == [[0, 1]]

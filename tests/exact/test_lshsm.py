@@ -1,0 +1,220 @@
+"""lshsm, compiled and alone: the whole transition matrix, for every proposal and reading and several draws of the hash
+tables, each of which is a kernel of its own.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.lshsm import LSHSM
+from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.transitions import (
+    balance_defect,
+    irreducible,
+    stationarity_defect,
+    stationary,
+    total_variation,
+    transition_matrix,
+    walk,
+)
+
+CASES = {
+    "gaussian": (Gaussian, 4, 0, {}),
+    "gaussian-five": (Gaussian, 5, 1, {"covariance": "full"}),
+    "gaussian-uniform": (Gaussian, 4, 2, {"covariance": "iso", "prior": "uniform"}),
+    "bernoulli": (Bernoulli, 4, 0, {}),
+    "bernoulli-five": (Bernoulli, 5, 1, {"concentration": 0.4}),
+    "lines": (Lines, 4, 0, {}),
+    "irm": (IRM, 4, 0, {"beta1": 0.6, "beta0": 1.7}),
+}
+KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
+PROPOSALS = ("paired", "paired_sequential", "sums")
+READINGS = ("table", "union")
+KINDS = list(itertools.product(PROPOSALS, READINGS))
+# (bits, tables, tables_seed)
+SHAPES = [(1, 1, 0), (1, 2, 1), (1, 4, 2), (2, 2, 3), (3, 4, 4), (3, 1, 1)]
+
+
+def build(case_name):
+    model_class, size, seed, params = CASES[case_name]
+    return small_case(model_class, size, seed, params)
+
+
+def sampler_on(case, proposal, reading, shape=(1, 2, 0), **options):
+    bits, tables, seed = shape
+    shaped = {"bits": bits, "tables": tables, "tables_seed": seed, **options}
+    return LSHSM(case.model, Rng(0), proposal=proposal, reading=reading, **shaped)
+
+
+def matrix(case, sampler):
+    return transition_matrix(case.model, sampler.rng, sampler, case.states)
+
+
+def connects(tables, N):
+    """Whether the pairs of items that the tables may give, near or opposite, connect all items."""
+    reached, front = {0}, [0]
+    while front:
+        u = front.pop()
+        for v in set(range(N)) - reached:
+            if any(tables.probability(u, v, opposite=opposite) > 0 for opposite in (False, True)):
+                reached.add(v)
+                front.append(v)
+    return len(reached) == N
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("case_name", CASES)
+@pytest.mark.parametrize(("proposal", "reading"), KINDS)
+def test_exact(proposal, reading, case_name, shape):
+    """Reversible whatever the tables hold; every state is reached just where they connect all items."""
+    case = build(case_name)
+    sampler = sampler_on(case, proposal, reading, shape)
+    P = matrix(case, sampler)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert stationarity_defect(P, case.pi) < 1e-12
+    assert balance_defect(P, case.pi) < 1e-12
+    assert irreducible(P) == connects(sampler.tables, case.model.N)
+
+
+def test_the_shapes_tried_connect_and_do_not():
+    case = build("gaussian-five")
+    found = [connects(sampler_on(case, "paired", "table", shape).tables, 5) for shape in SHAPES]
+    assert found == [True, True, True, True, True, False]
+
+
+@pytest.mark.parametrize("centre", [True, False])
+@pytest.mark.parametrize(("proposal", "reading"), KINDS)
+def test_exact_without_a_centre(proposal, reading, centre):
+    """Rows of zeros have no direction then: they are moved by no query of their own, and no other finds them."""
+    case = small_case(Bernoulli, 4, 3)
+    sampler = sampler_on(case, proposal, reading, (1, 2, 5), centre=centre)
+    P = matrix(case, sampler)
+    assert balance_defect(P, case.pi) < 1e-12
+    assert irreducible(P) == connects(sampler.tables, 4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize(("proposal", "reading"), KINDS)
+def test_exact_on_one_two_and_three_items(proposal, reading, size):
+    case = small_case(Gaussian, size, 2)
+    P = matrix(case, sampler_on(case, proposal, reading, (1, 1, 0)))
+    assert balance_defect(P, case.pi) < 1e-12
+    assert irreducible(P)
+    if size == 1:
+        np.testing.assert_array_equal(P, [[1.0]])
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_other_tables_are_another_kernel(proposal):
+    case = build("gaussian-five")
+    P, Q, again = (matrix(case, sampler_on(case, proposal, "table", (2, 2, seed))) for seed in (1, 2, 1))
+    assert np.abs(P - Q).max() > 1e-3
+    np.testing.assert_array_equal(P, again)
+
+
+@pytest.mark.parametrize(("proposal", "allocation"), [("paired", "random"), ("paired_sequential", "sams")])
+def test_two_items_are_dyadic_half_of_the_time(proposal, allocation):
+    """Less their mean they are opposite in every table: -u finds the other one, +u nothing."""
+    case = small_case(Gaussian, 2, 0)
+    dyadic = Dyadic(case.model, Rng(0), allocation=allocation)
+    Q = transition_matrix(case.model, dyadic.rng, dyadic, case.states)
+    P = matrix(case, sampler_on(case, proposal, "table", (1, 2, 0)))
+    np.testing.assert_allclose(P - np.eye(2), (Q - np.eye(2)) / 2, atol=1e-15)
+
+
+@pytest.mark.parametrize(("proposal", "reading"), KINDS)
+def test_round_trip(proposal, reading):
+    """The log ratios from x to y are, negated, those from y to x."""
+    for case_name in ("gaussian", "irm"):
+        case = build(case_name)
+        sampler = sampler_on(case, proposal, reading)
+        ratios: dict[tuple, set[float]] = {}
+        for state in case.states:
+            for target, _, log_ratio, _ in walk(case.model, sampler.rng, sampler, state, always_accept=True):
+                if target != state and np.isfinite(log_ratio):
+                    ratios.setdefault((state, target), set()).add(round(log_ratio, 9) + 0.0)
+        assert ratios
+        for (x, y), there in ratios.items():
+            back = {round(-r, 9) + 0.0 for r in ratios.get((y, x), set())}
+            np.testing.assert_allclose(sorted(there), sorted(back), atol=3e-9)
+
+
+# `orders` has a factor only where empty clusters are kept, which have no vectors; `printed` counts in literal mode only
+MUTANTS = [
+    (proposal, term)
+    for proposal, terms in {
+        "paired": ("target", "allocation"),
+        "paired_sequential": ("target", "allocation"),
+        "sums": ("target", "allocation", "pair", "dumb"),
+    }.items()
+    for term in terms
+]
+
+
+def test_the_terms_are_those_of_the_mutants():
+    assert set(LSHSM.TERMS) == {term for _, term in MUTANTS} | {"orders", "printed"}
+
+
+@pytest.mark.parametrize("case_name", ["gaussian", "gaussian-five", "bernoulli", "irm", "lines"])
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize(("proposal", "term"), MUTANTS)
+def test_mutant_is_found(proposal, term, reading, case_name):
+    case = build(case_name)
+    sampler = sampler_on(case, proposal, reading)
+    sampler.omit(term)
+    assert stationarity_defect(matrix(case, sampler), case.pi) > 1e-4
+
+
+@pytest.mark.parametrize(("proposal", "reading"), KINDS)
+def test_terms_that_are_no_factors(proposal, reading):
+    case = build("gaussian")
+    sampler = sampler_on(case, proposal, reading)
+    P = matrix(case, sampler)
+    sampler.omit("orders", "printed")
+    np.testing.assert_array_equal(P, matrix(case, sampler))
+
+
+def test_what_is_refused():
+    """Mentions are no vectors; sums has no draw for the parameters of a new cluster; the paper prints sums alone."""
+    able, reason = LSHSM.supports(small_case(EMM, 3).model)
+    assert not able
+    assert reason
+    kept = small_case(Lines, 3, 4, KEPT)
+    for case, proposal, mode in [(kept, "sums", "exact"), (build("gaussian"), "paired", "literal")]:
+        with pytest.raises(ValueError, match=r"sampler\.(proposal|mode)="):
+            sampler_on(case, proposal, "table", mode=mode)
+
+
+@pytest.mark.parametrize("proposal", ["paired", "paired_sequential"])
+def test_clusters_that_keep_parameters(proposal):
+    case = small_case(Lines, 3, 4, KEPT)
+    for seed in range(3):
+        P = matrix(case, sampler_on(case, proposal, "table", (1, 2, seed)))
+        assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("case_name", ["gaussian", "bernoulli", "lines"])
+def test_literal_is_biased(case_name, reading):
+    """Equations 3 to 6 as printed."""
+    case = build(case_name)
+    P = matrix(case, sampler_on(case, "sums", reading, mode="literal"))
+    assert 0.02 < total_variation(stationary(P), case.pi) < 0.6
+
+
+@pytest.mark.parametrize(("proposal", "reading"), KINDS)
+def test_a_chain_samples_the_posterior(proposal, reading):
+    """From the random stream, not the script: draws and scripts must agree."""
+    case = build("gaussian-five")
+    sampler = sampler_on(case, proposal, reading)
+    frequencies, noise = sampled_frequencies(case, [sampler], sampler.rng, 100_000)
+    assert noise < 0.03
+    assert total_variation(frequencies, case.pi) < 3 * noise

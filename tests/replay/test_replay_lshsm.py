@@ -1,0 +1,218 @@
+"""Replay of paper 001: lshsm and its box on the same random stream, with plain tables made from the compiled ones'
+directions. Compared after every move: labels, K, log ratio, which of the four moves it was; at the end the counts of
+each move.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import test_replay_arm
+import test_replay_triadic
+from boxes_lshsm import LSHSM, Tables
+from plain import Bernoulli
+from plain_continuous import CandidateLines
+from replaying import Pair, check_ratio
+from test_replay_triadic import EARLIER
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._hashing import HashTables
+from splitmerge_cli.models import bernoulli as compiled_bernoulli
+from splitmerge_cli.samplers import lshsm
+
+NETWORK, VECTORS = test_replay_arm.NETWORK, test_replay_triadic.VECTORS
+POINTS, BITS = test_replay_triadic.POINTS, test_replay_triadic.BITS
+MODELS = {
+    "gaussian": (lambda: test_replay_triadic.gaussian("diag"), VECTORS),
+    "gaussian-uniform": (lambda: test_replay_triadic.gaussian("full", prior="uniform"), VECTORS),
+    "bernoulli": (test_replay_triadic.bernoulli, BITS),
+    "lines": (test_replay_triadic.lines, POINTS),
+    "irm": (test_replay_arm.irm, NETWORK),
+}
+PROPOSALS = ("paired", "paired_sequential", "sums")
+READINGS = ("table", "union")
+# (bits, tables, tables_seed)
+SHAPES = [(1, 1, 0), (1, 4, 1), (2, 2, 2), (3, 3, 3)]
+
+
+def plain_tables(compiled, vectors, centre=True):
+    """Tables of the box, from the directions alone."""
+    return Tables(vectors, compiled.directions, compiled.bits, centre)
+
+
+def doubles(pair, vectors, proposal, reading, shape=(1, 4, 1), mode="exact", centre=True, **more):
+    bits, tables, seed = shape
+    options = {"proposal": proposal, "reading": reading}
+    shaped = {"bits": bits, "tables": tables, "centre": centre, "tables_seed": seed, **more}
+    compiled = lshsm.LSHSM(pair.model, pair.rng, mode=mode, **options, **shaped)
+    plain = plain_tables(compiled.tables, vectors, centre)
+    return compiled, LSHSM(pair.state, pair.stream, mode=mode, tables=plain, **options)
+
+
+def replay(pair, compiled, box, steps):
+    for step in range(steps):
+        compiled.step()
+        box.step()
+        assert compiled.last_move == box.move, f"kind of move {step}"
+        check_ratio(compiled, box, step)
+        pair.check_state(step)
+    check_tally(compiled, box)
+    pair.check_end()
+
+
+def check_tally(compiled, box):
+    for row in compiled.counts():
+        for what in ("accepted", "null"):
+            assert row[what] == box.tally.get((row["move"], what), 0), (row["move"], what)
+
+
+# ---- The tables
+
+
+@pytest.mark.parametrize("centre", [True, False])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("vectors", [VECTORS, POINTS, BITS, NETWORK], ids=["gaussian", "lines", "bernoulli", "irm"])
+def test_tables(vectors, shape, centre):
+    bits, tables, seed = shape
+    compiled = HashTables(vectors, bits=bits, tables=tables, centre=centre, seed=seed)
+    plain = plain_tables(compiled, vectors, centre)
+    assert [compiled.N, compiled.bits, compiled.tables] == [plain.N, plain.bits, plain.tables]
+    for u in range(plain.N):
+        coded = [sum(bit << b for b, bit in enumerate(code)) for code in plain.codes[u] or []] or [-1] * tables
+        assert compiled.codes[u].tolist() == coded
+        for v, opposite, reading in itertools.product(range(plain.N), (False, True), READINGS):
+            q = compiled.probability(u, v, opposite=opposite, reading=reading)
+            assert q == pytest.approx(float(plain.probability(u, v, opposite, reading)), abs=1e-15)
+
+
+def test_tables_of_items_without_a_direction():
+    """The mean itself; without centring the origin."""
+    points = np.array([[1.0, 2.0], [-1.0, -2.0], [0.0, 0.0], [3.0, 1.0], [-3.0, -1.0], [0.0, 0.0]])
+    for centre in (True, False):
+        compiled = HashTables(points, bits=1, tables=3, centre=centre, seed=4)
+        plain = plain_tables(compiled, points, centre)
+        assert [u for u in range(6) if plain.codes[u] is None] == [2, 5]
+        assert [u for u in range(6) if (compiled.codes[u] < 0).all()] == [2, 5]
+        for u, v, opposite in itertools.product(range(6), range(6), (False, True)):
+            q = compiled.probability(u, v, opposite=opposite)
+            assert q == pytest.approx(float(plain.probability(u, v, opposite, "table")), abs=1e-15)
+
+
+# ---- The moves
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_move_by_move(proposal, reading, model, shape):
+    build, vectors = MODELS[model]
+    pair = Pair(build(), 1)
+    replay(pair, *doubles(pair, vectors, proposal, reading, shape), 150)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("model", [name for name in MODELS if name != "irm"])
+@pytest.mark.parametrize("reading", READINGS)
+def test_literal(reading, model, shape):
+    """Equations 3 to 6 as printed; also with a cache of probabilities of collision that is far too small."""
+    build, vectors = MODELS[model]
+    for seed, cache in ((1, {}), (2, {"cache": 3}), (3, {"cache": 1})):
+        pair = Pair(build(), seed)
+        compiled, box = doubles(pair, vectors, "sums", reading, shape, mode="literal", **cache)
+        replay(pair, compiled, box, 80)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_the_tables_need_no_centre(proposal, reading):
+    for model, seed in (("bernoulli", 2), ("gaussian", 3)):
+        build, vectors = MODELS[model]
+        pair = Pair(build(), seed)
+        replay(pair, *doubles(pair, vectors, proposal, reading, centre=False), 100)
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_from_singletons_and_from_one_cluster(proposal):
+    """The states from which merges, and splits, come thick and fast."""
+    for labels in (list(range(11)), [0] * 11):
+        for model in ("gaussian", "irm"):
+            build, vectors = MODELS[model]
+            pair = Pair(build(), 4, labels)
+            replay(pair, *doubles(pair, vectors, proposal, "table"), 60)
+
+
+@pytest.mark.parametrize("labels", [[0], [0, 0], [0, 1], [0, 1, 1]], ids=str)
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("proposal", PROPOSALS)
+def test_one_two_and_three_items(proposal, reading, labels):
+    n = len(labels)
+    pair = Pair(test_replay_triadic.gaussian("diag", x=VECTORS[:n]), 1, labels)
+    replay(pair, *doubles(pair, VECTORS[:n], proposal, reading, (1, 2, 0)), 40)
+
+
+@pytest.mark.parametrize(("proposal", "mode"), [*((p, "exact") for p in PROPOSALS), ("sums", "literal")])
+def test_items_without_a_direction_and_twins(proposal, mode):
+    """Items at the centre are in no bucket; equal items are always in the same one."""
+    rows = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 1], [0, 0], [0, 0]], dtype=np.uint8)
+    params = {"concentration": 1.4, "beta1": 0.3, "beta0": 0.5}
+    for centre in (True, False):
+        pair = Pair((compiled_bernoulli.Bernoulli(rows, **params), Bernoulli(rows, **params)), 2)
+        replay(pair, *doubles(pair, rows, proposal, "table", (2, 2, 1), mode, centre), 100)
+
+
+@pytest.mark.parametrize("proposal", ["paired", "paired_sequential"])
+def test_models_whose_clusters_keep_parameters(proposal):
+    build = test_replay_triadic.KEPT["candidates"]
+    assert isinstance(build()[1], CandidateLines)
+    pair = Pair(build(), 5)
+    replay(pair, *doubles(pair, POINTS, proposal, "table"), 150)
+
+
+# ---- Beside other samplers: what a move keeps of the clusters must not be that of another time
+
+
+@pytest.mark.parametrize("scan", ["gibbs-full", "gibbs-site"])
+@pytest.mark.parametrize(("model", "mode"), [("gaussian", "exact"), ("irm", "exact"), ("lines", "literal")])
+@pytest.mark.parametrize("reading", READINGS)
+def test_schedule_of_move_and_scan(reading, model, mode, scan):
+    build, vectors = MODELS[model]
+    pair = Pair(build(), 7)
+    compiled, box = doubles(pair, vectors, "sums", reading, mode=mode)
+    compiled_scan, box_scan = pair.sampler(EARLIER[scan])
+    chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
+    for step in range(40):
+        chain.advance(1)
+        box.step()
+        box_scan.step()
+        check_ratio(compiled, box, step)
+        pair.check_state(step)
+    check_tally(compiled, box)
+    pair.check_end()
+
+
+def test_several_of_them_in_a_weighted_schedule():
+    """Each changes the clusters behind the other's back."""
+    build, vectors = MODELS["gaussian"]
+    pair = Pair(build(), 8)
+    kinds = [("sums", "table"), ("sums", "union"), ("paired", "table")]
+    made = [doubles(pair, vectors, *kind) for kind in kinds] + [pair.sampler(EARLIER["gibbs-site"])]
+    weights = [2.0, 2.0, 1.0, 1.0]
+    chain = Chain(pair.model, pair.rng, [compiled for compiled, _ in made], weights=weights)
+    for step in range(150):
+        chain.advance(1)
+        made[pair.stream.categorical(weights)][1].step()
+        pair.check_state(step)
+    for compiled, box in made[:3]:
+        check_tally(compiled, box)
+    pair.check_end()
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_long_run_of_many_items(reading):
+    """Sums that are kept and updated do not drift: 400 moves of 30 items, most of them accepted early on."""
+    x = test_replay_triadic.MANY_VECTORS
+    pair = Pair(test_replay_triadic.gaussian("diag", x=x), 3, list(range(30)))
+    replay(pair, *doubles(pair, x, "sums", reading, (2, 5, 1)), 400)
