@@ -89,15 +89,19 @@ cdef class PairMoves(SplitMerge):
         self.model.copy_parameters(cj, K + 1)
         n = self.model.size[ci] + self.model.size[cj] - 2
         log_r = self.term(TARGET, self.log_merge_ratio(ci, cj)) - self.term(ORDERS, self.log_orders(K)) - others
-        if self.how == SAMS:
-            # all that the sides draw is their order: what it is matters only if the move is not refused already
-            self.draw_order(n)
-            if self.refused(log_r):
-                return 0
-        self.gather(ci, cj, i, j)
-        if self.how == SAMS:
-            self.put_in_order(n)
-        log_q = self.sides(n, i, j, True)
+        if self.how == RANDOM:
+            # whatever the sides are
+            log_q = -n * LOG_2
+        else:
+            if self.how == SAMS:
+                # all that the sides draw is their order: what it is matters only if the move is not refused already
+                self.draw_order(n)
+                if self.refused(log_r):
+                    return 0
+            self.gather(ci, cj, i, j)
+            if self.how == SAMS:
+                self.put_in_order(n)
+            log_q = self.sides(n, i, j, True)
         log_r += (self.term(ALLOCATION, log_q) - self.term(PRINTED, log_q + (n * LOG_2 if self.formula else 0.0)))
         if self.settled(log_r):
             self.model.commit_merge(ci, cj)
@@ -170,10 +174,7 @@ cdef class PairMoves(SplitMerge):
             else:
                 self.shuffle(n)
             return self.allocate(n, a, b, forced, True)
-        if forced and self.how == RANDOM:
-            self.take_present(n)
-        else:
-            self.launch_sides(n, i, j)
+        self.launch_sides(n, i, j)
         for t in range(n):
             self.model.join(self.items[t], a if self.in_a[t] else b)
         if self.how == RANDOM:

@@ -120,6 +120,7 @@ cdef class Model:
     # -- kind of model
     cdef readonly bint allows_empty  # empty clusters are part of the state (EMM)
     cdef readonly bint conjugate     # parameters integrated out
+    cdef readonly object vectors     # the items as vectors, [N, D] dense or sparse, as they were given; None without
     cdef readonly bint coupled       # the likelihood of a cluster depends on the others (IRM)
     cdef readonly bint random_concentration  # the concentration has a prior of its own and is resampled
     cdef readonly double concentration  # present value (Chinese restaurant process); nan for models without

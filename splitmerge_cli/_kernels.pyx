@@ -966,7 +966,7 @@ cdef class Sampler:
         """Whether this sampler can serve the model: (bool, reason)."""
         if cls.NEEDS_CONJUGATE and not model.conjugate:
             return False, ("it needs the parameters integrated out (model.conjugate=true); "
-                           "neal8, dyadic, sams and triadic do without")
+                           "neal8, dyadic, sams, triadic and lshsm do without")
         return True, ""
 
     cdef int make_step(self) except -1 nogil:

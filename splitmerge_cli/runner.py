@@ -598,6 +598,7 @@ def _outcome(chain: Chain, rate: float) -> dict[str, Any]:
         "best_lik_iteration": chain.best_lik_iteration,
         "best_lik_labels": chain.best_lik_labels,
         "last_labels": chain.last_labels,
+        "reports": [sampler.report() for sampler in chain.samplers if hasattr(sampler, "report")],
     }
 
 
@@ -746,6 +747,7 @@ def _summary(
     return {
         "run_id": plan.id,
         **({"graph": plan.dataset.meta} if plan.dataset.kind == "graph" else {}),
+        **{name: value for report in outcomes[0]["reports"] for name, value in report.items()},
         "sampler": plan.cfg.sampler.name,
         "model": plan.cfg.model.name,
         "data": plan.cfg.data.name,

@@ -11,6 +11,7 @@ from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
@@ -42,6 +43,10 @@ SAMPLERS = {
     "triadic-ordered": (Triadic, {"beta": 0.6, "form": "ordered"}),
     "neal8": (Neal8, {"m": 2, "scan": "site"}),
     "srm": (SRM, {}),
+    "lshsm": (LSHSM, {"bits": 2, "tables": 3}),
+    "lshsm-sequential": (LSHSM, {"proposal": "paired_sequential", "bits": 2, "tables": 3}),
+    "lshsm-sums": (LSHSM, {"proposal": "sums", "bits": 2, "tables": 3}),
+    "lshsm-union": (LSHSM, {"proposal": "sums", "reading": "union", "bits": 2, "tables": 3}),
 }
 
 

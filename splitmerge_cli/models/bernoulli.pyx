@@ -125,6 +125,7 @@ cdef class Bernoulli(Mixture):
         cdef Py_ssize_t n, N = values.shape[0]
         cdef double both = beta1 + beta0, widest
         self.D = values.shape[1]
+        self.vectors = values
         self.beta1, self.beta0 = beta1, beta0
         self.beta[0], self.beta[1] = beta0, beta1
         widest = max(fabs(log10(N + both)), fabs(log10(beta1)), fabs(log10(beta0)), fabs(log10(both)), 0.01)

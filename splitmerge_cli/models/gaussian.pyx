@@ -287,6 +287,7 @@ cdef class Gaussian(Mixture):
             check_range(f"model.{key}", value, least, most)
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1], n
         cdef int kind = COVARIANCES.index(covariance)
+        self.vectors = points
         self.D, self.covariance, self.kappa0, self.a0, self.shape_of = D, covariance, kappa0, a0, kind
         self.n_squares = D if kind == DIAG else 1 if kind == ISO else D * (D + 1) // 2
         self.rows = 2 * D if kind == DIAG else D if kind == ISO else D + self.n_squares

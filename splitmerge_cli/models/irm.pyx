@@ -187,6 +187,7 @@ cdef class IRM(Mixture):
 
     def __init__(self, adjacency, concentration=1.0, beta1=1.0, beta0=1.0, prior="crp"):
         graph = csr(adjacency)
+        self.vectors = adjacency if scipy.sparse.issparse(adjacency) else graph
         for key, value in (("beta1", beta1), ("beta0", beta0)):
             check_range(f"model.{key}", value, 1e-6, 1e6)
         cdef Py_ssize_t N = graph.shape[0]

@@ -280,6 +280,7 @@ cdef class Lines(Mixture):
         if not isinstance(conjugate, bool):
             raise ValueError(f"model.conjugate: expected true or false, got {conjugate!r}")
         check_count("model.steps", steps, 1, 10_000)
+        self.vectors = points
         spread, farthest = np.ptp(points, axis=0), np.abs(points).max(axis=0)
         # what the points are rounded to, across a line as steep as the data
         least = max(1e-7 * spread[1], 2e-10 * farthest[1],

@@ -24,7 +24,7 @@ NEEDS = {
     "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"],
     "neal8": ["data=lines", "model=lines"],
     "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
-    **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm")},
+    **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm")},
 }
 GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in published.SETS]
 
@@ -72,6 +72,11 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
         # it is made for models that have something to refresh
         args.append("model.concentration=gamma(1,1)" if model in MIXTURES else "N=19")
     for mode in ("exact", "literal"):
+        if sampler == "lshsm" and mode == "literal":
+            # the proposal that the paper prints; it needs dense items
+            args.append("sampler.proposal=sums")
+            if model == "irm":
+                continue
         try:
             plan = runner.prepare(compose([*args, f"sampler.mode={mode}", "warmup=5"]))
         except runner.ConfigError as error:
@@ -96,8 +101,8 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
 def test_pairs_with_parameters(sampler: str, schedule: str) -> None:
     """A model that keeps its parameters: served, or refused with the names of the samplers that serve it."""
     args = ["model=lines", "data=lines", "model.conjugate=false", "model.noise=nig", "N=20", f"schedule={schedule}"]
-    if sampler not in ("dyadic", "sams", "triadic", "neal8", "refresh"):
-        with pytest.raises(runner.ConfigError, match="neal8, dyadic, sams and triadic do without"):
+    if sampler not in ("dyadic", "sams", "triadic", "lshsm", "neal8", "refresh"):
+        with pytest.raises(runner.ConfigError, match="neal8, dyadic, sams, triadic and lshsm do without"):
             runner.prepare(compose([*args, f"sampler={sampler}"]))
         return
     chain, state = runner.prepare(compose([*args, f"sampler={sampler}"])).chain(0)

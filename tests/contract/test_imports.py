@@ -9,7 +9,7 @@ import pytest
 import splitmerge_cli
 
 ROOT = Path(splitmerge_cli.__file__).parent
-KERNELS = {"_kernels", "_chain", "_smart", "_dyadic", "_reconfigure", "_past", "_mixture"}
+KERNELS = {"_kernels", "_chain", "_smart", "_dyadic", "_reconfigure", "_past", "_hashing", "_mixture"}
 
 # what the files of each part may import of the others; a part may always import itself
 MAY = {
@@ -18,10 +18,11 @@ MAY = {
     "_dyadic": {"_kernels"},
     "_reconfigure": {"_kernels"},
     "_past": {"_kernels"},
+    "_hashing": {"_kernels"},
     "_mixture": {"_kernels"},
     "_chain": {"_kernels", "_past"},
     "models": {"_kernels", "_mixture"},
-    "samplers": {"_kernels", "_smart", "_dyadic", "_reconfigure", "_past"},
+    "samplers": {"_kernels", "_smart", "_dyadic", "_reconfigure", "_past", "_hashing"},
     "data": set(),
     "diagnostics": set(),
     "results": set(),
