@@ -378,7 +378,6 @@ cdef class Collisions:
         check_count("sampler.cache", cache, 1, 1 << 30)
         if scipy.sparse.issparse(tables.vectors):
             raise ValueError("sampler.mode=literal: expected dense items, got a sparse array")
-        cdef Py_ssize_t s
         cdef double[:, ::1] unit = np.array(tables.vectors, dtype=np.float64)
         x = np.asarray(unit)
         if tables.mean is not None:
@@ -411,7 +410,9 @@ cdef class Collisions:
     cdef double similarity(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
         """p = 1 - angle / pi of u < v (equation 2)."""
         cdef int64_t key = <int64_t> u * self.tables.N + v
-        cdef Py_ssize_t slot = <Py_ssize_t> ((<uint64_t> key * <uint64_t> 0x9E3779B97F4A7C15ULL) >> 20) & (self.slots - 1)
+        # Fibonacci hashing
+        cdef uint64_t scattered = <uint64_t> key * <uint64_t> 0x9E3779B97F4A7C15ULL
+        cdef Py_ssize_t slot = <Py_ssize_t> (scattered >> 20) & (self.slots - 1)
         cdef Py_ssize_t d, D = self.tables.D
         cdef double cosine = 0.0, p
         self.looked_up += 1

@@ -92,7 +92,8 @@ cdef class LSHSM(PairMoves):
     cdef readonly Collisions chances    # literal
     cdef bint paired, literal
     cdef double nX                      # N X+-(A, B) of the last ``log_pairs``
-    cdef double *of_cluster[2]          # [room] by cluster k, over its u: ALIKE, sum of q(k | u); UNLIKE, of q(not k | -u)
+    # [room] by cluster k, over its u: ALIKE, the sum of q(k | u); UNLIKE, of q(not k | -u)
+    cdef double *of_cluster[2]
     cdef Py_ssize_t room
     cdef Py_ssize_t[2] version          # of the model's state for which they hold
 
@@ -109,8 +110,8 @@ cdef class LSHSM(PairMoves):
         self.tables = tables_of(model.vectors, bits, tables, centre, tables_seed)
         self.literal = mode == "literal"
         if self.literal and self.paired:
-            raise ValueError(f"sampler.mode=literal: expected sampler.proposal=sums, got {proposal}: the paper prints no "
-                             "other")
+            raise ValueError(f"sampler.mode=literal: expected sampler.proposal=sums, got {proposal}: the paper prints "
+                             "no other")
         self.sums = HashSums(self.tables, reading)
         if self.literal:
             self.unions = HashSums(self.tables, "union")
