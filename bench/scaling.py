@@ -32,6 +32,7 @@ from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
@@ -61,6 +62,9 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "sams": Dyadic,
     "triadic": Triadic,
     "arm": arm,
+    "lshsm": LSHSM,
+    "lshsm sequential": lambda m, r: LSHSM(m, r, proposal="paired_sequential"),
+    "lshsm sums": lambda m, r: LSHSM(m, r, proposal="sums"),
 }
 # Cost of an iteration by the docstrings, and its highest powers of N, D and K when the others stay. n: items of the
 # clusters at stake, about N / K or twice that; finding large ones is a pass over the N labels.
@@ -98,6 +102,9 @@ PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
         "gibbs site": ("K D", 0, 1, 1),
         "sams": ("n D + N", 1, 1, 0),
         "triadic": ("n D + N", 1, 1, 0),
+        "lshsm": ("n D + N", 1, 1, 0),
+        "lshsm sequential": ("n D + N", 1, 1, 0),
+        "lshsm sums": ("n (D + L) + K + N", 1, 1, 1),
     },
     "gaussian full": {
         "gibbs": ("N K D^2", 1, 2, 1),
@@ -318,10 +325,10 @@ def main(out: Path, quick: bool) -> dict[str, Any]:
     fitted = powers(found)
     held = memory(quick) if Path("/proc/self/statm").exists() else []
     print(f"Power of N, D, K in the time of an iteration, fitted to the {UPPER} largest sizes (the most promised)\n")
-    print(f"{'model':15}{'sampler':13}{'cost promised':27}{'N':>12}{'D':>12}{'K':>12}  within")
+    print(f"{'model':15}{'sampler':18}{'cost promised':27}{'N':>12}{'D':>12}{'K':>12}  within")
     for r in fitted:
         cells = "".join(" " * 12 if r[a] is None else f"{r[a]:7.2f} ({r[f'most_{a}']:d}) " for a in "NDK")
-        print(f"{r['model']:15}{r['sampler']:13}{r['promised']:27}{cells}  {'yes' if r['within'] else 'NO'}")
+        print(f"{r['model']:15}{r['sampler']:18}{r['promised']:27}{cells}  {'yes' if r['within'] else 'NO'}")
     print("\nMemory at the largest N, bytes an item: the model, and what a sampler adds")
     for kind in PROMISED if held else ():
         N = max(r["N"] for r in held if r["model"] == kind)

@@ -594,7 +594,11 @@ def _unknown_key(key: str, known: Sequence[str]) -> str:
 
 
 def _nearest(word: str, known: Sequence[str]) -> str | None:
-    """The word of `known` most like `word`, if any is; among equals the one with more letters in place."""
+    """The word of `known` that is `word` within a group, or most like it, if any is; among equals the one with more
+    letters in place."""
+    within = [candidate for candidate in known if candidate.endswith(f".{word}")]
+    if len(within) == 1:
+        return within[0]
 
     def likeness(candidate: str) -> tuple[float, int]:
         in_place = sum(a == b for a, b in zip(word, candidate, strict=False))

@@ -25,6 +25,7 @@ CASES = [
     (["smapler=sdds"], ["smapler", "Did you mean sampler?"]),
     (["sampler=sdss"], ["sampler=sdss", "Did you mean sampler=sdds?"]),
     (["sampler.kernal=both"], ["sampler.kernal", "Did you mean sampler.kernel?"]),
+    (["kernel=both"], ["kernel: no such key", "Did you mean sampler.kernel?"]),
     (["model.aplha=1"], ["model.aplha", "Did you mean model.alpha?"]),
     (["iteration=5"], ["iteration", "Did you mean iterations?"]),
     (["trace.partition=5"], ["trace.partition", "Did you mean trace.partitions?"]),
