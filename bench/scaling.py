@@ -63,7 +63,7 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "triadic": Triadic,
     "arm": arm,
     "lshsm": LSHSM,
-    "lshsm sequential": lambda m, r: LSHSM(m, r, proposal="paired_sequential"),
+    "lshsm paired": lambda m, r: LSHSM(m, r, proposal="paired"),
     "lshsm sums": lambda m, r: LSHSM(m, r, proposal="sums"),
 }
 # Cost of an iteration by the docstrings, and its highest powers of N, D and K when the others stay. n: items of the
@@ -103,7 +103,7 @@ PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
         "sams": ("n D + N", 1, 1, 0),
         "triadic": ("n D + N", 1, 1, 0),
         "lshsm": ("n D + N", 1, 1, 0),
-        "lshsm sequential": ("n D + N", 1, 1, 0),
+        "lshsm paired": ("n D + N", 1, 1, 0),
         "lshsm sums": ("n (D + L) + K + N", 1, 1, 1),
     },
     "gaussian full": {

@@ -44,7 +44,7 @@ SAMPLERS = {
     "neal8": (Neal8, {"m": 2, "scan": "site"}),
     "srm": (SRM, {}),
     "lshsm": (LSHSM, {"bits": 2, "tables": 3}),
-    "lshsm-sequential": (LSHSM, {"proposal": "paired_sequential", "bits": 2, "tables": 3}),
+    "lshsm-paired": (LSHSM, {"proposal": "paired", "bits": 2, "tables": 3}),
     "lshsm-sums": (LSHSM, {"proposal": "sums", "bits": 2, "tables": 3}),
     "lshsm-union": (LSHSM, {"proposal": "sums", "reading": "union", "bits": 2, "tables": 3}),
 }

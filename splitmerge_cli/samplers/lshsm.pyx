@@ -67,7 +67,7 @@ cdef class LSHSM(PairMoves):
     model : Model
         One whose items are vectors.
     rng : Rng
-    proposal : {'paired', 'paired_sequential', 'sums'}
+    proposal : {'paired_sequential', 'paired', 'sums'}
     reading : {'table', 'union'}
         Which q(v | u): an item of one drawn table's bucket, or of the union of the buckets (paper 001, section 2.1.1).
     bits, tables : int
@@ -97,7 +97,7 @@ cdef class LSHSM(PairMoves):
     cdef Py_ssize_t room
     cdef Py_ssize_t[2] version          # of the model's state for which they hold
 
-    def __init__(self, Model model not None, Rng rng not None, str proposal="paired", str reading="table", bits=10,
+    def __init__(self, Model model not None, Rng rng not None, str proposal="paired_sequential", str reading="table", bits=10,
                  tables=10, centre=True, tables_seed=0, str mode="exact", cache=1 << 20):
         if proposal not in PROPOSALS:
             raise ValueError(f"sampler.proposal: expected one of {', '.join(PROPOSALS)}, got {proposal!r}")
