@@ -39,6 +39,8 @@ cdef class HashSums:
     cdef int32_t queries, sets
 
     cdef Py_ssize_t draw(self, Rng rng, Py_ssize_t u, bint opposite) noexcept nogil
+    cdef void mark(self, const int32_t *items, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t marked(self, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t unite(self, Py_ssize_t u, bint opposite) noexcept nogil
     cdef double sum(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb, bint opposite,
                     bint outside) noexcept nogil

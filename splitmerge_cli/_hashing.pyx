@@ -287,6 +287,23 @@ cdef class HashSums:
                     n += 1
         return n
 
+    cdef void mark(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
+        """Begin a set of these items, for ``marked``."""
+        cdef Py_ssize_t s
+        self.sets += 1
+        if self.sets == 0x7fffffff:
+            memset(self.within, 0, self.tables.N * sizeof(int32_t))
+            self.sets = 1
+        for s in range(n):
+            self.within[items[s]] = self.sets
+
+    cdef Py_ssize_t marked(self, Py_ssize_t n) noexcept nogil:
+        """How many of found[:n] are in the set."""
+        cdef Py_ssize_t t, hits = 0
+        for t in range(n):
+            hits += self.within[self.found[t]] == self.sets
+        return hits
+
     cdef double between(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
                         bint opposite) noexcept nogil:
         """sum of q(v | +-u) over u in a, v in b and over u in b, v in a, of two disjoint sets: N times X+-."""
@@ -327,19 +344,12 @@ cdef class HashSums:
     cdef double united_sum(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb, bint opposite,
                            bint outside) noexcept nogil:
         """``sum`` by the union reading: O(na) unions."""
-        cdef Py_ssize_t s, t, n, hits
+        cdef Py_ssize_t s, n, hits
         cdef double total = 0.0
-        self.sets += 1
-        if self.sets == 0x7fffffff:
-            memset(self.within, 0, self.tables.N * sizeof(int32_t))
-            self.sets = 1
-        for s in range(nb):
-            self.within[b[s]] = self.sets
+        self.mark(b, nb)
         for s in range(na):
             n = self.unite(a[s], opposite)
-            hits = 0
-            for t in range(n):
-                hits += self.within[self.found[t]] == self.sets
+            hits = self.marked(n)
             if n:
                 total += <double> (n - hits if outside else hits) / n
         return total
@@ -350,14 +360,10 @@ cdef class HashSums:
         reading."""
         cdef Py_ssize_t s, t, n, hits
         cdef double total = 0.0, sum_v
-        self.sets += 1
-        for s in range(nb):
-            self.within[b[s]] = self.sets
+        self.mark(b, nb)
         for s in range(na):
             n = self.unite(a[s], opposite)
-            hits = 0
-            for t in range(n):
-                hits += self.within[self.found[t]] == self.sets
+            hits = self.marked(n)
             if hits == 0:
                 continue
             sum_v = 0.0

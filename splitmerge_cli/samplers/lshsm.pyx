@@ -97,8 +97,8 @@ cdef class LSHSM(PairMoves):
     cdef Py_ssize_t room
     cdef Py_ssize_t[2] version          # of the model's state for which they hold
 
-    def __init__(self, Model model not None, Rng rng not None, str proposal="paired_sequential", str reading="table", bits=10,
-                 tables=10, centre=True, tables_seed=0, str mode="exact", cache=1 << 20):
+    def __init__(self, Model model not None, Rng rng not None, str proposal="paired_sequential", str reading="table",
+                 bits=10, tables=10, centre=True, tables_seed=0, str mode="exact", cache=1 << 20):
         if proposal not in PROPOSALS:
             raise ValueError(f"sampler.proposal: expected one of {', '.join(PROPOSALS)}, got {proposal!r}")
         super().__init__(model, rng, allocation="sams" if proposal == "paired_sequential" else "random", mode=mode)
@@ -272,7 +272,7 @@ cdef class LSHSM(PairMoves):
         return na
 
     cdef double own(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
-        """What a cluster of these items adds to N P+ or N P-."""
+        """What a cluster of these items adds to N P+ or N P-; the printed ratios have neither."""
         if self.literal:
             return 0.0
         return self.sums.sum(items, n, items, n, kind == UNLIKE, kind == UNLIKE)
@@ -290,7 +290,7 @@ cdef class LSHSM(PairMoves):
         """Make of_cluster[kind] hold for the present state, which other samplers may have changed."""
         cdef Py_ssize_t k, n
         self.need_room(self.model.K + 1)
-        if self.version[kind] == self.model.version:
+        if self.literal or self.version[kind] == self.model.version:
             return 0
         for k in range(self.model.K):
             n = self.model.members(k, k, self.order)
