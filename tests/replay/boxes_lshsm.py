@@ -7,6 +7,7 @@ probability of a proposal is a fraction, added up over all items as section 3.2 
 from __future__ import annotations
 
 import math
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -33,16 +34,11 @@ class Tables:
     """
 
     def __init__(self, vectors, directions, bits: int, centre: bool = True) -> None:
-        vectors = np.asarray(vectors, dtype=float)
-        self.deviations = vectors - vectors.mean(axis=0) if centre else vectors
-        positive = self.deviations @ np.asarray(directions, dtype=float) >= 0
-        self.N, self.bits, self.tables = len(vectors), bits, positive.shape[1] // bits
-        self.codes = [
-            [tuple(map(bool, positive[u, t * bits : (t + 1) * bits])) for t in range(self.tables)]
-            if self.deviations[u].any()
-            else None
-            for u in range(self.N)
-        ]
+        vectors, self.directions = np.asarray(vectors, dtype=float), np.asarray(directions, dtype=float)
+        self.origin = vectors.mean(axis=0) if centre else np.zeros(vectors.shape[1])
+        self.deviations = vectors - self.origin
+        self.N, self.bits, self.tables = len(vectors), bits, self.directions.shape[1] // bits
+        self.codes = [self.code(deviation) for deviation in self.deviations]
         self.known: dict[tuple, list] = {}
 
     @classmethod
@@ -51,6 +47,23 @@ class Tables:
         vectors = np.asarray(vectors, dtype=float)
         directions = np.random.default_rng(seed).normal(size=(vectors.shape[1], tables * bits))
         return cls(vectors, directions, bits, centre)
+
+    def code(self, deviation) -> list[tuple[bool, ...]] | None:
+        """The bits of each table; none for what is the origin, which has no direction."""
+        positive = [bool(side >= 0) for side in deviation @ self.directions]
+        codes = [tuple(positive[t * self.bits : (t + 1) * self.bits]) for t in range(self.tables)]
+        return codes if deviation.any() else None
+
+    def found_by(self, point) -> list[int]:
+        """S: all items that some table holds in the bucket of a point that is no item, ascending.
+
+        A point that is the origin but for rounding finds nothing.
+        """
+        deviation = np.asarray(point, dtype=float) - self.origin
+        if np.abs(deviation).max() <= 1e-12 * (np.abs(self.deviations).max() + np.abs(self.origin).max()):
+            return []
+        codes = self.code(deviation)
+        return [v for v in range(self.N) if self.codes[v] and any(map(operator.eq, self.codes[v], codes))]
 
     def query(self, u: int, opposite: bool) -> list[list[int]]:
         """What each table holds for u, or for -u, without u; empty buckets left out. An origin has no direction."""
@@ -90,24 +103,78 @@ class Tables:
 
         An item without a direction counts as at a right angle to all others.
         """
-        a, b = self.deviations[u], self.deviations[v]
+        return self.same_bit(-self.deviations[u] if opposite else self.deviations[u], self.deviations[v])
+
+    def found(self, point, v: int) -> float:
+        """The probability over directions that some table holds v in the bucket of a point."""
+        return self.same_bucket(self.same_bit(np.asarray(point, dtype=float) - self.origin, self.deviations[v]))
+
+    def same_bucket(self, p: float) -> float:
+        return 1 - (1 - p**self.bits) ** self.tables
+
+    @staticmethod
+    def same_bit(a, b) -> float:
         lengths = math.sqrt(float(a @ a) * float(b @ b))
         cosine = float(a @ b) / lengths if lengths else 0.0
-        angle = math.acos(min(1.0, max(-1.0, -cosine if opposite else cosine)))
-        return 1 - angle / math.pi
+        return 1 - math.acos(min(1.0, max(-1.0, cosine))) / math.pi
+
+
+class SampledLikelihood:
+    """L-hat, the first line of equation 11: the mean of each cluster is looked up, and the log densities of those of
+    its items that are found are weighed by the inverse of the probability of being found.
+
+    Parameters
+    ----------
+    model : Gaussian
+    tables : Tables
+        Of the same items.
+    """
+
+    def __init__(self, model, tables: Tables) -> None:
+        self.model, self.tables = model, tables
+        self.known: dict[tuple[int, ...], float] = {}
+
+    def __call__(self, clusters: Clusters) -> float:
+        return sum(self.of(items) for items in clusters)
+
+    def of(self, items: list[int]) -> float:
+        """Of one cluster."""
+        key = tuple(items)
+        if key not in self.known:
+            self.known[key] = sum(self.terms(items).values())
+        return self.known[key]
+
+    def terms(self, items: list[int]) -> dict[int, float]:
+        mean, _ = self.model.plug_in(items)
+        found = [i for i in self.tables.found_by(mean) if i in items]
+        return {i: self.model.log_plug_in(i, items) / self.tables.found(mean, i) for i in found}
+
+    def log_weight(self, clusters: Clusters) -> float:
+        """log of prior times exp(L-hat): the law that exact proposals would keep."""
+        return self.model.log_prior(clusters) + self(clusters)
 
 
 class LSHSM(Dyadic):
     """Algorithm 1. `proposal`: sums (section 3.2), or a split and merge of the very pair (u, v), the other items by
     coins (paired) or by sequential allocation (paired_sequential).
 
-    `mode` literal: sums with equations 3 to 6 as printed.
+    `mode` literal: sums with equations 3 to 6 as printed. `likelihood`: where given, it stands for the marginal one
+    (equation 11).
     """
 
-    def __init__(self, state, stream, mode="exact", tables=None, proposal="paired", reading="table") -> None:
+    def __init__(
+        self,
+        state,
+        stream,
+        mode="exact",
+        tables=None,
+        proposal="paired",
+        reading="table",
+        likelihood: SampledLikelihood | None = None,
+    ) -> None:
         super().__init__(state, stream, "exact", allocation="sams" if proposal == "paired_sequential" else "random")
         self.tables, self.sums, self.reading, self.printed = tables, proposal == "sums", reading, mode == "literal"
-        self.move = ""
+        self.likelihood, self.move = likelihood, ""
         self.tally: dict[tuple[str, str], int] = {}
 
     def step(self) -> None:
@@ -184,6 +251,11 @@ class LSHSM(Dyadic):
         proposal = split(clusters, c, A, B)
         return self.decide(proposal, self.log_ratio_split(clusters, proposal, A, B, opposite=False))
 
+    def log_target_ratio(self, small: Clusters, big: Clusters) -> float:
+        if self.likelihood is None:
+            return super().log_target_ratio(small, big)
+        return self.likelihood.log_weight(big) - self.likelihood.log_weight(small)
+
     # ---- The ratio of a split of `small` into `big`, with sides A and B; a merge takes the inverse
 
     def log_ratio_split(self, small: Clusters, big: Clusters, A: list[int], B: list[int], opposite: bool) -> float:
@@ -235,5 +307,5 @@ class LSHSM(Dyadic):
             share = len(set(C_v) & set(S)) / len(S) if S else 0.0
             for v in C_v if share else []:
                 p = self.tables.collision(u, v, opposite)
-                total += (1 - (1 - p**self.tables.bits) ** self.tables.tables) * share / self.model.N
+                total += self.tables.same_bucket(p) * share / self.model.N
         return total

@@ -49,21 +49,38 @@ class Gaussian(Mixture):
         prior = self.m0, self.kappa0, self.a0, self.b0
         return gaussian_log_weight(self.x[items], 1.0, "uniform", self.covariance, *prior)(whole(items))
 
-    def log_predictive(self, i: int, items: list[int]) -> float:
-        """Student's t of the posterior: mean m_n, its precision kappa_n, scatter of the points and of their mean."""
+    def posterior(self, items: list[int]):
+        """Mean m_n and its precision kappa_n in points; scatter of the points and of their mean; a_n; b_n by dimension
+        (full: none).
+        """
         y, n = self.x[items].reshape(-1, self.D), len(items)
         kappa = self.kappa0 + n
         mean = (self.kappa0 * self.m0 + y.sum(axis=0)) / kappa
         deviations = np.vstack([y - mean, math.sqrt(self.kappa0) * (self.m0 - mean)])
         scatter = deviations.T @ deviations
         if self.covariance == "full":
-            df = 2 * self.a0 + n
-            return log_student(self.x[i], mean, (2 * np.diag(self.b0) + scatter) * (kappa + 1) / (kappa * df), df)
+            return mean, kappa, scatter, self.a0 + n / 2, None
         if self.covariance == "iso":
-            a, b = self.a0 + n * self.D / 2, self.b0[0] + np.trace(scatter) / 2
-            return log_student(self.x[i], mean, np.eye(self.D) * b / a * (kappa + 1) / kappa, 2 * a)
-        a, b = self.a0 + n / 2, self.b0 + np.diag(scatter) / 2
+            return mean, kappa, scatter, self.a0 + n * self.D / 2, self.b0 + np.trace(scatter) / 2
+        return mean, kappa, scatter, self.a0 + n / 2, self.b0 + np.diag(scatter) / 2
+
+    def log_predictive(self, i: int, items: list[int]) -> float:
+        """Student's t of the posterior."""
+        mean, kappa, scatter, a, b = self.posterior(items)
+        if self.covariance == "full":
+            return log_student(self.x[i], mean, (2 * np.diag(self.b0) + scatter) * (kappa + 1) / (kappa * 2 * a), 2 * a)
+        if self.covariance == "iso":
+            return log_student(self.x[i], mean, np.diag(b) / a * (kappa + 1) / kappa, 2 * a)
         return sum(log_student(self.x[i, d], mean[d], b[d] / a * (kappa + 1) / kappa, 2 * a) for d in range(self.D))
+
+    def plug_in(self, items: list[int]):
+        """Mean m_n and variances b_n / a_n, the inverse of the posterior mean of the precisions."""
+        mean, _, _, a, b = self.posterior(items)
+        return mean, b / a
+
+    def log_plug_in(self, i: int, items: list[int]) -> float:
+        """Log density of item i under the normal distribution that a cluster's items give (equation 10)."""
+        return sum(log_normal(*at) for at in zip(self.x[i], *self.plug_in(items), strict=True))
 
 
 class Lines(Mixture):
