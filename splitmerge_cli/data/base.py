@@ -1,6 +1,6 @@
 """What every generator and reader returns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,8 @@ LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30
 """Largest magnitude of a coordinate that the models read."""
+BLOCK = 1 << 20
+"""Numbers that are checked at the same time: what a check takes besides data that may be larger than memory."""
 
 
 class DataError(ValueError):
@@ -33,9 +35,11 @@ class Dataset:
     kind : {"tokens", "binary", "points", "graph"}
         What `values` holds; a model serves one kind.
     values : numpy.ndarray or scipy.sparse.csr_array
-        ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64
-        ``[N, D]``, finite, of magnitude 1e30 at most. ``graph``: the adjacency matrix of a simple undirected graph,
-        csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the diagonal, indices of a row ascending.
+        ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64 or
+        float32 ``[N, D]``, or csr_array ``[N, D]`` of float64 whose indices of a row ascend, without stored zeros;
+        finite, of magnitude 1e30 at most; perhaps mapped from a file and then not writable. ``graph``: the adjacency
+        matrix of a simple undirected graph, csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the
+        diagonal, indices of a row ascending.
     truth : numpy.ndarray or None
         int32 ``[N]``, true cluster of each item.
     vocabulary : list of str or None
@@ -79,12 +83,25 @@ class Dataset:
 
     def _check_points(self) -> None:
         x = self.values
-        if x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
-            raise DataError(f"{self.name}: {x.dtype} of shape {x.shape}; expected float64 [N, D], D at least 1")
-        if (bad := first_not_finite(x)) is not None:
-            i, j = divmod(bad, x.shape[1])
-            named = f" ('{self.columns[j]}')" if self.columns else ""
-            raise DataError(f"{self.name}: row {i + 1}, column {j + 1}{named}: {x[i, j]:g}; expected {FINITE}")
+        if isinstance(x, csr_array):
+            types: tuple[Any, ...] = (np.float64,)
+        elif isinstance(x, np.ndarray):
+            types = (np.float64, np.float32)
+        else:
+            raise DataError(f"{self.name}: {type(x).__name__}; expected an array or a csr_array")
+        if x.ndim != 2 or x.shape[1] == 0 or x.dtype not in types:
+            expected = "a csr_array of float64" if isinstance(x, csr_array) else "float64 or float32"
+            raise DataError(f"{self.name}: {x.dtype} of shape {x.shape}; expected {expected} [N, D], D at least 1")
+        if isinstance(x, csr_array):
+            check_rows(self.name, x)
+        if (bad := place_not_finite(x)) is not None:
+            raise DataError(f"{self.name}: {self._place(*bad)}: {x[bad]:g}; expected {FINITE}")
+        if isinstance(x, csr_array) and (zero := first_entry(x, lambda data: data == 0)) is not None:
+            raise DataError(f"{self.name}: {self._place(*zero)}: a stored zero; expected none")
+
+    def _place(self, i: int, j: int) -> str:
+        """A cell as messages name it."""
+        return f"row {i + 1}, column {j + 1}" + (f" ('{self.columns[j]}')" if self.columns else "")
 
     def _check_graph(self) -> None:
         x = self.values
@@ -93,9 +110,8 @@ class Dataset:
             raise DataError(f"{self.name}: {found}; expected a csr_array [N, N] of uint8")
         if (x.data != 1).any():
             raise DataError(f"{self.name}: an entry that is not 1; expected 1 for every edge and no stored zero")
+        check_rows(self.name, x)
         row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-        if (np.diff(row * x.shape[0] + x.indices) <= 0).any():
-            raise DataError(f"{self.name}: indices of a row out of order; expected them ascending, each once")
         if (row == x.indices).any():
             raise DataError(f"{self.name}: an entry on the diagonal; expected no item tied to itself")
         other = x.T.tocsr()
@@ -116,12 +132,56 @@ class Dataset:
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
 
 
-def first_not_finite(x: NDArray[np.float64]) -> int | None:
+def first_not_finite(x: NDArray[Any]) -> int | None:
     """Flat position of the first value that is NaN, infinite or larger than `MAGNITUDE`; None if all are well."""
-    # no temporary array of the size of the data where all is well; a NaN makes both NaN
-    if x.min() >= -MAGNITUDE and x.max() <= MAGNITUDE:
+    if not x.size:
         return None
-    return int(np.argmin(np.abs(x) <= MAGNITUDE))
+    width = x.size // len(x)
+    step = max(1, BLOCK // width)
+    for start in range(0, len(x), step):
+        block = x[start : start + step]
+        # no temporary array where all is well; a NaN makes both NaN
+        if not (block.min() >= -MAGNITUDE and block.max() <= MAGNITUDE):
+            return start * width + int(np.argmin(np.abs(block) <= MAGNITUDE))
+    return None
+
+
+def place_not_finite(x: NDArray[Any] | csr_array) -> tuple[int, int] | None:
+    """Row and column, from 0, of the first such value of dense or sparse points; None if all are well."""
+    if not isinstance(x, csr_array):
+        bad = first_not_finite(x)
+        return None if bad is None else divmod(bad, x.shape[1])
+    bad = first_not_finite(x.data)
+    return None if bad is None else _place_of(x, bad)
+
+
+def first_entry(x: csr_array, what: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, int] | None:
+    """Row and column, from 0, of the first stored entry for which `what` holds; None if it holds for none."""
+    for start in range(0, x.nnz, BLOCK):
+        found = what(x.data[start : start + BLOCK])
+        if found.any():
+            return _place_of(x, start + int(np.argmax(found)))
+    return None
+
+
+def _place_of(x: csr_array, entry: int) -> tuple[int, int]:
+    return int(np.searchsorted(x.indptr, entry, side="right")) - 1, int(x.indices[entry])
+
+
+def check_rows(name: str, x: csr_array) -> None:
+    """Raise a `DataError` that begins with `name` unless the indices of every row are in range and ascend strictly."""
+    try:
+        x.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{name}: {error}; expected a sparse matrix of shape {x.shape}") from error
+    for start in range(0, x.nnz - 1, BLOCK):
+        at = x.indices[start : start + BLOCK + 1]
+        # where the next entry has no larger index, a row must begin
+        falls = start + 1 + np.flatnonzero(at[1:] <= at[:-1])
+        begins = np.searchsorted(x.indptr, falls)
+        if (x.indptr[begins] != falls).any():
+            i = _place_of(x, int(falls[np.argmax(x.indptr[begins] != falls)]))[0]
+            raise DataError(f"{name}: row {i + 1}: indices out of order; expected them ascending, each once")
 
 
 def require(condition: bool, key: str, value: object, expected: str) -> None:

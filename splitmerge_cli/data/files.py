@@ -1,4 +1,4 @@
-"""The user's own data: text tables (.csv with commas, .tsv and .txt with tabs; also gzipped), .parquet and .npy."""
+"""The user's own data: text tables (.csv with commas, .tsv and .txt with tabs; also gzipped), .parquet, .npy, .npz."""
 
 import re
 from collections.abc import Sequence
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, KINDS, MAGNITUDE, DataError, Dataset, require
+from splitmerge_cli.data.matrices import Matrix, read_numbers, read_sparse
 from splitmerge_cli.data.tables import (
     MISSING,
     NUMBER,
@@ -32,7 +34,7 @@ from splitmerge_cli.data.tables import (
 )
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-FORMATS = ".csv, .tsv, .txt (also .gz), .parquet, .npy"
+FORMATS = ".csv, .tsv, .txt (also .gz), .parquet, .npy, .npz"
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 
 _PARSED_AS = {"tokens": [pa.string()], "binary": [pa.uint8(), pa.float64()], "points": [pa.float64()]}
@@ -54,7 +56,8 @@ def csv(
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv or .txt file (optionally .gz), .parquet or .npy.
+        A .csv, .tsv or .txt file (optionally .gz), .parquet or .npy; ``points`` also a sparse matrix in .npz, as
+        ``scipy.sparse.save_npz`` writes it.
     kind : {"tokens", "binary", "points"}
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1. ``points``: columns
         of numbers.
@@ -74,7 +77,9 @@ def csv(
     Returns
     -------
     Dataset
-        Tokens and true labels are coded in the order of their first appearance.
+        Tokens and true labels are coded in the order of their first appearance. ``points`` are float64; float32 if that
+        is the type of an .npy file; sparse if they are in .npz, entries of the same place added up. A large .npy file
+        of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is.
 
     Raises
     ------
@@ -93,12 +98,16 @@ def csv(
     require(not (columns and drop), "data.drop", drop, "null beside data.columns, which names all that are read")
     path = existing(path, f"a table ({FORMATS})")
     suffix = suffix_of(path)
+    if kind == "points" and (matrix := _matrix(path, suffix)) is not None:
+        return _points(matrix, wanted, N)
     if suffix in DELIMITERS:
         table: Table = _text(path, wanted, header, DELIMITERS[suffix])
     elif suffix == ".parquet":
         table = read_parquet(path)
     elif suffix == ".npy":
         table = read_npy(path)
+    elif suffix == ".npz":
+        raise DataError(f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {kind}")
     else:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
     return _dataset(table, wanted, N)
@@ -202,18 +211,45 @@ def _misfit(kind: str, cell: str) -> str | None:
     return "a number (data.columns and data.drop choose the columns)"
 
 
+def _matrix(path: Path, suffix: str) -> Matrix | None:
+    """The file as a matrix that need not pass through columns, where it is one."""
+    if suffix == ".npy":
+        return read_numbers(path)
+    return Matrix(path, read_sparse(path)) if suffix == ".npz" else None
+
+
+def _points(matrix: Matrix, wanted: _Wanted, N: int | None) -> Dataset:
+    rows, width = matrix.values.shape
+    _check_rows(matrix, rows, width, N)
+    matrix.values = matrix.values[:N]
+    t, kept = wanted.resolve(matrix)
+    labels = None if t is None else codes(matrix, t, "a true label")[0]
+    x = matrix.points(kept)
+    meta = {"path": str(matrix.path), "rows": rows}
+    if isinstance(x, csr_array):
+        meta["nonzeros"] = x.nnz
+    return Dataset(_name(matrix), wanted.kind, x, labels, meta=meta)
+
+
+def _check_rows(table: Table, rows: int, width: int, N: int | None) -> None:
+    if not rows or not width:
+        raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
+    require(N is None or rows >= N, "N", N, f"at most {rows}, the number of rows of {table.path}")
+
+
+def _name(table: Table) -> str:
+    return table.path.name.split(".")[0]
+
+
 def _dataset(table: Table, wanted: _Wanted, N: int | None) -> Dataset:
     columns = table.columns
-    if not columns or not len(columns[0]):
-        raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
-    rows = len(columns[0])
-    if N is not None:
-        require(rows >= N, "N", N, f"at most {rows}, the number of rows of {table.path}")
-        table.columns = [column.slice(0, N) for column in columns]
+    rows = len(columns[0]) if columns else 0
+    _check_rows(table, rows, len(columns), N)
+    table.columns = [column.slice(0, N) for column in columns]
     t, kept = wanted.resolve(table)
     labels = None if t is None else codes(table, t, "a true label")[0]
     meta = {"path": str(table.path), "rows": rows}
-    name = table.path.name.split(".")[0]
+    name = _name(table)
     if wanted.kind == "tokens":
         if len(kept) != 1:
             rest = "" if t is None else " besides data.truth"

@@ -22,9 +22,10 @@ from splitmerge_cli.data.base import (
 )
 
 SIZES = ("equal", "crp")
+DTYPES = ("float64", "float32")
 LARGEST_SPREAD = 1e15
 BLOCK = 1 << 16
-"""Rows that are moved to their means at the same time: what the sum takes besides the data."""
+"""Rows that are drawn, or moved to their means, at the same time: what is taken besides the data."""
 
 
 def generate(
@@ -36,6 +37,7 @@ def generate(
     spreads: Sequence[float] | None = None,
     sizes: str = "equal",
     concentration: float = 1.0,
+    dtype: str = "float64",
     seed: int = 0,
 ) -> Dataset:
     """Points of a few normal distributions, in random order.
@@ -61,14 +63,16 @@ def generate(
         sizes from a Chinese restaurant process.
     concentration : float
         Concentration of that process.
+    dtype : {"float64", "float32"}
+        Type of the numbers; with float32 they are the same, rounded.
     seed : int
         Seed of the data, apart from that of the chains.
 
     Returns
     -------
     Dataset
-        Kind ``points``, float64 ``[N, D]``; the truth is the component. ``meta["means"]``: float64 ``[components, D]``;
-        ``meta["deviations"]``: float64 ``[components]``, the standard deviations.
+        Kind ``points``, ``[N, D]`` of `dtype`; the truth is the component. ``meta["means"]``: float64
+        ``[components, D]``; ``meta["deviations"]``: float64 ``[components]``, the standard deviations.
 
     Raises
     ------
@@ -83,6 +87,7 @@ def generate(
     if spreads is not None:
         require_range("data.spreads", spreads, 0, LARGEST_SPREAD)
     require(sizes in SIZES, "data.sizes", sizes, f"one of {', '.join(SIZES)}")
+    require_dtype(dtype)
     rng = np.random.default_rng(seed)
     if sizes == "equal":
         require_size("data.components", components, N)
@@ -91,7 +96,7 @@ def generate(
         require_number("data.concentration", concentration, 1e-100, 1e100)
         truth = crp(rng, N, concentration)
     means = separation * spread * rng.standard_normal((int(truth.max()) + 1, D))
-    x = rng.standard_normal((N, D))
+    x = standard_normal(rng, N, D, dtype)
     least, most = (spread, spread) if spreads is None else spreads
     deviations = rng.uniform(least, most, size=len(means))
     move(x, truth, means, deviations)
@@ -105,20 +110,35 @@ def generate(
         "spreads": spreads,
         "sizes": sizes,
         "concentration": concentration,
+        "dtype": dtype,
         "seed": seed,
     }
     return Dataset("gaussian", "points", x, truth, meta=meta)
 
 
+def require_dtype(dtype: str) -> None:
+    """Raise a `DataError` unless points can have the type."""
+    require(dtype in DTYPES, "data.dtype", dtype, f"one of {', '.join(DTYPES)}")
+
+
+def standard_normal(rng: np.random.Generator, N: int, D: int, dtype: str) -> NDArray[np.floating]:
+    """``[N, D]`` of `dtype`: standard normal numbers, the same but for their rounding whatever the type."""
+    x = np.empty((N, D), dtype=dtype)
+    for start in range(0, N, BLOCK):
+        block = x[start : start + BLOCK]
+        block[:] = rng.standard_normal(block.shape)
+    return x
+
+
 def move(
-    x: NDArray[np.float64], truth: NDArray[np.int32], means: NDArray[np.float64], deviations: NDArray[np.float64]
+    x: NDArray[np.floating], truth: NDArray[np.int32], means: NDArray[np.float64], deviations: NDArray[np.float64]
 ) -> None:
     """Turn standard normal points into those of their components, in place.
 
     Parameters
     ----------
     x : numpy.ndarray
-        float64 ``[N, D]``, standard normal; in the end x deviations + means of each point's component.
+        ``[N, D]``, standard normal; in the end x deviations + means of each point's component.
     truth : numpy.ndarray
         int32 ``[N]``, component of each point.
     means : numpy.ndarray

@@ -28,7 +28,7 @@ from splitmerge_cli.data.base import (
     require_size,
 )
 from splitmerge_cli.data.free_text import tabs
-from splitmerge_cli.data.gaussian import move
+from splitmerge_cli.data.gaussian import move, require_dtype, standard_normal
 from splitmerge_cli.data.tables import NUMBER, Text, numbers, read_text
 
 ROWS = 145_751
@@ -46,6 +46,7 @@ def kdd_like(
     spreads: Sequence[float] = (0.5, 1.5),
     exponent: float = 1.0,
     scales: Sequence[float] = (1.0, 1000.0),
+    dtype: str = "float64",
     seed: int = 0,
 ) -> Dataset:
     """Points of many normal distributions of very uneven size, a scale of its own for each column.
@@ -70,13 +71,15 @@ def kdd_like(
         17,600 points down to 9, with 0 all have the same size.
     scales : sequence of two floats
         Range from which the logarithm of each column's scale is drawn uniformly.
+    dtype : {"float64", "float32"}
+        Type of the numbers; with float32 they are the same, rounded.
     seed : int
         Seed of the data, apart from that of the chains.
 
     Returns
     -------
     Dataset
-        Kind ``points``, float64 ``[N, D]``; the truth is the component, numbered by first appearance.
+        Kind ``points``, ``[N, D]`` of `dtype`; the truth is the component, numbered by first appearance.
         ``meta["means"]``: float64 ``[K, D]``, ``meta["deviations"]``: float64 ``[K]``, of the components that appear;
         ``meta["column_scales"]``: float64 ``[D]``. A point is column_scales (mean + deviation standard normal).
 
@@ -93,6 +96,7 @@ def kdd_like(
     require_range("data.spreads", spreads, 0, 1e12)
     require_number("data.exponent", exponent, 0, 10)
     require_range("data.scales", scales, 1e-12, 1e12)
+    require_dtype(dtype)
     require_seed(seed)
     rng = np.random.default_rng(seed)
     column_scales = np.exp(rng.uniform(np.log(scales[0]), np.log(scales[1]), size=D))
@@ -102,7 +106,7 @@ def kdd_like(
     order = rng.permutation(np.repeat(np.arange(components, dtype=np.int32), sizes))
     codes, appear = pd.factorize(order[:N])
     truth, means, deviations = codes.astype(np.int32), means[appear], deviations[appear]
-    x = rng.standard_normal((N, D))
+    x = standard_normal(rng, N, D, dtype)
     move(x, truth, means, deviations)
     x *= column_scales
     meta = {
@@ -115,6 +119,7 @@ def kdd_like(
         "spreads": spreads,
         "exponent": exponent,
         "scales": scales,
+        "dtype": dtype,
         "seed": seed,
     }
     return Dataset("kdd_like", "points", x, truth, meta=meta)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import islice
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +54,10 @@ class Table:
         """Number of columns."""
         return len(self.columns)
 
+    def cells(self, j: int) -> pa.ChunkedArray:
+        """Column `j`."""
+        return self.columns[j]
+
     def row(self, i: int) -> int:
         """Row number of item `i` as messages count it: the line of a text file."""
         return self.first + i
@@ -63,7 +68,7 @@ class Table:
 
     def found(self, i: int, j: int) -> str:
         """The cell of item `i` in column `j` as messages show it."""
-        value = self.columns[j][i].as_py()
+        value = self.cells(j)[i].as_py()
         return quoted("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
 
     def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
@@ -259,17 +264,37 @@ def _unpacked(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, pa.large_string()) if pa.types.is_string_view(column.type) else column
 
 
-def read_npy(path: Path) -> Table:
-    """The columns of an array ``[N]`` or ``[N, columns]`` in an .npy file."""
+def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
+    """The array of an .npy file in the byte order of this machine.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    mapped_from : int, optional
+        Bytes of a file from which on it is mapped, not read; such an array cannot be written.
+
+    Raises
+    ------
+    DataError
+        The file is no .npy file of plain numbers or strings, or its array has more than two dimensions.
+    """
     try:
-        array = np.load(path, allow_pickle=False)
+        mode: Literal["r"] | None = "r" if mapped_from is not None and path.stat().st_size >= mapped_from else None
+        array = np.load(path, mmap_mode=mode, allow_pickle=False)
         if not isinstance(array, np.ndarray):
             raise ValueError("it is an archive of arrays (.npz)")
     except Exception as error:  # a damaged header raises all kinds
         raise DataError(f"{path}: not a readable .npy file of plain numbers or strings: {error}") from error
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    array = np.asarray(array)
     if array.ndim not in (1, 2):
         raise DataError(f"{path}: array of {array.ndim} dimensions; expected [N] or [N, columns]")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def read_npy(path: Path) -> Table:
+    """The columns of an array ``[N]`` or ``[N, columns]`` in an .npy file."""
+    array = load_npy(path)
     matrix = array.reshape(len(array), -1) if len(array) else array.reshape(0, 1)
     try:
         columns = [pa.chunked_array([pa.array(np.ascontiguousarray(column))]) for column in matrix.T]
@@ -332,7 +357,7 @@ def words(table: Table, j: int, expected: str) -> pa.ChunkedArray:
     DataError
         Another type, or a float that is none; `expected` says what the column is for.
     """
-    column = table.columns[j]
+    column = table.cells(j)
     if pa.types.is_floating(column.type):
         values = column.to_numpy().astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -376,7 +401,7 @@ def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
     DataError
         Another type (`hint` says which option chooses the columns); a NaN, or a number that is too large.
     """
-    column = table.columns[j]
+    column = table.cells(j)
     kind, types = column.type, pa.types
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
         raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers ({hint})")

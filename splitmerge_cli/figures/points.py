@@ -109,14 +109,17 @@ FITS: dict[str, tuple[Callable[[Axes, Points, ArrayLike, dict[str, Any]], None],
 
 
 def can_draw(run: Run) -> bool:
-    """Whether a run is finished and its items are points in two dimensions.
+    """Whether a run is finished and its items are points in two dimensions, not sparse ones.
 
     Raises
     ------
     ConfigError, DataError
         Its data set cannot be loaded again.
     """
-    return run.done and option(run, "model") in FITS and dataset_of(run).values.shape[1] == 2
+    if not run.done or option(run, "model") not in FITS:
+        return False
+    x = dataset_of(run).values
+    return isinstance(x, np.ndarray) and x.shape[1] == 2
 
 
 def clusters(run: Run) -> Figure:
@@ -131,10 +134,11 @@ def clusters(run: Run) -> Figure:
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     figure, ax = plt.subplots(figsize=(7.2, 5.4))
-    scatter(ax, dataset.values, labels, size=14.0)
+    x = np.asarray(dataset.values, dtype=np.float64)
+    scatter(ax, x, labels, size=14.0)
     draw, said = FITS[option(run, "model")]
-    draw(ax, dataset.values, labels, run.config["model"])
-    spans = np.ptp(dataset.values, axis=0)
+    draw(ax, x, labels, run.config["model"])
+    spans = np.ptp(x, axis=0)
     # one unit is as long on both axes, unless the picture would be a strip
     if spans.min() > 0 and spans.max() / spans.min() < 4:
         ax.set_aspect("equal", adjustable="datalim")

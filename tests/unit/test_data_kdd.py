@@ -72,8 +72,25 @@ def test_data_depend_on_their_seed_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    "generate",
+    [
+        lambda **kwargs: kdd.kdd_like(70_000, components=30, D=3, **kwargs),
+        lambda **kwargs: gaussian.generate(70_000, D=3, spreads=[0.5, 1.5], sizes="crp", **kwargs),
+    ],
+)
+def test_points_of_half_the_memory_are_the_same(generate: Callable[..., Dataset]) -> None:
+    double, single = generate(), generate(dtype="float32")
+    assert double.values.dtype == np.float64 and single.values.dtype == np.float32
+    assert np.array_equal(double.truth, single.truth)
+    assert np.array_equal(double.meta["deviations"], single.meta["deviations"])
+    np.testing.assert_allclose(single.values, double.values, rtol=1e-5, atol=1e-6 * np.abs(double.values).max())
+
+
+@pytest.mark.parametrize(
     ("call", "key"),
     [
+        (lambda: kdd.kdd_like(5, dtype="float16"), "data.dtype=float16"),
+        (lambda: gaussian.generate(5, dtype="f4"), "data.dtype=f4"),
         (lambda: kdd.kdd_like(0), "N=0"),
         (lambda: kdd.kdd_like(5, components=0), "data.components=0"),
         (lambda: kdd.kdd_like(5, components=145_752), "data.components=145752"),

@@ -12,8 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_npz
 
-from splitmerge_cli.data import files
+from splitmerge_cli.data import base, files, matrices
 from splitmerge_cli.data.base import DataError, Dataset
 
 FUZZED = 600
@@ -29,17 +30,89 @@ def table(folder: Path, text: str, name: str = "p.csv") -> Path:
 # the data set
 
 
-def test_points_must_be_float64_finite_and_of_two_dimensions() -> None:
+def test_points_must_be_finite_and_of_two_dimensions() -> None:
     x = np.array([[0.0, 1.0], [2.0, np.nan]])
     with pytest.raises(DataError, match=r"^made: row 2, column 2 \('y'\): nan; expected a number of magnitude 1e\+30"):
         Dataset("made", "points", x, columns=["x", "y"])
     for bad, shown in [(np.inf, "inf"), (-np.inf, "-inf"), (1.1e30, r"1.1e\+30"), (-1e200, r"-1e\+200")]:
         with pytest.raises(DataError, match=f"row 1, column 1: {shown};"):
             Dataset("made", "points", np.array([[bad], [np.nan]]))
-    for values in (np.zeros(3), np.zeros((3, 2), dtype=np.float32), np.zeros((3, 2), dtype=int), np.zeros((3, 0))):
+    for values in (np.zeros(3), np.zeros((3, 2), dtype=np.float16), np.zeros((3, 2), dtype=int), np.zeros((3, 0))):
         with pytest.raises(DataError, match="expected float64"):
             Dataset("made", "points", values)
     assert Dataset("made", "points", np.array([[1e30, -1e30]])).N == 1
+    with pytest.raises(DataError, match=r"^made: _Listed; expected an array or a csr_array"):
+        Dataset("made", "points", _Listed([[1.0]]))
+
+
+class _Listed(list[list[float]]):
+    shape = (1, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("block", [1, 4, 5, 1 << 20])
+def test_numbers_are_checked_block_by_block(monkeypatch: pytest.MonkeyPatch, dtype: type, block: int) -> None:
+    monkeypatch.setattr(base, "BLOCK", block)
+    x = np.zeros((7, 3), dtype=dtype)
+    assert Dataset("made", "points", x).values is x
+    for i, j in np.ndindex(*x.shape):
+        bad = x.copy()
+        bad[i, j], bad[-1, -1] = np.nan, np.inf
+        with pytest.raises(DataError, match=rf"^made: row {i + 1}, column {j + 1}: "):
+            Dataset("made", "points", bad)
+        assert base.first_not_finite(bad) == 3 * i + j
+    assert base.first_not_finite(x.ravel()) is None and base.first_not_finite(x[:0]) is None
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 1 << 20])
+def test_sparse_points_are_checked_as_dense_ones(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(base, "BLOCK", block)
+    dense = np.array([[0, 1.5, 2], [0, 0, 0], [0, 0, -1], [4, 5, 0]])
+    x = csr_array(dense)
+    assert Dataset("made", "points", x).values is x and Dataset("made", "points", x).N == 4
+    for at in range(x.nnz):
+        i, j = int(np.searchsorted(x.indptr, at, side="right")) - 1, x.indices[at]
+        for value, shown in [
+            (np.nan, "nan"),
+            (-np.inf, "-inf"),
+            (2e30, r"2e\+30"),
+            (0.0, "a stored zero; expected none"),
+        ]:
+            bad = x.copy()
+            bad.data[at] = value
+            with pytest.raises(DataError, match=rf"^made: row {i + 1}, column {j + 1} \('{'abc'[j]}'\): {shown}"):
+                Dataset("made", "points", bad, columns=["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (csr_array(np.ones((2, 2), dtype=np.float32)), r"float32 of shape \(2, 2\); expected a csr_array of float64"),
+        (csr_array(np.ones((2, 2), dtype=np.int64)), "int64 of shape .* expected a csr_array of float64"),
+        (csr_array((2, 0)), "float64 of shape .* expected a csr_array of float64 .*, D at least 1"),
+        (csr_array((0, 2)), "no items"),
+        (csr_matrix(np.ones((2, 2))), "csr_matrix; expected an array or a csr_array"),
+        (coo_array(np.ones((2, 2))), "coo_array; expected an array or a csr_array"),
+        (csr_array((np.ones(3), [0, 1, 0], [0, 1, 3]), shape=(2, 2)), "row 2: indices out of order; expected them asc"),
+        (csr_array((np.ones(3), [0, 1, 1], [0, 1, 3]), shape=(2, 2)), "row 2: indices out of order; .* each once"),
+        (csr_array((np.ones(3), [1, 0, 1], [0, 2, 3]), shape=(2, 2)), "row 1: indices out of order"),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 2, 1 << 20])
+def test_sparse_points_that_are_refused(
+    monkeypatch: pytest.MonkeyPatch, values: object, message: str, block: int
+) -> None:
+    monkeypatch.setattr(base, "BLOCK", block)
+    with pytest.raises(DataError, match=f"^made: {message}"):
+        Dataset("made", "points", values)
+
+
+def test_sparse_points_with_indices_out_of_range() -> None:
+    for at, index in ((0, -1), (2, 9)):
+        x = csr_array((np.ones(3), [0, 0, 1], [0, 1, 3]), shape=(2, 2))
+        x.indices[at] = index
+        with pytest.raises(DataError, match=r"^made: .*ind.*; expected a sparse matrix of shape \(2, 2\)"):
+            Dataset("made", "points", x)
 
 
 # what is read
@@ -60,7 +133,8 @@ def test_arrays_of_any_plain_number(tmp_path: Path, dtype: str) -> None:
     x = np.array([[0, 1], [1, 1], [1, 0]], dtype=dtype)
     np.save(tmp_path / "x.npy", x)
     data = files.csv(tmp_path / "x.npy", "points")
-    assert data.values.dtype == np.float64 and data.values.flags.c_contiguous and np.array_equal(data.values, x)
+    assert data.values.dtype == (np.float32 if dtype == "f4" else np.float64)
+    assert data.values.flags.c_contiguous and np.array_equal(data.values, x)
     np.save(tmp_path / "one.npy", x[:, 0])
     assert files.csv(tmp_path / "one.npy", "points").values.shape == (3, 1)
 
@@ -246,6 +320,134 @@ def test_bad_parquet_columns(tmp_path: Path, column: list[object], message: str)
         files.csv(tmp_path / "x.parquet", "points")
 
 
+# arrays that are kept as they are
+
+
+def test_columns_of_an_array(tmp_path: Path) -> None:
+    x = np.arange(20, dtype=np.float32).reshape(5, 4) / 2
+    x[:, 1] = [7, 7, -1, 7, 3]
+    np.save(tmp_path / "x.npy", x)
+    data = files.csv(tmp_path / "x.npy", "points", truth=2, drop=1, N=4)
+    assert data.values.dtype == np.float32 and data.values.flags.c_contiguous
+    assert np.array_equal(data.values, x[:4, 2:]) and data.truth.tolist() == [0, 0, 1, 0]
+    assert np.array_equal(files.csv(tmp_path / "x.npy", "points", columns=[4, 1]).values, x[:, [3, 0]])
+    np.save(tmp_path / "x.npy", np.where(x == 3, np.nan, x))
+    with pytest.raises(DataError, match=r"x.npy: row 2, column 3: 'nan'; expected a number"):
+        files.csv(tmp_path / "x.npy", "points", truth=1, columns=[4, 3])
+    np.save(tmp_path / "x.npy", x + np.float32(0.25))
+    with pytest.raises(DataError, match=r"x.npy: row 1, column 2: '7.25'; expected a true label"):
+        files.csv(tmp_path / "x.npy", "points", truth=2)
+    with pytest.raises(DataError, match=r"data.columns=5: .*x.npy has no such column; expected a number from 1 to 4"):
+        files.csv(tmp_path / "x.npy", "points", columns=[5])
+    with pytest.raises(DataError, match=r"^N=6: expected at most 5, the number of rows of .*x.npy"):
+        files.csv(tmp_path / "x.npy", "points", N=6)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_large_arrays_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    monkeypatch.setattr(matrices, "MAPPED", 1)
+    x = np.arange(12, dtype=dtype).reshape(4, 3)
+    np.save(tmp_path / "x.npy", x)
+    for N in (None, 2):
+        values = files.csv(tmp_path / "x.npy", "points", N=N).values
+        assert type(values) is np.ndarray and not values.flags.writeable and not values.flags.owndata
+        assert values.dtype == dtype and np.array_equal(values, x[:N])
+    # in another order or byte order they are copied
+    for other in (np.asfortranarray(x), x.astype(f">{dtype}")):
+        np.save(tmp_path / "x.npy", other)
+        values = files.csv(tmp_path / "x.npy", "points").values
+        assert values.flags.c_contiguous and values.dtype == dtype and np.array_equal(values, x)
+    x[3, 1] = np.nan
+    np.save(tmp_path / "x.npy", x)
+    with pytest.raises(DataError, match=r"x.npy: row 4, column 2: 'nan'; expected a number"):
+        files.csv(tmp_path / "x.npy", "points")
+    np.save(tmp_path / "x.npy", np.array([1, "a", None], dtype=object))
+    with pytest.raises(DataError, match=r"not a readable .npy file of plain numbers or strings"):
+        files.csv(tmp_path / "x.npy", "points")
+
+
+# sparse matrices
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "?"])
+def test_sparse_matrices_of_any_format(tmp_path: Path, form: str, dtype: str) -> None:
+    x = random_array((9, 7), density=0.3, rng=np.random.default_rng(1)) * 9
+    x = x.tocsr().astype(dtype)
+    save_npz(tmp_path / "x.npz", x.asformat(form))
+    data = files.csv(tmp_path / "x.npz", "points")
+    assert isinstance(data.values, csr_array) and data.values.dtype == np.float64
+    assert np.array_equal(data.values.toarray(), x.toarray()) and (data.values.data != 0).all()
+    assert data.meta == {"path": str(tmp_path / "x.npz"), "rows": 9, "nonzeros": np.count_nonzero(x.toarray())}
+    assert np.array_equal(files.csv(tmp_path / "x.npz", "points", N=2).values.toarray(), x.toarray()[:2])
+
+
+def test_columns_of_a_sparse_matrix(tmp_path: Path) -> None:
+    x = np.array([[0, 2, 0, 1.5], [1, 0, 0, 0], [3, 2, 0, -1]])
+    save_npz(tmp_path / "x.npz", csr_matrix(x))
+    data = files.csv(tmp_path / "x.npz", "points", truth=2, columns=[4, 1])
+    assert np.array_equal(data.values.toarray(), x[:, [3, 0]]) and data.truth.tolist() == [0, 1, 0]
+    assert data.values.has_sorted_indices
+    assert np.array_equal(files.csv(tmp_path / "x.npz", "points", drop=-1).values.toarray(), x[:, :3])
+
+
+def test_entries_of_one_place_are_added_up(tmp_path: Path) -> None:
+    twice = coo_array((np.array([100, 100, 5, -5], dtype=np.int8), ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2))
+    save_npz(tmp_path / "x.npz", twice)
+    data = files.csv(tmp_path / "x.npz", "points")
+    assert data.values.toarray().tolist() == [[0, 200], [0, 0]] and data.values.nnz == 1
+
+
+NOT_SPARSE = r"x.npz: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: "
+
+
+def in_archive(path: Path, **arrays: object) -> None:
+    """An .npz file of a CSR matrix ``[2, 2]``, in which some arrays are others."""
+    given = {"format": "csr", "shape": [2, 2], "data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 2]} | arrays
+    np.savez(path, **{name: np.array(array) for name, array in given.items() if array is not None})
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"data": [np.nan, 1]}, "x.npz: row 1, column 1: 'nan'; expected a number"),
+        ({"data": [1, -np.inf]}, "x.npz: row 2, column 2: '-inf'; expected a number of magnitude"),
+        ({"data": [1, 1e31]}, r"x.npz: row 2, column 2: '1e\+31'; expected a number of magnitude"),
+        ({"data": [1j, 1]}, f"{NOT_SPARSE}it holds complex128"),
+        ({"data": ["a", "b"]}, NOT_SPARSE),
+        ({"data": np.array([1, None], dtype=object)}, f"{NOT_SPARSE}Object arrays cannot be loaded"),
+        ({"format": "xyz"}, NOT_SPARSE),
+        ({"format": None}, NOT_SPARSE),
+        ({"data": None}, NOT_SPARSE),
+        ({"indices": [0, 2]}, NOT_SPARSE),
+        ({"indices": [0, -1]}, NOT_SPARSE),
+        ({"indptr": [0, 2, 1]}, NOT_SPARSE),
+        ({"indptr": [0, 1, 9]}, NOT_SPARSE),
+        ({"shape": [2, 2**40]}, NOT_SPARSE),
+        ({"shape": [0, 2], "data": [], "indices": np.zeros(0, int), "indptr": [0]}, "x.npz: no rows or no columns"),
+        ({"shape": [2, 0], "data": [], "indices": np.zeros(0, int), "indptr": [0, 0, 0]}, "no rows or no columns"),
+    ],
+)
+def test_bad_sparse_matrices(tmp_path: Path, arrays: dict[str, object], message: str) -> None:
+    in_archive(tmp_path / "x.npz", **arrays)
+    with pytest.raises(DataError, match=message) as info:
+        files.csv(tmp_path / "x.npz", "points")
+    assert "\n" not in str(info.value)
+
+
+def test_what_is_no_sparse_matrix(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.zeros((2, 2)))
+    with pytest.raises(DataError, match=NOT_SPARSE):
+        files.csv(tmp_path / "x.npz", "points")
+    (tmp_path / "x.npz").write_text("1,2\n")
+    with pytest.raises(DataError, match=NOT_SPARSE):
+        files.csv(tmp_path / "x.npz", "points")
+    in_archive(tmp_path / "x.npz")
+    for kind in ("binary", "tokens"):
+        with pytest.raises(DataError, match=rf"x.npz: a sparse matrix is read as points .* for kind {kind}"):
+            files.csv(tmp_path / "x.npz", kind)
+
+
 # damaged files
 
 CELLS = ["x", "nan", "NaN", "inf", "-inf", "1e999", "-1e31", "1e30", "1,5", "1.000,5", '"1"', '"', '""', "1_0"]
@@ -281,6 +483,20 @@ def damaged_array(rng: random.Random) -> bytes:
     return file.getvalue()
 
 
+def damaged_sparse(rng: random.Random) -> bytes:
+    file = io.BytesIO()
+    arrays: dict[str, object] = {"format": "csr", "shape": [2, 2], "data": [1.0, 2.0], "indices": [0, 1]}
+    arrays |= {"indptr": [0, 1, 2]}
+    for _ in range(rng.randint(0, 2)):
+        name = rng.choice(["shape", "data", "indices", "indptr"])
+        values = list(arrays[name])  # type: ignore[call-overload]
+        values[rng.randrange(len(values))] = rng.choice([-1, 0, 1, 2, 3, 2**31, 2**62, -(2**40), 0.5])
+        arrays[name] = rng.choice([values, values[1:], [*values, 1], np.array(values, dtype="f4")])
+    arrays["format"] = rng.choice(["csr", "csr", "csc", "coo", "bsr", "dia"])
+    np.savez(file, **{name: np.array(array) for name, array in arrays.items()})  # type: ignore[arg-type]
+    return file.getvalue()
+
+
 def damaged_parquet(rng: random.Random) -> bytes:
     file = io.BytesIO()
     pq.write_table(pa.table({"x": [1.0, 2.0], "y": rng.choice(COLUMNS)}), file)
@@ -312,7 +528,7 @@ def options(rng: random.Random) -> dict[str, object]:
     return {key: rng.choice(values) for key, values in offered.items() if rng.random() < 0.15}
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "npy", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "npy", "npz", "parquet"])
 def test_damaged_files_are_refused_or_read_whole(tmp_path: Path, suffix: str) -> None:
     rng = random.Random(suffix)
     path = tmp_path / f"x.{suffix}"
@@ -320,6 +536,8 @@ def test_damaged_files_are_refused_or_read_whole(tmp_path: Path, suffix: str) ->
     for _ in range(FUZZED // 5):
         if suffix == "npy":
             content = damaged_array(rng)
+        elif suffix == "npz":
+            content = damaged_sparse(rng)
         elif suffix == "parquet":
             content = damaged_parquet(rng)
         else:
@@ -334,5 +552,6 @@ def test_damaged_files_are_refused_or_read_whole(tmp_path: Path, suffix: str) ->
             refused += 1
             assert "\n" not in str(error)
         else:
-            assert data.N >= 1 and np.isfinite(data.values).all()
+            numbers = data.values.data if isinstance(data.values, csr_array) else data.values
+            assert data.N >= 1 and np.isfinite(numbers).all()
     assert 0 < refused < FUZZED // 5

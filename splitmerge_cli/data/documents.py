@@ -1,0 +1,262 @@
+"""Documents as counts of words, and the points that they make: words are chosen, their counts weighed.
+
+`ohsumed23` is read here. Its terms (TREC-9, for the National Library of Medicine): the references are "available for
+experimentation, restricted to the following conditions: 1. The data will not be used in any non-experimental clinical,
+library, or other setting. 2. Any human users of the data will explicitly be told that the data is incomplete and
+out-of-date." So told: these data are incomplete and out of date.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data import published
+from splitmerge_cli.data.base import BLOCK, LARGEST, DataError, Dataset, first_entry, require, require_size
+from splitmerge_cli.data.matrices import read_sparse
+from splitmerge_cli.data.tables import Text, codes, index, read_text
+
+WEIGHTS = ("tfidf", "log", "counts", "binary")
+OHSUMED23 = 7400
+OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Counts of words in documents.
+
+    Attributes
+    ----------
+    counts : scipy.sparse.csr_array
+        int32 ``[documents, words]``: 1 or more, indices of a row ascending; perhaps mapped from files.
+    vocabulary : list of str
+        The word of each column.
+    truth : numpy.ndarray or None
+        int32 ``[documents]``, true category of each, numbered by first appearance.
+    categories : list of str or None
+        Name of each true category.
+    names : list of str or None
+        Name of each document.
+    """
+
+    counts: csr_array
+    vocabulary: list[str]
+    truth: NDArray[np.int32] | None = None
+    categories: list[str] | None = None
+    names: list[str] | None = None
+
+
+def read_counts(path: Path) -> csr_array:
+    """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        int32, no stored zeros, indices of a row ascending.
+
+    Raises
+    ------
+    DataError
+        The file holds no sparse matrix, or an entry that is no count.
+    """
+    x = read_sparse(path)
+    good = first_entry(x, lambda data: ~((data >= 1) & (data <= LARGEST) & (data == np.floor(data))))
+    if good is not None:
+        i, j = good
+        expected = f"a count, a whole number from 0 to {LARGEST}"
+        raise DataError(f"{path}: row {i + 1}, column {j + 1}: {x[i, j]:g}; expected {expected}")
+    return x.astype(np.int32)
+
+
+def read_vocabulary(path: Path, words: int) -> list[str]:
+    """The words of a text file, one a line, perhaps gzipped.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    words : int
+        How many there must be.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, has another number of lines, an empty line, or a word twice.
+    """
+    lines = [line.strip() for line in read_text(path).decode("utf-8").split("\n")]
+    if len(lines) != words:
+        raise DataError(f"{path}: {len(lines)} lines; expected {words}, one for each word")
+    seen: dict[str, int] = {}
+    for row, word in enumerate(lines, start=1):
+        if not word:
+            raise DataError(f"{path}: row {row}: an empty line; expected a word")
+        if seen.setdefault(word, row) != row:
+            raise DataError(f"{path}: row {row}: '{word}', which is row {seen[word]} too; expected each word once")
+    return lines
+
+
+def documents_with(counts: csr_array) -> NDArray[np.int64]:
+    """int64 ``[words]``: in how many documents each word is."""
+    found = np.zeros(counts.shape[1], dtype=np.int64)
+    for start in range(0, counts.nnz, BLOCK):
+        found += np.bincount(counts.indices[start : start + BLOCK], minlength=len(found))
+    return found
+
+
+def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
+    """The same documents with the words that at least `min_documents` of them have.
+
+    Raises
+    ------
+    DataError
+        `min_documents` is no whole number of at least 1, or no word is left.
+    """
+    require_size("data.min_documents", min_documents)
+    found = documents_with(documents.counts)
+    kept = np.flatnonzero(found >= min_documents)
+    if not len(kept):
+        most = int(found.max())
+        expected = f"at most {most}, the documents of the most common word" if most else "a word in some document"
+        raise DataError(f"data.min_documents={min_documents}: no word is left; expected {expected}")
+    vocabulary = [documents.vocabulary[j] for j in kept]
+    return replace(documents, counts=documents.counts[:, kept], vocabulary=vocabulary)
+
+
+def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
+    """Weights of the words in every document, in place of their counts.
+
+    Parameters
+    ----------
+    counts : scipy.sparse.csr_array
+        int32 ``[documents, words]``.
+    weights : {"tfidf", "log", "counts", "binary"}
+        ``tfidf``: count (1 + log((1 + documents) / (1 + documents with the word))), every document then scaled to
+        length 1 (one without a word stays 0). ``log``: log(1 + count). ``counts``: as they are. ``binary``: 1.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        float64 ``[documents, words]``, entries where the counts have them.
+
+    Raises
+    ------
+    DataError
+        Another name of weights.
+    """
+    require(weights in WEIGHTS, "data.weights", weights, f"one of {', '.join(WEIGHTS)}")
+    x = csr_array((counts.data.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+    if weights == "log":
+        np.log1p(x.data, out=x.data)
+    elif weights == "binary":
+        x.data[:] = 1.0
+    elif weights == "tfidf":
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        x = csr_array(TfidfTransformer().fit(x).transform(x, copy=False))
+        x.sort_indices()
+    return x
+
+
+def points(
+    name: str, documents: Documents, weights: str = "tfidf", min_documents: int = 1, terms: str | None = None
+) -> Dataset:
+    """Documents as sparse points, a column for each word that is kept.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    documents : Documents
+        What they hold.
+    weights : str
+        As in `weigh`.
+    min_documents : int
+        As in `keep_words`.
+    terms : str, optional
+        Terms of use, kept with the data.
+
+    Returns
+    -------
+    Dataset
+        Kind ``points``. ``meta["documents"]``: number of documents, of those without a word (empty), of words that are
+        kept and of the whole vocabulary, of entries and tokens that are kept, and the options.
+
+    Raises
+    ------
+    DataError
+        As `keep_words` and `weigh`.
+    """
+    kept = keep_words(documents, min_documents)
+    x = weigh(kept.counts, weights)
+    sizes: dict[str, Any] = {
+        "documents": x.shape[0],
+        "empty": int((np.diff(x.indptr) == 0).sum()),
+        "words": x.shape[1],
+        "vocabulary": len(documents.vocabulary),
+        "entries": int(x.nnz),
+        "tokens": int(kept.counts.data.sum(dtype=np.int64)),
+        "weights": weights,
+        "min_documents": min_documents,
+    }
+    meta: dict[str, Any] = {"documents": sizes | ({"terms": terms} if terms else {})}
+    meta |= {"truth": "no labels are public"} if kept.truth is None else {"categories": kept.categories}
+    return Dataset(name, "points", x, kept.truth, columns=kept.vocabulary, names=kept.names, meta=meta)
+
+
+def read_ohsumed23(N: int | None = None) -> Documents:
+    """The counts of the published set `ohsumed23`, with vocabulary, categories and names of the documents.
+
+    Parameters
+    ----------
+    N : int, optional
+        Take the first N documents; all by default.
+
+    Raises
+    ------
+    DataError
+        N out of range; a file is absent or not the published one.
+    """
+    require(N is None or 1 <= N <= OHSUMED23, "N", N, f"a whole number from 1 to {OHSUMED23}, the documents, or null")
+    counts = read_counts(published.locate("ohsumed23", "counts.npz"))
+    vocabulary = read_vocabulary(published.locate("ohsumed23", "vocab.txt.gz"), counts.shape[1])
+    path = published.locate("ohsumed23", "docs.csv.gz")
+    table = Text(path, read_text(path), ",")
+    table.take_header()
+    table.parse([{}])
+    truth, categories = codes(table, index(table, "data=ohsumed23", "category"), "a category")
+    names = table.columns[index(table, "data=ohsumed23", "ohsumed_file")].to_pylist()
+    if len(names) != counts.shape[0]:
+        raise DataError(f"{path}: {len(names)} documents; expected {counts.shape[0]}, as in counts.npz")
+    truth = truth[:N]
+    return Documents(counts[:N], vocabulary, truth, categories[: int(truth.max()) + 1], names[:N])
+
+
+def ohsumed23(N: int | None = None, weights: str = "tfidf", min_documents: int = 1) -> Dataset:
+    """Abstracts of MEDLINE from 1991 in 23 categories of diseases, as weighted words: a stand-in for PubMed.
+
+    For experimentation only: these data are incomplete and out of date.
+
+    Parameters
+    ----------
+    N : int, optional
+        Take the first N documents; all 7,400 by default.
+    weights : {"tfidf", "log", "counts", "binary"}
+        Weight of a word in a document. ``tfidf``: count times smooth inverse document frequency, every document scaled
+        to length 1. ``log``: log(1 + count). ``counts``: the count. ``binary``: 1.
+    min_documents : int
+        A word is a column if at least so many of the documents have it: 1 leaves out words that none of them has.
+
+    Returns
+    -------
+    Dataset
+        Kind ``points``, sparse; the truth is the category. ``meta["documents"]`` says what was kept.
+
+    Raises
+    ------
+    DataError
+        An option out of range; a file is absent or not the published one.
+    """
+    return points("ohsumed23", read_ohsumed23(N), weights, min_documents, OUT_OF_DATE)
