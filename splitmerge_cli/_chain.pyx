@@ -491,6 +491,7 @@ cdef class Chain:
             "best_log_lik": self.best_log_lik,
             "best_lik_iteration": self.best_lik_iteration,
             "counts": [s.counts() for s in self.counted_samplers()],
+            "tallies": [s.tally() for s in self.counted_samplers()],
             "past": None if self.past is None else self.past.kept_states(self.number),
         }
 
@@ -513,6 +514,8 @@ cdef class Chain:
         self.take(value["best_lik_labels"], self.best_lik)
         for s, rows in zip(self.counted_samplers(), value["counts"], strict=True):
             s.set_counts(rows)
+        for s, tally in zip(self.counted_samplers(), value["tallies"], strict=True):
+            s.set_tally(tally)
         if self.past is not None:
             self.past.restore(self.number, *value["past"])
         if self.agreement is not None:

@@ -17,7 +17,7 @@ import os
 import threading
 import weakref
 
-from libc.math cimport M_PI, acos, expm1, log1p, pow
+from libc.math cimport M_PI, acos, expm1, log1p, pow, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -25,7 +25,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Rng, doubles
+from splitmerge_cli._kernels cimport Model, Rng, doubles
 
 from splitmerge_cli._kernels import check_count
 
@@ -269,22 +269,30 @@ cdef class HashSums:
 
     cdef Py_ssize_t unite(self, Py_ssize_t u, bint opposite) noexcept nogil:
         """found[:n]: the union of the buckets of a query, u left out, by first appearance. Returns n."""
-        cdef Py_ssize_t t, b, s, v, size, n = 0
+        cdef Py_ssize_t t, b, size, n = 0
+        self.begin_union()
+        self.seen[u] = self.queries
+        for t in range(self.tables.tables):
+            b = self.tables.query(u, t, opposite, &size)
+            if b >= 0:
+                n = self.join_bucket(b, n)
+        return n
+
+    cdef void begin_union(self) noexcept nogil:
         self.queries += 1
         if self.queries == 0x7fffffff:
             memset(self.seen, 0, self.tables.N * sizeof(int32_t))
             self.queries = 1
-        self.seen[u] = self.queries
-        for t in range(self.tables.tables):
-            b = self.tables.query(u, t, opposite, &size)
-            if b < 0:
-                continue
-            for s in range(self.tables._starts[b], self.tables._starts[b + 1]):
-                v = self.tables._members[s]
-                if self.seen[v] != self.queries:
-                    self.seen[v] = self.queries
-                    self.found[n] = <int32_t> v
-                    n += 1
+
+    cdef Py_ssize_t join_bucket(self, Py_ssize_t b, Py_ssize_t n) noexcept nogil:
+        """Add the items of bucket b to the union found[:n]. Returns how many it then has."""
+        cdef Py_ssize_t s, v
+        for s in range(self.tables._starts[b], self.tables._starts[b + 1]):
+            v = self.tables._members[s]
+            if self.seen[v] != self.queries:
+                self.seen[v] = self.queries
+                self.found[n] = <int32_t> v
+                n += 1
         return n
 
     cdef void mark(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
@@ -377,29 +385,57 @@ cdef class Collisions:
     """1 - (1 - p^K)^L, the probability that one of L tables of K bits, drawn anew, has two items in one bucket; p of
     equation 2 is kept for as many pairs as there is room for (section 3.2.2).
 
-    Memory: 8 bytes a value, for a copy of the items, and up to 32 a pair.
+    Memory: 8 bytes a value of dense items, 12 an entry of sparse ones, for a copy of them, and up to 32 a pair.
     """
 
     def __init__(self, HashTables tables not None, cache=1 << 20):
         check_count("sampler.cache", cache, 1, 1 << 30)
-        if scipy.sparse.issparse(tables.vectors):
-            raise ValueError("sampler.mode=literal: expected dense items, got a sparse array")
-        cdef double[:, ::1] unit = np.array(tables.vectors, dtype=np.float64)
-        x = np.asarray(unit)
-        if tables.mean is not None:
-            x -= tables.mean
-        length = np.linalg.norm(x, axis=1)
-        x /= np.where(length > 0.0, length, 1.0)[:, None]
         self.tables = tables
-        self.unit = doubles(tables.N * tables.D)
-        memcpy(self.unit, &unit[0, 0], tables.N * tables.D * sizeof(double))
+        if scipy.sparse.issparse(tables.vectors):
+            self._keep_rows(tables.vectors)
+        else:
+            self._keep_units(tables.vectors)
         self.slots = 1 << int(cache - 1).bit_length() + 1
         self.keys = <int64_t *> doubles(self.slots)
         self.kept = doubles(self.slots)
         memset(self.keys, 255, self.slots * sizeof(int64_t))
 
+    def _keep_units(self, vectors):
+        """Dense items: centred, of length 1."""
+        cdef double[:, ::1] unit = np.array(vectors, dtype=np.float64)
+        x = np.asarray(unit)
+        if self.tables.mean is not None:
+            x -= self.tables.mean
+        length = np.linalg.norm(x, axis=1)
+        x /= np.where(length > 0.0, length, 1.0)[:, None]
+        self.unit = doubles(self.tables.N * self.tables.D)
+        memcpy(self.unit, &unit[0, 0], self.tables.N * self.tables.D * sizeof(double))
+
+    def _keep_rows(self, vectors):
+        """Sparse items: as they are, with what makes centred ones of them."""
+        cdef Py_ssize_t i, N = self.tables.N
+        x = vectors.sorted_indices()
+        mean = np.zeros(self.tables.D) if self.tables.mean is None else self.tables.mean
+        on_mean = x @ mean
+        squares = np.add.reduceat(np.append(x.data.astype(np.float64) ** 2, 0.0), x.indptr[:-1])
+        squares[np.diff(x.indptr) == 0] = 0.0
+        length = np.sqrt(np.maximum(squares - 2.0 * on_mean + mean @ mean, 0.0))
+        # one more entry: there may be none
+        self.rows = (x.indptr.astype(np.int64), np.append(x.indices, 0).astype(np.int32),
+                     np.append(x.data, 0.0).astype(np.float64))
+        cdef const int64_t[::1] first = self.rows[0]
+        cdef const int32_t[::1] column = self.rows[1]
+        cdef const double[::1] entry = self.rows[2]
+        self.first, self.column, self.entry = &first[0], &column[0], &entry[0]
+        self.of_mean = mean @ mean
+        self.length, self.on_mean = doubles(N), doubles(N)
+        for i in range(N):
+            self.length[i], self.on_mean[i] = length[i], on_mean[i]
+
     def __dealloc__(self):
         free(self.unit)
+        free(self.length)
+        free(self.on_mean)
         free(self.keys)
         free(self.kept)
 
@@ -408,6 +444,10 @@ cdef class Collisions:
         cdef double p = self.similarity(u, v) if u < v else self.similarity(v, u)
         if opposite:
             p = 1.0 - p
+        return self.of_similarity(p)
+
+    cdef double of_similarity(self, double p) noexcept nogil:
+        """1 - (1 - p^K)^L."""
         if p >= 1.0:
             return 1.0
         p = pow(p, <double> self.tables.bits)
@@ -419,22 +459,132 @@ cdef class Collisions:
         # Fibonacci hashing
         cdef uint64_t scattered = <uint64_t> key * <uint64_t> 0x9E3779B97F4A7C15ULL
         cdef Py_ssize_t slot = <Py_ssize_t> (scattered >> 20) & (self.slots - 1)
-        cdef Py_ssize_t d, D = self.tables.D
-        cdef double cosine = 0.0, p
+        cdef double p
         self.looked_up += 1
         while self.keys[slot] >= 0:
             if self.keys[slot] == key:
                 self.served += 1
                 return self.kept[slot]
             slot = (slot + 1) & (self.slots - 1)
-        for d in range(D):
-            cosine += self.unit[u * D + d] * self.unit[v * D + d]
-        p = 1.0 - acos(min(1.0, max(-1.0, cosine))) / M_PI
+        p = of_cosine(self.cosine(u, v))
         if 2 * self.filled < self.slots:
             self.keys[slot] = key
             self.kept[slot] = p
             self.filled += 1
         return p
+
+
+    cdef double cosine(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
+        """Of the angle between two centred items; 0 where one has no direction."""
+        cdef Py_ssize_t d, D = self.tables.D
+        cdef double cosine = 0.0
+        if self.unit == NULL:
+            return self.sparse_cosine(u, v)
+        for d in range(D):
+            cosine += self.unit[u * D + d] * self.unit[v * D + d]
+        return cosine
+
+    cdef double sparse_cosine(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
+        cdef int64_t s = self.first[u], t = self.first[v], end_s = self.first[u + 1], end_t = self.first[v + 1]
+        cdef double inner = 0.0, lengths = self.length[u] * self.length[v]
+        while s < end_s and t < end_t:
+            if self.column[s] == self.column[t]:
+                inner += self.entry[s] * self.entry[t]
+                s += 1
+                t += 1
+            elif self.column[s] < self.column[t]:
+                s += 1
+            else:
+                t += 1
+        return (inner - self.on_mean[u] - self.on_mean[v] + self.of_mean) / lengths if lengths > 0.0 else 0.0
+
+
+cdef double of_cosine(double cosine) noexcept nogil:
+    """p = 1 - angle / pi (equation 2)."""
+    return 1.0 - acos(min(1.0, max(-1.0, cosine))) / M_PI
+
+
+cdef class Estimates:
+    """Equation 11: the log likelihood of a cluster from those of its items that its mean finds in the tables,
+
+        sum over i in S of log p(x_i) / Pr_i,        Pr_i = 1 - (1 - p^K)^L of x_i and the mean,
+
+    S the union of the buckets into which the mean falls. (The second line of the equation, log p - log Pr, is another
+    number.) The tables stay as they are: the same cluster has the same estimate whenever it is asked for.
+
+    Dense items. Memory: 4 bytes a bucket and 12 an item.
+    """
+
+    def __init__(self, Collisions chances not None):
+        cdef HashTables tables = chances.tables
+        self.chances, self.tables = chances, tables
+        self.unions = HashSums(tables, "union")
+        held = tables.starts[:-1]
+        # a bucket has the code of any of its items; the buckets of a table follow those of the table before
+        member = tables.members[held]
+        table = np.searchsorted(np.cumsum(_members_by_table(tables)), held, side="right")
+        self.firsts = np.searchsorted(table, np.arange(tables.tables + 1)).astype(np.int32)
+        self.codes = np.append(tables.codes[member, table], 0).astype(np.int32)
+        self.centre = np.zeros(tables.D) if tables.mean is None else tables.mean
+        self.directions = tables.directions
+        cdef const int32_t[::1] code = self.codes
+        cdef const int32_t[::1] first = self.firsts
+        cdef const double[::1] centre = self.centre
+        cdef const float[:, ::1] direction = self.directions
+        self.code, self.first, self.mean_of_all, self.direction = &code[0], &first[0], &centre[0], &direction[0, 0]
+        self.mean, self.sums = doubles(tables.D), doubles(tables.tables * tables.bits)
+        self.query = <int32_t *> doubles(tables.tables // 2 + 1)
+
+    def __dealloc__(self):
+        free(self.mean)
+        free(self.sums)
+        free(self.query)
+
+    cdef double of_cluster(self, Model model, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
+        """Estimate of cluster (or scratch column) k, which has these items."""
+        cdef Py_ssize_t t, d, b, i, D = self.tables.D, J = self.tables.tables * self.tables.bits, found = 0
+        cdef double total = 0.0, length = 0.0, cosine, chance
+        cdef double *unit
+        model.locate(k, self.mean)
+        if not project(self.mean, self.mean_of_all, self.direction, D, J, self.sums):
+            return 0.0
+        write_codes(self.sums, True, self.tables.bits, self.tables.tables, self.query)
+        self.unions.begin_union()
+        for t in range(self.tables.tables):
+            b = self.bucket_of(t, self.query[t])
+            if b >= 0:
+                found = self.unions.join_bucket(b, found)
+        for d in range(D):
+            self.mean[d] -= self.mean_of_all[d]
+            length += self.mean[d] * self.mean[d]
+        length = sqrt(length)
+        for t in range(n):
+            i = items[t]
+            if self.unions.seen[i] != self.unions.queries:
+                continue
+            unit = self.chances.unit + i * D
+            cosine = 0.0
+            for d in range(D):
+                cosine += unit[d] * self.mean[d]
+            chance = self.chances.of_similarity(of_cosine(cosine / length))
+            total += model.log_plug_in(i, k) / chance
+        return total
+
+    cdef Py_ssize_t bucket_of(self, Py_ssize_t table, int32_t code) noexcept nogil:
+        """The bucket of a code in a table; -1 if there is none."""
+        cdef Py_ssize_t low = self.first[table], high = self.first[table + 1], end = high, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.code[middle] < code:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < end and self.code[low] == code else -1
+
+
+def _members_by_table(tables):
+    """ndarray of int: items with a direction, for every table."""
+    return (tables.bucket >= 0).sum(axis=0)
 
 
 def check_reading(reading):
@@ -476,24 +626,31 @@ def _check_room(wanted, bits, tables):
 cdef int hash_dense(const number[:, ::1] x, const double[::1] mean, const float[:, ::1] directions, int bits,
                     int32_t[:, ::1] codes) except -1:
     """Codes of dense vectors, item by item."""
-    cdef Py_ssize_t i, d, j, N = x.shape[0], D = x.shape[1], J = directions.shape[1]
+    cdef Py_ssize_t i, N = x.shape[0], D = x.shape[1], J = directions.shape[1]
     cdef double *sums = doubles(J)
-    cdef const float *w
-    cdef double v, norm, least
     with nogil:
         for i in range(N):
-            norm = least = 0.0
-            memset(sums, 0, J * sizeof(double))
-            for d in range(D):
-                v = x[i, d] - mean[d]
-                norm += v * v
-                least += 1e-24 * (<double> x[i, d] * x[i, d] + mean[d] * mean[d])
-                w = &directions[d, 0]
-                for j in range(J):
-                    sums[j] += v * w[j]
-            write_codes(sums, norm > least, bits, codes.shape[1], &codes[i, 0])
+            write_codes(sums, project(&x[i, 0], &mean[0], &directions[0, 0], D, J, sums), bits, codes.shape[1],
+                        &codes[i, 0])
     free(sums)
     return 0
+
+
+cdef bint project(const number *x, const double *mean, const float *directions, Py_ssize_t D, Py_ssize_t J,
+                  double *sums) noexcept nogil:
+    """sums[:J]: projections of x - mean. Returns whether it has a direction."""
+    cdef Py_ssize_t d, j
+    cdef const float *w
+    cdef double v, norm = 0.0, least = 0.0
+    memset(sums, 0, J * sizeof(double))
+    for d in range(D):
+        v = x[d] - mean[d]
+        norm += v * v
+        least += 1e-24 * (<double> x[d] * x[d] + mean[d] * mean[d])
+        w = directions + d * J
+        for j in range(J):
+            sums[j] += v * w[j]
+    return norm > least
 
 
 cdef int hash_sparse(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,

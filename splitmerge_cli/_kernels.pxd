@@ -122,6 +122,7 @@ cdef class Model:
     cdef readonly bint conjugate     # parameters integrated out
     cdef readonly object vectors     # the items as vectors, [N, D] dense or sparse, as they were given; None without
     cdef readonly bint coupled       # the likelihood of a cluster depends on the others (IRM)
+    cdef readonly bint plug_in       # offers the density of an item given a cluster's estimated parameters
     cdef readonly bint random_concentration  # the concentration has a prior of its own and is resampled
     cdef readonly double concentration  # present value (Chinese restaurant process); nan for models without
     cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
@@ -159,6 +160,9 @@ cdef class Model:
     cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil
     cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil
+    # -- of a model with plug_in
+    cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil
+    cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     # -- of a coupled model
     cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil

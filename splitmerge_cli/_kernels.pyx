@@ -371,6 +371,15 @@ cdef class Model:
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
         return NAN
 
+    # -- what a model whose clusters have a place among the vectors may supply beside it
+    cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil:
+        """mean[:D]: posterior mean of the mean of cluster k, in the units of ``vectors``."""
+        pass
+
+    cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Log density of item i with the parameters of cluster k put at their estimates."""
+        return NAN
+
     # -- what a coupled model, in which the likelihood of a cluster depends on the others, supplies beside it
     cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
         """Make n scratch columns from `first` on empty clusters that stand in the place of these m live ones (which may
@@ -999,6 +1008,13 @@ cdef class Sampler:
              "seconds": self.seconds[t]}
             for t, name in enumerate(self.MOVES)
         ]
+
+    def tally(self):
+        """dict of dict of int: what this sampler counted beside its moves; empty for most."""
+        return {}
+
+    def set_tally(self, tally):
+        """Take up what ``tally`` gave, to go on with a chain."""
 
     def set_counts(self, rows):
         """Take up counts that ``counts`` gave, to go on with a chain."""

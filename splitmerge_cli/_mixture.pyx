@@ -46,19 +46,18 @@ def gamma_prior(text):
     return shape, rate
 
 
-def quantum(values, terms=1):
-    """The least power of two of which every value is at most 2^48 multiples, and few enough that n times a sum of n
-    `terms` squares stays below 2^126 (see ``_whole.h``); 1 for values that are all 0.
+def quantum(double widest, Py_ssize_t N, terms=1):
+    """The least power of two of which `widest`, the largest magnitude of N values, is at most 2^48 multiples, and few
+    enough that n times a sum of n `terms` squares stays below 2^126 (see ``_whole.h``); 1 for values that are all 0.
 
     Raises
     ------
     ValueError
         For more than 2^30 values.
     """
-    if len(values) > 1 << 30:
-        raise ValueError(f"{len(values)} items; expected at most 2^30")
-    widest = float(np.abs(values).max(initial=0.0))
-    digits = min(48, 62 - math.ceil(math.log2(len(values)) + 0.5 * math.log2(terms)))
+    if N > 1 << 30:
+        raise ValueError(f"{N} items; expected at most 2^30")
+    digits = min(48, 62 - math.ceil(math.log2(N) + 0.5 * math.log2(terms)))
     # squares of the quantum stay numbers, too
     return 2.0 ** max(math.frexp(widest)[1] - digits, -250) if widest else 1.0
 

@@ -599,6 +599,7 @@ def _outcome(chain: Chain, rate: float) -> dict[str, Any]:
         "best_lik_labels": chain.best_lik_labels,
         "last_labels": chain.last_labels,
         "reports": [sampler.report() for sampler in chain.samplers if hasattr(sampler, "report")],
+        "tallies": [sampler.tally() for sampler in chain.samplers],
     }
 
 
@@ -749,6 +750,7 @@ def _summary(
         **({"graph": plan.dataset.meta} if plan.dataset.kind == "graph" else {}),
         **{key: told for key, told in plan.dataset.meta.items() if key == "documents"},
         **{name: value for report in outcomes[0]["reports"] for name, value in report.items()},
+        **_tallied(outcomes),
         "sampler": plan.cfg.sampler.name,
         "model": plan.cfg.model.name,
         "data": plan.cfg.data.name,
@@ -767,6 +769,12 @@ def _summary(
         "highest_log_lik": likeliest,
         "least_expected_vi": central,
     }
+
+
+def _tallied(outcomes: list[dict[str, Any]]) -> dict[str, dict[str, list[int]]]:
+    """What samplers counted beside their moves, every count a list by chain."""
+    named = [{name: counts for tally in o["tallies"] for name, counts in tally.items()} for o in outcomes]
+    return {name: {key: [of_chain[name][key] for of_chain in named] for key in named[0][name]} for name in named[0]}
 
 
 def _described(labels: NDArray[np.int32]) -> dict[str, Any]:

@@ -2,12 +2,10 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli._mixture import Mixture
-
-COVARIANCES: tuple[str, ...]
+from splitmerge_cli._normal import Normal
 
 @final
-class Gaussian(Mixture):
+class Gaussian(Normal):
     def __init__(
         self,
         x: ArrayLike,
@@ -19,12 +17,4 @@ class Gaussian(Mixture):
         a0: float = ...,
         b0: ArrayLike | None = ...,
     ) -> None: ...
-    @property
-    def D(self) -> int: ...
-    @property
-    def covariance(self) -> str: ...
-    @property
-    def kappa0(self) -> float: ...
-    @property
-    def a0(self) -> float: ...
     def statistics(self) -> dict[str, NDArray[Any]]: ...

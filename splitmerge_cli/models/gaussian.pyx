@@ -18,18 +18,19 @@ cluster: log p = level + degree log q, with q a product over dimensions (diag), 
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 """
 cimport cython
-from libc.math cimport INFINITY, M_PI, exp, lgamma, log, sqrt
+from libc.math cimport INFINITY, M_PI, exp, log, sqrt
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
+import scipy.sparse
 
 from splitmerge_cli._kernels cimport Model, doubles, larger
-from splitmerge_cli._mixture cimport Mixture
+from splitmerge_cli._normal cimport DIAG, FULL, ISO, Normal
 
-from splitmerge_cli._kernels import check_range
 from splitmerge_cli._mixture import quantum
+from splitmerge_cli._normal import prior_of
 
 cdef extern from "_lanes.h":
     pass
@@ -123,7 +124,7 @@ cdef extern from *:
     }
 
     /* Sums of x and of its squares (diag), of all squares (iso), of all products (full), in quanta. */
-    enum { DIAG, ISO, FULL };
+    enum { DIAG, ISO, FULL };       /* as in _normal.pxd */
 
     static inline void gauss_count(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int kind, int64_t sign)
     {
@@ -182,8 +183,6 @@ cdef extern from *:
             *scatter = whole_double(all) * inverse;
     }
     """
-    enum:
-        DIAG, ISO, FULL
     void score_diag(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
                     double *log_q, double *left) noexcept nogil
     void score_iso(const double *block, const double *x, Py_ssize_t D, const double *gain, const double *turn,
@@ -199,20 +198,18 @@ cdef extern from *:
     void gauss_moments(const int64_t *sum, const whole *square, Py_ssize_t D, int kind, int64_t n, double inverse,
                        double *mean, double *scatter) noexcept nogil
 
-COVARIANCES = ("diag", "iso", "full")
-
 # A point's own share is taken out in closed form while q keeps its digits, and by counting where it does not.
 cdef double LEAST_LEFT = 1e-4
 
 
 @cython.final
-cdef class Gaussian(Mixture):
+cdef class Gaussian(Normal):
     """Mixture of normal distributions.
 
     Parameters
     ----------
     x : array_like of float, shape (N, D)
-        Points.
+        Points; float32 and float64 arrays are kept as they are (for sparse ones see ``sparse_gaussian.pyx``).
     concentration : float or str
         Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
     prior : {'crp', 'uniform'}
@@ -237,21 +234,15 @@ cdef class Gaussian(Mixture):
     Notes
     -----
     Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D),
-    full O(D^3). Memory: 8 D + 40 bytes a point; a cluster 40 D + 150, full 12 D^2. Sums are exact
+    full O(D^3). Memory: 8 D + 40 bytes a point beside the data; a cluster 40 D + 150, full 12 D^2. Sums are exact
     (docs/decisions/0006).
     """
 
-    kind = "points"
-
-    cdef readonly Py_ssize_t D
-    cdef readonly str covariance
-    cdef readonly double kappa0, a0
-    cdef int shape_of                   # DIAG, ISO, FULL
     cdef double *x                      # [N, D] points less their column's middle, whole numbers of quanta
+    cdef double *middle                 # [D] of the columns, in the data's units
+    cdef double *quanta                 # [D]
     cdef double *m0                     # [D] in quanta, from the middle
     cdef double *b0                     # [D] in quanta^2; iso: one
-    cdef double log_quanta              # sum of the logs of the columns' quanta
-    cdef double log_b0                  # sum over dimensions of log b0
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
@@ -265,9 +256,6 @@ cdef class Gaussian(Mixture):
     cdef double *power                  # [cap] log predictive of the point at hand
     cdef double *left                   # [cap] q of the point at hand
     cdef int8_t *stale                  # [cap] whether all these are behind the sums
-    cdef double *inverse                # [N + 2] 1 / n, 0 at 0
-    cdef double *log_c                  # [N + 2] the part of a predictive that depends on n alone
-    cdef double *log_n                  # [N + 2] the part of a likelihood that depends on n alone
     cdef double *work                   # [8 D] solution of a triangular system
     cdef double *mean                   # [D] of the cluster that is settled
     cdef double *scatter                # [max(n_squares, D)]
@@ -276,87 +264,78 @@ cdef class Gaussian(Mixture):
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
 
     def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
-        points = np.asarray(x, dtype=np.float64)
+        points = np.asarray(x)
+        if points.dtype != np.float32:
+            points = np.asarray(points, dtype=np.float64)
         if points.ndim != 2 or not points.size:
             raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
-        if not (np.abs(points) <= 1e30).all():
+        # a NaN fails both
+        if not (points.min() >= -1e30 and points.max() <= 1e30):
             raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
-        if covariance not in COVARIANCES:
-            raise ValueError(f"model.covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r}")
-        for key, value, least, most in (("kappa0", kappa0, 1e-9, 1e9), ("a0", a0, 1e-3, 1e6)):
-            check_range(f"model.{key}", value, least, most)
-        cdef Py_ssize_t N = points.shape[0], D = points.shape[1], n
-        cdef int kind = COVARIANCES.index(covariance)
+        cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
+        self._options(N, D, covariance, kappa0, a0)
         self.vectors = points
-        self.D, self.covariance, self.kappa0, self.a0, self.shape_of = D, covariance, kappa0, a0, kind
-        self.n_squares = D if kind == DIAG else 1 if kind == ISO else D * (D + 1) // 2
-        self.rows = 2 * D if kind == DIAG else D if kind == ISO else D + self.n_squares
+        self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
+        self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
         self._prepare(points, m0, b0)
         self._allocate(N, N)
         self._prior(concentration, prior)
-        self.inverse = doubles(N + 2)
-        self.log_c = doubles(N + 2)
-        self.log_n = doubles(N + 2)
-        for n in range(N + 2):
-            self.inverse[n] = 1.0 / n if n else 0.0
-            self.log_c[n] = self.predictive_constant(n)
-            self.log_n[n] = self.likelihood_constant(n) - self.likelihood_constant(0) - n * self.log_quanta
+        self._constants()
+        self.plug_in = self.shape_of != FULL
         self.set_labels(np.zeros(N, dtype=np.int32))
 
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset: a ``SparseGaussian`` of sparse points."""
+        if data.kind == cls.kind and scipy.sparse.issparse(data.values):
+            from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+            return SparseGaussian(data.values, **params)
+        return super().from_data(data, **params)
+
     def _prepare(self, points, m0, b0):
-        """Points in quanta from their column's middle, and the prior with them."""
-        cdef Py_ssize_t N = points.shape[0], D = self.D, d
-        # the middle as a number that loses no digit of points near it
-        centre = points.min(axis=0) / 2 + points.max(axis=0) / 2
-        # a second array of the data's size for a moment only
-        shifted = points - centre
+        """Points in quanta from their column's middle, and the prior with them; column by column, so that no second
+        array of the data's size is made."""
+        cdef Py_ssize_t N = points.shape[0], D = self.D, i, d
+        centre, mean, variance, widest = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
+        span, quanta = np.empty(D), np.empty(D)
+        for d in range(D):
+            column = points[:, d].astype(np.float64)
+            # the middle as a number that loses no digit of points near it
+            centre[d] = column.min() / 2 + column.max() / 2
+            column -= centre[d]
+            mean[d], variance[d], span[d] = column.mean(), column.var(), np.ptp(column)
+            widest[d] = np.abs(column).max()
+            quanta[d] = quantum(widest[d], N)
         if self.shape_of == ISO:
-            quanta = np.full(D, quantum(shifted, D))
-        else:
-            quanta = np.array([quantum(shifted[:, d]) for d in range(D)])
-        mean = shifted.mean(axis=0)
-        variance = ((shifted - mean) ** 2).mean(axis=0)
-        if self.shape_of == ISO:
-            variance[:] = variance.mean()
-        variance[variance == 0.0] = 1.0
-        location = _numbers("model.m0", m0, D)
-        location = mean if location is None else location - centre
-        scale = _numbers("model.b0", b0, D)
-        if scale is None:
-            scale = 0.1 * variance
-        elif self.shape_of == ISO and np.ptp(scale) > 0.0:
-            raise ValueError("model.b0: expected one number, since covariance=iso has one variance")
-        least = 1e-24 * np.ptp(shifted, axis=0) ** 2
-        if not ((scale >= 1e-100) & (scale <= 1e100)).all():
-            raise ValueError(f"model.b0: expected positive numbers from 1e-100 to 1e100, got {scale.min():g}")
-        if (scale < least).any():
-            raise ValueError(f"model.b0: expected at least {least.max():.3g}, 1e-24 of the squared range of the data, "
-                             f"got {scale.min():.3g}: less leaves no digits to compare clusters")
+            quanta[:] = quantum(widest.max(), N, D)
+        location, scale = prior_of(self.covariance, m0, b0, mean, variance, span, centre)
         if self.shape_of == FULL and D > 1:
             # a factorisation loses what the scatter exceeds the prior's by
-            widest = N * variance + min(self.kappa0, N) * (np.abs(shifted - location) ** 2).max(axis=0)
-            narrow = 2.0 * scale < 1e-10 * widest
+            largest = N * variance + min(self.kappa0, N) * (widest + np.abs(location)) ** 2
+            narrow = 2.0 * scale < 1e-10 * largest
             if narrow.any():
                 d = int(narrow.argmax())
-                raise ValueError(f"model.b0: expected at least {5e-11 * widest[d]:.3g} in column {d + 1} with "
+                raise ValueError(f"model.b0: expected at least {5e-11 * largest[d]:.3g} in column {d + 1} with "
                                  f"covariance=full and this model.m0, got {scale[d]:.3g}: less leaves no digits of the "
                                  "covariances")
-        if not (np.abs(location) <= 1e30).all():
-            raise ValueError("model.m0: expected numbers of magnitude at most 1e30")
-        np.rint(np.divide(shifted, quanta, out=shifted), out=shifted)
-        cdef double[:, ::1] v = shifted
-        cdef double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
         self.x = doubles(N * D)
-        memcpy(self.x, &v[0, 0], N * D * sizeof(double))
-        self.m0 = doubles(D)
-        self.b0 = doubles(D)
+        cdef double[::1] of_column
+        for d in range(D):
+            of_column = np.rint((points[:, d] - centre[d]) / quanta[d])
+            for i in range(N):
+                self.x[i * D + d] = of_column[i]
+        cdef double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
+        cdef double[::1] centre_v = centre, quanta_v = quanta
+        self.m0, self.b0 = doubles(D), doubles(D)
+        self.middle, self.quanta = doubles(D), doubles(D)
         for d in range(D):
             self.m0[d], self.b0[d] = location_v[d], scale_v[d]
+            self.middle[d], self.quanta[d] = centre_v[d], quanta_v[d]
         self.log_quanta = np.log(quanta).sum()
         self.log_b0 = np.log(scale / quanta ** 2).sum()
         # the widest factor of a product over dimensions
-        widest = 1.0 + (np.abs(shifted).max(axis=0) + np.abs(location / quanta)) ** 2 * 2.0 / (scale / quanta ** 2)
-        self.piece = max(1, min(D, int(300.0 / max(np.log10(widest).max(), 0.01))))
+        factor = 1.0 + ((widest + np.abs(location)) / quanta) ** 2 * 2.0 / (scale / quanta ** 2)
+        self.piece = max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01))))
         self.work = doubles(8 * D)
         self.mean = doubles(D)
         self.scatter = doubles(max(D, self.n_squares))
@@ -368,6 +347,8 @@ cdef class Gaussian(Mixture):
 
     def __dealloc__(self):
         free(self.x)
+        free(self.middle)
+        free(self.quanta)
         free(self.m0)
         free(self.b0)
         free(self.sum)
@@ -380,46 +361,12 @@ cdef class Gaussian(Mixture):
         free(self.power)
         free(self.left)
         free(self.stale)
-        free(self.inverse)
-        free(self.log_c)
-        free(self.log_n)
         free(self.work)
         free(self.mean)
         free(self.scatter)
         free(self.both_sum)
         free(self.both_square)
         free(self.lane)
-
-    # -- what depends on a cluster's size alone
-    cdef double a_n(self, Py_ssize_t n) noexcept nogil:
-        """Half the degrees of freedom; full: of Psi_n, nu_n / 2."""
-        if self.shape_of == ISO:
-            return self.a0 + 0.5 * n * self.D
-        return self.a0 + 0.5 * n + (0.5 * (self.D - 1) if self.shape_of == FULL else 0.0)
-
-    cdef double predictive_constant(self, Py_ssize_t n):
-        """log of the factors of a predictive that depend on n alone, in quanta."""
-        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D
-        cdef double shrink = half * log(kappa / (kappa + 1.0))
-        if self.shape_of == DIAG:
-            return self.D * (lgamma(a + 0.5) - lgamma(a)) - half * log(2.0 * M_PI) + shrink
-        if self.shape_of == ISO:
-            return lgamma(a + half) - lgamma(a) - half * log(2.0 * M_PI) + shrink
-        return lgamma(a + 0.5) - lgamma(a + 0.5 - half) - half * log(M_PI) + shrink
-
-    cdef double likelihood_constant(self, Py_ssize_t n):
-        """log of the factors of a marginal likelihood that depend on n alone, in quanta, up to one for all n."""
-        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D, total
-        cdef Py_ssize_t d
-        total = -half * log(kappa)
-        if self.shape_of == FULL:
-            for d in range(self.D):
-                total += lgamma(a - 0.5 * d)
-            # of Psi0 beside det(Psi_n / Psi0)^-a: Psi0 = 2 diag(b0)
-            return total - n * half * log(M_PI) - 0.5 * n * (self.log_b0 + self.D * log(2.0))
-        if self.shape_of == ISO:
-            return total + lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
-        return total + self.D * lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -651,6 +598,30 @@ cdef class Gaussian(Mixture):
         gauss_absorb(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.n_squares)
         return self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n))
 
+    # -- diag and iso, the normal density with mean m_n and variances b_n / a_n, the inverses of the posterior means of
+    # the precisions
+    cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil:
+        cdef Py_ssize_t d, step = 16 if self.shape_of == DIAG else 8
+        cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
+        if self.stale[k]:
+            self.settle(k)
+        for d in range(self.D):
+            mean[d] = self.middle[d] + self.quanta[d] * block[step * d]
+
+    cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t d, n = self.size[k], step = 16 if self.shape_of == DIAG else 8
+        cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
+        cdef double a = self.a_n(n), shrink = (self.kappa0 + n) / (self.kappa0 + n + 1.0), total = 0.0, e, gain
+        if self.stale[k]:
+            self.settle(k)
+        for d in range(self.D):
+            e = self.x[i * self.D + d] - block[step * d]
+            # 1 / (2 b_n) times shrink
+            gain = block[step * d + 8] if self.shape_of == DIAG else self.gain[k]
+            total += gain * e * e
+        return (0.5 * self.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.log_det[k] - a / shrink * total
+                - self.log_quanta)
+
     def statistics(self):
         """dict of ndarray: size, mean (from the columns' middles, in quanta) and scatter of every cluster, shape
         (K, 1 + D + squares), a copy."""
@@ -684,16 +655,3 @@ cdef double factorise(double *a, Py_ssize_t D) noexcept nogil:
         row[r] = 1.0 / sqrt(v)
         row += r + 1
     return total + log(product)
-
-
-def _numbers(str key, value, Py_ssize_t D):
-    """A number or one per column as an array of D; None stays."""
-    if value is None:
-        return None
-    try:
-        given = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        given = np.empty((0, 0))
-    if isinstance(value, (bool, str)) or given.shape not in ((), (D,)) or not np.isfinite(given).all():
-        raise ValueError(f"{key}: expected a number, or one for each of {D} columns, got {value}")
-    return np.broadcast_to(given, (D,)).astype(np.float64)

@@ -302,7 +302,7 @@ cdef class Lines(Mixture):
         self.width = 2.0 * sigma1 * sigma1
         self.half = 1.0 / self.width
         self.root_half = sqrt(self.half)
-        self.quantum_x, self.quantum_y = (quantum(points[:, d]) for d in range(2))
+        self.quantum_x, self.quantum_y = (quantum(np.abs(points[:, d]).max(), len(points)) for d in range(2))
         cdef double[:, ::1] v = np.rint(points / [self.quantum_x, self.quantum_y])
         self.xy = doubles(2 * N)
         memcpy(self.xy, &v[0, 0], 2 * N * sizeof(double))

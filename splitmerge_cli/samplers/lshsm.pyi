@@ -3,6 +3,7 @@ from splitmerge_cli._hashing import Collisions, HashSums, HashTables
 from splitmerge_cli._kernels import Model, Rng
 
 PROPOSALS: tuple[str, ...]
+LIKELIHOODS: tuple[str, ...]
 
 class LSHSM(PairMoves):
     def __init__(
@@ -16,11 +17,14 @@ class LSHSM(PairMoves):
         centre: bool = ...,
         tables_seed: int = ...,
         mode: str = ...,
+        likelihood: str = ...,
         cache: int = ...,
     ) -> None: ...
     def report(self) -> dict[str, dict[str, float]]: ...
     @property
     def proposal(self) -> str: ...
+    @property
+    def likelihood(self) -> str: ...
     @property
     def tables(self) -> HashTables: ...
     @property

@@ -22,6 +22,8 @@ An item u is drawn, and from the hash tables (``_hashing.pyx``) an item v unlike
     As printed (`mode=literal`, equations 3 to 6): 1 - (1 - p^K)^L, which holds on average over tables that are drawn,
     times the share of S_u that is in the other cluster, summed over v once more; u from the first cluster alone; no P+,
     no P-, and no factor 2 for the two ways to draw a pair of clusters or to name the sides (term `printed`).
+    `likelihood=lss`: the clusters' log likelihoods are the estimates of equation 11 (`Estimates` in ``_hashing.pyx``),
+    a fixed function of the partition, since the tables are fixed; what they differ by is the term `estimate`.
 
 The tables are fixed: they are part of the kernel, and all chains share them.
 
@@ -35,12 +37,13 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from splitmerge_cli._dyadic cimport ALLOCATION, PRINTED, TARGET, PairMoves
-from splitmerge_cli._hashing cimport Collisions, HashSums, HashTables
+from splitmerge_cli._hashing cimport Collisions, Estimates, HashSums, HashTables
 from splitmerge_cli._kernels cimport Model, Rng, doubles, larger
 
 from splitmerge_cli._hashing import tables_of
 
 PROPOSALS = ("paired", "paired_sequential", "sums")
+LIKELIHOODS = ("marginal", "lss")
 
 cdef double LOG_2 = log(2.0)
 
@@ -50,6 +53,7 @@ cdef enum:
 cdef enum:
     PAIR = 4                            # TERMS behind those of PairMoves
     DUMB
+    ESTIMATE
 
 cdef enum:
     ALIKE, UNLIKE                       # sums over the clusters: P+, P-
@@ -78,18 +82,21 @@ cdef class LSHSM(PairMoves):
         Of the projections.
     mode : {'exact', 'literal'}
         literal, of `sums` alone: the ratios of equations 3 to 6.
+    likelihood : {'marginal', 'lss'}
+        literal: of the clusters, exact or the estimate of equation 11 (dense points of ``gaussian``, diag or iso).
     cache : int
         literal: probabilities of collision to keep.
     """
 
     MOVES = ("smart_split", "dumb_merge", "smart_merge", "dumb_split")
-    TERMS = (*PairMoves.TERMS, "pair", "dumb")
+    TERMS = (*PairMoves.TERMS, "pair", "dumb", "estimate")
 
-    cdef readonly str proposal
+    cdef readonly str proposal, likelihood
     cdef readonly HashTables tables
     cdef readonly HashSums sums
     cdef HashSums unions                # literal
     cdef readonly Collisions chances    # literal
+    cdef Estimates estimates            # likelihood=lss
     cdef bint paired, literal
     cdef double nX                      # N X+-(A, B) of the last ``log_pairs``
     # [room] by cluster k, over its u: ALIKE, the sum of q(k | u); UNLIKE, of q(not k | -u)
@@ -98,13 +105,22 @@ cdef class LSHSM(PairMoves):
     cdef Py_ssize_t[2] version          # of the model's state for which they hold
 
     def __init__(self, Model model not None, Rng rng not None, str proposal="paired_sequential", str reading="table",
-                 bits=10, tables=10, centre=True, tables_seed=0, str mode="exact", cache=1 << 20):
+                 bits=10, tables=10, centre=True, tables_seed=0, str mode="exact", str likelihood="marginal",
+                 cache=1 << 20):
         if proposal not in PROPOSALS:
             raise ValueError(f"sampler.proposal: expected one of {', '.join(PROPOSALS)}, got {proposal!r}")
         super().__init__(model, rng, allocation="sams" if proposal == "paired_sequential" else "random", mode=mode)
         if not isinstance(centre, bool):
             raise ValueError(f"sampler.centre: expected true or false, got {centre!r}")
-        self.proposal, self.paired = proposal, proposal != "sums"
+        if likelihood not in LIKELIHOODS:
+            raise ValueError(f"sampler.likelihood: expected {' or '.join(LIKELIHOODS)}, got {likelihood!r}")
+        if likelihood == "lss" and mode != "literal":
+            raise ValueError("sampler.likelihood=lss: expected sampler.mode=literal: it does not leave the posterior as "
+                             "it is")
+        if likelihood == "lss" and not model.plug_in:
+            raise ValueError("sampler.likelihood=lss: expected dense points and model=gaussian with covariance=diag or "
+                             "iso, whose clusters have means to hash")
+        self.proposal, self.paired, self.likelihood = proposal, proposal != "sums", likelihood
         if not (self.paired or model.conjugate):
             raise ValueError("sampler.proposal=sums: needs the parameters integrated out (model.conjugate=true)")
         self.tables = tables_of(model.vectors, bits, tables, centre, tables_seed)
@@ -116,6 +132,8 @@ cdef class LSHSM(PairMoves):
         if self.literal:
             self.unions = HashSums(self.tables, "union")
             self.chances = Collisions(self.tables, cache)
+        if likelihood == "lss":
+            self.estimates = Estimates(self.chances)
         self.version[ALIKE] = self.version[UNLIKE] = -1
         self.of_cluster[ALIKE], self.of_cluster[UNLIKE] = doubles(8), doubles(8)
         self.room = 8
@@ -134,6 +152,20 @@ cdef class LSHSM(PairMoves):
     def report(self):
         """dict: what a run's summary says of the hash tables."""
         return {"hash_tables": self.tables.statistics()}
+
+    def tally(self):
+        """dict: literal, probabilities of collision asked for, those that the cache had, and pairs that it keeps. (A
+        chain that goes on after an interruption begins with an empty cache.)"""
+        if not self.literal:
+            return {}
+        return {"cache": {"looked_up": self.chances.looked_up, "served": self.chances.served,
+                          "pairs": self.chances.filled}}
+
+    def set_tally(self, tally):
+        """Take up what ``tally`` gave."""
+        if self.literal:
+            self.chances.looked_up = tally["cache"]["looked_up"]
+            self.chances.served = tally["cache"]["served"]
 
     cdef int make_step(self) except -1 nogil:
         """Algorithm 1: the type, u, and v from the tables."""
@@ -196,7 +228,7 @@ cdef class LSHSM(PairMoves):
         self.stage_two(c, c)
         for t in range(n):
             self.model.join(self.items[t], K if self.in_a[t] else K + 1)
-        log_r = self.term(TARGET, self.log_split_ratio(c, K, K + 1))
+        log_r = self.term(TARGET, self.log_split_ratio(c, K, K + 1)) + self.log_estimate(c, K, K + 1, na, n)
         if kind == UNLIKE:
             total = self.total(kind, c) + self.own(kind, self.order, na) + self.own(kind, self.order + na, n - na)
             log_r += self.log_dumb_merge(total, K + 1) - self.log_smart_split(log_x, n)
@@ -209,14 +241,20 @@ cdef class LSHSM(PairMoves):
 
     cdef int merge(self, Py_ssize_t i, Py_ssize_t j, int kind) except -1 nogil:
         """Decide on the merge of two clusters: a dumb one against unlike items, a smart one of like items."""
-        cdef Py_ssize_t K = self.model.K, version = self.model.version, n, t
+        cdef Py_ssize_t K = self.model.K, version = self.model.version, n, t, na
         cdef double log_r, log_x
         self.refresh(kind)
         n = self.model.members(i, j, self.items)
         for t in range(n):
             self.in_a[t] = self.model.z[self.items[t]] == i
-        log_x = self.log_pairs(kind, self.part(n), n)
+        na = self.part(n)
+        log_x = self.log_pairs(kind, na, n)
         log_r = self.term(TARGET, self.log_merge_ratio(i, j))
+        if self.estimates is not None:
+            self.stage_two(i, j)
+            for t in range(n):
+                self.model.join(self.items[t], K)
+            log_r -= self.log_estimate(K, i, j, na, n)
         if kind == UNLIKE:
             log_r += self.log_smart_split(log_x, n) - self.log_dumb_merge(self.total(kind, -1), K)
         else:
@@ -235,6 +273,18 @@ cdef class LSHSM(PairMoves):
                 self.unions.printed(self.chances, self.order, na, self.order + na, n - na, opposite) / self.model.N))
         self.nX = self.sums.between(self.order, na, self.order + na, n - na, opposite)
         return self.term(PAIR, log_or_none(self.nX / self.model.N))
+
+    cdef double log_estimate(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b, Py_ssize_t na,
+                             Py_ssize_t n) noexcept nogil:
+        """Equation 11: what its estimates of a split of c into a, of items order[:na], and b, of order[na:n], have more
+        than the marginal likelihoods."""
+        cdef double more
+        if self.estimates is None:
+            return 0.0
+        more = (self.estimates.of_cluster(self.model, a, self.order, na)
+                + self.estimates.of_cluster(self.model, b, self.order + na, n - na)
+                - self.estimates.of_cluster(self.model, c, self.items, n))
+        return self.term(ESTIMATE, more - (self.model.lik(a) + self.model.lik(b) - self.model.lik(c)))
 
     cdef double log_smart_split(self, double log_x, Py_ssize_t n) noexcept nogil:
         """Unlike items of both sides, and the other items' coins."""

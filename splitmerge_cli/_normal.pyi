@@ -1,0 +1,26 @@
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli._mixture import Mixture
+
+COVARIANCES: tuple[str, ...]
+
+def prior_of(
+    covariance: str,
+    m0: ArrayLike | None,
+    b0: ArrayLike | None,
+    mean: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    span: NDArray[np.float64],
+    centre: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+class Normal(Mixture):
+    @property
+    def D(self) -> int: ...
+    @property
+    def covariance(self) -> str: ...
+    @property
+    def kappa0(self) -> float: ...
+    @property
+    def a0(self) -> float: ...

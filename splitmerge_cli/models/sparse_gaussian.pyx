@@ -1,0 +1,521 @@
+"""Mixture of normal distributions of sparse points, such as weighted words of documents: the model of ``gaussian.pyx``,
+whose notation this file keeps, at a cost that grows with what is not 0.
+
+iso     b_n asks for sums over all columns only: |x|^2, m0.x, and s.x with the sum s of the cluster's points, of which
+        the columns that x has are looked up. With n points and all of this whole numbers,
+
+            kappa_n^2 |x - m_n|^2 = |n x - s|^2 + 2 kappa0 (n x - s).(x - m0) + kappa0^2 |x - m0|^2
+
+diag    where the cluster has nothing in column d, b_nd / b0_d = 1 + r_n m0_d^2 / (2 b0_d), r_n = kappa0 n / kappa_n: the
+        sum of the logs over all columns, Z(n), is worked out once for each n that occurs. To it the cluster adds a term
+        for each column that it has, and the point one for each that it has. Terms of a cluster are added as whole
+        numbers, so that the sum does not depend on where the columns are in memory.
+
+A point and a cluster: O(entries of the point). A change of a cluster: iso O(entries of the point), diag O(columns of
+the cluster) when the cluster is next asked for.
+"""
+cimport cython
+from libc.math cimport INFINITY, NAN, exp, isnan, llrint, log, log1p
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+import numpy as np
+import scipy.sparse
+
+from splitmerge_cli._kernels cimport doubles, larger
+from splitmerge_cli._normal cimport DIAG, ISO, Normal
+
+from splitmerge_cli._mixture import quantum
+from splitmerge_cli._normal import prior_of
+
+cdef extern from "_whole.h":
+    ctypedef struct whole:
+        pass
+
+cdef extern from "_columns.h":
+    ctypedef struct columns:
+        int32_t *key
+        int64_t *sum
+        whole *square
+        int64_t room
+        int64_t used
+        int squared
+    int64_t columns_find(const columns *c, int32_t d) noexcept nogil
+    void columns_free(columns *c) noexcept nogil
+    void columns_clear(columns *c) noexcept nogil
+    void columns_copy(const columns *source, columns *to) noexcept nogil
+    void columns_absorb(columns *to, const columns *source) noexcept nogil
+
+cdef extern from *:
+    """
+    /* iso: of a cluster or a point, sums over all columns */
+    typedef struct {
+        whole square;       /* of x^2 */
+        whole norm;         /* of s^2, s the sums by column; of a point |x|^2 once more */
+        whole pull;         /* m0.s */
+    } totals;
+
+    static inline totals totals_of(const int64_t *value, const int32_t *index, int64_t n, const int64_t *m0)
+    {
+        totals t = {0, 0, 0};
+        for (int64_t s = 0; s < n; s++) {
+            t.square += (whole)value[s] * value[s];
+            t.pull += (whole)value[s] * m0[index[s]];
+        }
+        t.norm = t.square;
+        return t;
+    }
+
+    /* Totals of a cluster and, sign 1 or -1, a point or another cluster; inner: of their sums, before. */
+    static inline totals totals_with(totals a, totals b, whole inner, int sign)
+    {
+        a.square += sign * b.square;
+        a.norm += 2 * sign * inner + b.norm;
+        a.pull += sign * b.pull;
+        return a;
+    }
+
+    /* 2 (b_n - b0) of n points. */
+    static inline double totals_spread(totals t, int64_t n, double kappa0, whole m00)
+    {
+        const whole scatter = t.square * n - t.norm, away = t.norm - 2 * t.pull * n + m00 * n * n;
+        if (n == 0)
+            return 0.0;
+        return whole_double(scatter) / n + kappa0 / (kappa0 + n) * (whole_double(away) / n);
+    }
+
+    /* |x - m_n|^2, of a point and a cluster of n that does not count it. */
+    static inline double totals_distance(totals t, totals x, whole inner, int64_t n, double kappa0, whole m00)
+    {
+        const whole aa = x.square * n * n - 2 * n * inner + t.norm;
+        const whole ab = x.square * n - x.pull * n - inner + t.pull;
+        const whole bb = x.square - 2 * x.pull + m00;
+        const double d = whole_double(aa) + kappa0 * (2.0 * whole_double(ab) + kappa0 * whole_double(bb));
+        return d > 0.0 ? d / ((kappa0 + n) * (kappa0 + n)) : 0.0;
+    }
+
+    static inline whole inner_without(whole inner, totals x)
+    {
+        return inner - x.square;
+    }
+
+    /* diag: b_nd / b0_d of n points with these sums in column d; of sums that n points cannot have, as if there were
+       none. */
+    static inline double share_of(int64_t n, int64_t sum, whole square, double m0, double b0, double r)
+    {
+        const whole scatter = whole_scatter(n, square, sum, sum);
+        double away;
+        if (n == 0)
+            return 1.0;
+        if (scatter < 0)
+            return 1.0 + 0.5 * r * m0 * m0 / b0;
+        away = (double)sum / n - m0;
+        return 1.0 + 0.5 * (whole_double(scatter) / n + r * away * away) / b0;
+    }
+
+    static inline double share_with(const columns *c, int64_t at, int64_t n, int64_t value, int sign, double m0,
+                                    double b0, double r)
+    {
+        const int64_t sum = at < 0 ? 0 : c->sum[at];
+        const whole square = at < 0 ? 0 : c->square[at];
+        return share_of(n, sum + sign * value, square + (whole)(sign * value) * value, m0, b0, r);
+    }
+
+    static inline double share_both(const columns *a, int64_t at_a, const columns *b, int64_t at_b, int64_t n,
+                                    double m0, double b0, double r)
+    {
+        const int64_t sum = (at_a < 0 ? 0 : a->sum[at_a]) + (at_b < 0 ? 0 : b->sum[at_b]);
+        const whole square = (at_a < 0 ? 0 : a->square[at_a]) + (at_b < 0 ? 0 : b->square[at_b]);
+        return share_of(n, sum, square, m0, b0, r);
+    }
+
+    /* Logarithms as whole numbers of 2^-50: added in any order the sum is the same. */
+    typedef struct { whole total; } logs;
+
+    static inline void logs_add(logs *l, double ratio)
+    {
+        l->total += llrint(log(ratio) * 0x1p50);
+    }
+
+    static inline double logs_sum(logs l)
+    {
+        return whole_double(l.total) * 0x1p-50;
+    }
+    """
+    ctypedef struct totals:
+        whole square
+    ctypedef struct logs:
+        pass
+    whole columns_count(columns *c, const int32_t *index, const int64_t *value, int64_t n, int sign) noexcept nogil
+    whole columns_inner(const columns *c, const int32_t *index, const int64_t *value, int64_t n) noexcept nogil
+    whole columns_both(const columns *a, const columns *b) noexcept nogil
+    totals totals_of(const int64_t *value, const int32_t *index, int64_t n, const int64_t *m0) noexcept nogil
+    totals totals_with(totals a, totals b, whole inner, int sign) noexcept nogil
+    whole inner_without(whole inner, totals x) noexcept nogil
+    double totals_spread(totals t, int64_t n, double kappa0, whole m00) noexcept nogil
+    double totals_distance(totals t, totals x, whole inner, int64_t n, double kappa0, whole m00) noexcept nogil
+    double share_with(const columns *c, int64_t at, int64_t n, int64_t value, int sign, double m0, double b0,
+                      double r) noexcept nogil
+    double share_both(const columns *a, int64_t at_a, const columns *b, int64_t at_b, int64_t n, double m0, double b0,
+                      double r) noexcept nogil
+    void logs_add(logs *l, double ratio) noexcept nogil
+    double logs_sum(logs l) noexcept nogil
+    totals NO_TOTALS "((totals){0, 0, 0})"
+    logs NO_LOGS "((logs){0})"
+
+
+@cython.final
+cdef class SparseGaussian(Normal):
+    """Mixture of normal distributions of sparse points.
+
+    Parameters
+    ----------
+    x : scipy.sparse array, shape (N, D)
+        Points, CSR or what becomes it.
+    concentration, prior, m0, kappa0, a0, b0
+        As of ``Gaussian``.
+    covariance : {'diag', 'iso'}
+        A variance per dimension, or one for all. (full: D^2 numbers a cluster, refused.)
+
+    Raises
+    ------
+    ValueError
+        For points that are not finite or out of range, or a parameter out of range.
+
+    Notes
+    -----
+    Cost: a point against K clusters O(K entries of the point); a change of a cluster: iso O(entries), diag O(columns of
+    the cluster). Memory: 20 bytes an entry beside the data; a cluster 24 (diag 56) bytes a column that its points have,
+    or less. Sums are exact (docs/decisions/0006), and so is m0, rounded to a whole number of quanta (iso).
+    """
+
+    cdef int64_t *starts                # [N + 1] of the points' entries
+    cdef int32_t *index                 # [entries] column
+    cdef int64_t *value                 # [entries] in quanta
+    cdef double *m0                     # [D] in quanta
+    cdef double *b0                     # [D] in quanta^2; iso: one number
+    cdef columns *table                 # [cap] sums by column
+    cdef double *det                    # [cap, 3] diag: sum of log b_md / b0_d with m = n - 1, n, n + 1; nan: unknown
+    # diag
+    cdef double *Z                      # [N + 2] that sum of a cluster without a column; nan: unknown
+    cdef double *at_zero                # [D] m0^2 / (2 b0)
+    # iso
+    cdef int64_t *m0_whole              # [D]
+    cdef totals origin                  # of m0
+    cdef totals *of_item                # [N]
+    cdef totals *of_cluster             # [cap]
+    cdef double *power                  # [cap] log predictive of the point at hand
+
+    def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
+        points = scipy.sparse.csr_array(x)
+        if len(points.shape) != 2 or 0 in points.shape:
+            raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
+        entries = points.data
+        if len(entries) and not (entries.min() >= -1e30 and entries.max() <= 1e30):
+            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+        if not points.has_canonical_format:
+            points = points.copy()
+            points.sum_duplicates()
+        cdef Py_ssize_t N = points.shape[0], D = points.shape[1], n
+        if covariance == "full":
+            raise ValueError("model.covariance: expected diag or iso of sparse points, got full: a cluster would take "
+                             f"{D * (D + 1) // 2} numbers")
+        self._options(N, D, covariance, kappa0, a0)
+        self.vectors = points
+        self._prepare(points, m0, b0)
+        self._allocate(N, N)
+        self._prior(concentration, prior)
+        self._constants()
+        # that of predictives, whose determinants are relative to the prior's
+        for n in range(N + 2):
+            self.log_c[n] -= 0.5 * self.log_b0 + self.log_quanta
+        self.set_labels(np.zeros(N, dtype=np.int32))
+
+    def _prepare(self, points, m0, b0):
+        """Entries in quanta, and the prior with them."""
+        cdef Py_ssize_t N = points.shape[0], D = self.D, entries = points.nnz, i, s, d
+        column, value = points.indices, points.data.astype(np.float64)
+        mean = np.bincount(column, value, D) / N
+        filled = np.bincount(column, minlength=D)
+        # about the mean, what is 0 included
+        variance = (np.bincount(column, (value - mean[column]) ** 2, D) + (N - filled) * mean ** 2) / N
+        least, most = np.zeros(D), np.zeros(D)
+        np.minimum.at(least, column, value)
+        np.maximum.at(most, column, value)
+        full = filled == N
+        if full.any():
+            dense = points[:, np.flatnonzero(full)]
+            least[full], most[full] = dense.min(axis=0).toarray().ravel(), dense.max(axis=0).toarray().ravel()
+        location, scale = prior_of(self.covariance, m0, b0, mean, variance, most - least, np.zeros(D))
+        widest = np.maximum(np.maximum(-least, most), np.abs(location))
+        if self.shape_of == ISO:
+            # 16: four products are added up
+            quanta = np.full(D, quantum(widest.max(), N, 16 * D))
+        else:
+            quanta = np.array([quantum(w, N) for w in widest])
+        self.log_quanta = np.log(quanta).sum()
+        self.log_b0 = np.log(scale / quanta ** 2).sum()
+        cdef const int64_t[::1] starts_v = points.indptr.astype(np.int64)
+        cdef const int32_t[::1] column_v = column.astype(np.int32, copy=False) if entries else np.zeros(1, np.int32)
+        cdef const double[::1] value_v = np.rint(value / quanta[column]) if entries else np.zeros(1)
+        cdef const double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
+        self.starts = <int64_t *> doubles(N + 1)
+        memcpy(self.starts, &starts_v[0], 8 * (N + 1))
+        self.index = <int32_t *> doubles(entries // 2 + 1)
+        memcpy(self.index, &column_v[0], 4 * entries)
+        self.value = <int64_t *> doubles(entries)
+        for s in range(entries):
+            self.value[s] = <int64_t> value_v[s]
+        self.b0 = doubles(D)
+        self.m0 = doubles(D)
+        for d in range(D):
+            self.b0[d], self.m0[d] = scale_v[d], location_v[d]
+        if self.shape_of == ISO:
+            self.m0_whole = <int64_t *> doubles(D)
+            every = np.arange(D, dtype=np.int32)
+            column_v = every
+            for d in range(D):
+                self.m0_whole[d] = llrint(location_v[d])
+                self.m0[d] = <double> self.m0_whole[d]
+            self.origin = totals_of(self.m0_whole, &column_v[0], D, self.m0_whole)
+            self.of_item = <totals *> doubles(6 * N)
+            for i in range(N):
+                s = self.starts[i]
+                self.of_item[i] = totals_of(self.value + s, self.index + s, self.starts[i + 1] - s, self.m0_whole)
+            return
+        self.at_zero = doubles(D)
+        for d in range(D):
+            self.at_zero[d] = 0.5 * self.m0[d] * self.m0[d] / self.b0[d]
+        self.Z = doubles(N + 2)
+        for i in range(N + 2):
+            self.Z[i] = NAN
+
+    def __dealloc__(self):
+        cdef Py_ssize_t k
+        if self.table != NULL:
+            for k in range(self.cap):
+                columns_free(&self.table[k])
+        free(self.table)
+        free(self.starts)
+        free(self.index)
+        free(self.value)
+        free(self.m0)
+        free(self.b0)
+        free(self.det)
+        free(self.Z)
+        free(self.at_zero)
+        free(self.m0_whole)
+        free(self.of_item)
+        free(self.of_cluster)
+        free(self.power)
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t old = self.cap, k
+        self.table = <columns *> larger(self.table, old * sizeof(columns), cap * sizeof(columns))
+        self.of_cluster = <totals *> larger(self.of_cluster, old * sizeof(totals), cap * sizeof(totals))
+        self.det = <double *> larger(self.det, 24 * old, 24 * cap)
+        self.power = <double *> larger(self.power, 8 * old, 8 * cap)
+        for k in range(old, cap):
+            self.table[k].squared = self.shape_of == DIAG
+            self.forget(k)
+        return 0
+
+    cdef void forget(self, Py_ssize_t k) noexcept nogil:
+        self.det[3 * k] = self.det[3 * k + 1] = self.det[3 * k + 2] = NAN
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        columns_clear(&self.table[k])
+        self.of_cluster[k] = NO_TOTALS
+        self.forget(k)
+
+    cdef void count(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        cdef int64_t s = self.starts[i]
+        cdef whole inner = columns_count(&self.table[k], self.index + s, self.value + s, self.starts[i + 1] - s, sign)
+        if self.shape_of == ISO:
+            self.of_cluster[k] = totals_with(self.of_cluster[k], self.of_item[i], inner, sign)
+        self.forget(k)
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count(i, k, 1)
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count(i, k, -1)
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        columns_copy(&self.table[src], &self.table[dst])
+        self.of_cluster[dst] = self.of_cluster[src]
+        memcpy(self.det + 3 * dst, self.det + 3 * src, 24)
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        if self.shape_of == ISO:
+            self.of_cluster[dst] = totals_with(self.of_cluster[dst], self.of_cluster[src],
+                                               columns_both(&self.table[dst], &self.table[src]), 1)
+        columns_absorb(&self.table[dst], &self.table[src])
+        self.forget(dst)
+
+    # -- log determinants, relative to the prior's: iso log b_n / b0, diag the sum over columns of log b_nd / b0_d
+    cdef double of_totals(self, totals t, Py_ssize_t n) noexcept nogil:
+        return log1p(0.5 * totals_spread(t, n, self.kappa0, self.origin.square) / self.b0[0])
+
+    cdef double without_columns(self, Py_ssize_t n) noexcept nogil:
+        """Z(n)."""
+        cdef Py_ssize_t d
+        cdef double r = self.kappa0 * n / (self.kappa0 + n), product = 1.0, total = 0.0
+        if isnan(self.Z[n]):
+            for d in range(self.D):
+                product *= 1.0 + r * self.at_zero[d]
+                if product > 1e200:
+                    total += log(product)
+                    product = 1.0
+            self.Z[n] = total + log(product)
+        return self.Z[n]
+
+    cdef double determinant(self, Py_ssize_t k, int more) noexcept nogil:
+        """Of cluster k; diag: of its sums with -1, 0 or 1 more points of which nothing is known but that they have
+        nothing in the columns that count."""
+        cdef Py_ssize_t n = self.size[k] + more, s
+        cdef double r = self.kappa0 * n / (self.kappa0 + n)
+        cdef columns *c = &self.table[k]
+        cdef int32_t d
+        cdef logs total = NO_LOGS
+        if not isnan(self.det[3 * k + 1 + more]):
+            return self.det[3 * k + 1 + more]
+        if self.shape_of == ISO:
+            self.det[3 * k + 1] = self.of_totals(self.of_cluster[k], n)
+            return self.det[3 * k + 1]
+        for s in range(c.room):
+            d = c.key[s]
+            if d >= 0:
+                logs_add(&total, share_with(c, s, n, 0, 1, self.m0[d], self.b0[d], r) / (1.0 + r * self.at_zero[d]))
+        self.det[3 * k + 1 + more] = self.without_columns(n) + logs_sum(total)
+        return self.det[3 * k + 1 + more]
+
+    cdef double determinant_with(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        """diag: of cluster k with (sign 1) or without (-1) point i."""
+        cdef Py_ssize_t s, n = self.size[k] + sign
+        cdef double r = self.kappa0 * n / (self.kappa0 + n), product = 1.0, total
+        cdef columns *c = &self.table[k]
+        cdef int64_t at
+        cdef int32_t d
+        if n == 0:
+            return 0.0
+        total = self.determinant(k, sign)
+        for s in range(self.starts[i], self.starts[i + 1]):
+            d = self.index[s]
+            at = columns_find(c, d)
+            product *= (share_with(c, at, n, self.value[s], sign, self.m0[d], self.b0[d], r)
+                        / share_with(c, at, n, 0, 1, self.m0[d], self.b0[d], r))
+            if not 1e-100 < product < 1e100:
+                total += log(product)
+                product = 1.0
+        return total + log(product)
+
+    cdef double determinant_both(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """diag: of clusters a and b as one."""
+        cdef Py_ssize_t n = self.size[a] + self.size[b], s, turn
+        cdef double r = self.kappa0 * n / (self.kappa0 + n)
+        cdef columns *here = &self.table[a]
+        cdef columns *there = &self.table[b]
+        cdef columns *other
+        cdef int64_t at
+        cdef int32_t d
+        cdef logs total = NO_LOGS
+        for turn in range(2):
+            for s in range(here.room):
+                d = here.key[s]
+                if d < 0:
+                    continue
+                at = columns_find(there, d)
+                if turn and at >= 0:
+                    continue
+                logs_add(&total, share_both(here, s, there, at, n, self.m0[d], self.b0[d], r)
+                         / (1.0 + r * self.at_zero[d]))
+            other = here
+            here = there
+            there = other
+        return self.without_columns(n) + logs_sum(total)
+
+    # -- probabilities
+    cdef double predictive(self, Py_ssize_t n, double det, double more) noexcept nogil:
+        """log predictive of a point that makes log det `more` larger, of a cluster of n."""
+        cdef double half = 0.5 * self.D if self.shape_of == ISO else 0.5
+        return self.log_c[n] - (self.a_n(n) + half) * more - half * det
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return self.score(i, k, False)
+
+    cdef double score(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
+        """log predictive of point i in cluster k, which counts it (`own`) or not."""
+        cdef Py_ssize_t n = self.size[k] - own
+        cdef double det
+        if self.shape_of == ISO:
+            return self.score_iso(i, k, own)
+        if own:
+            det = self.determinant_with(i, k, -1)
+            return self.predictive(n, det, self.determinant(k, 0) - det)
+        det = self.determinant(k, 0)
+        return self.predictive(n, det, self.determinant_with(i, k, 1) - det)
+
+    cdef double score_iso(self, Py_ssize_t i, Py_ssize_t k, bint own) noexcept nogil:
+        cdef Py_ssize_t n = self.size[k] - own, s = self.starts[i]
+        cdef totals t = self.of_cluster[k]
+        cdef totals x = self.of_item[i]
+        cdef whole inner = columns_inner(&self.table[k], self.index + s, self.value + s, self.starts[i + 1] - s)
+        cdef double kappa = self.kappa0 + n, det, distance
+        if own:
+            t = totals_with(t, x, inner, -1)
+            inner = inner_without(inner, x)
+            det = self.of_totals(t, n)
+        else:
+            det = self.determinant(k, 0)
+        distance = totals_distance(t, x, inner, n, self.kappa0, self.origin.square)
+        return self.predictive(n, det, log1p(0.5 * kappa / (kappa + 1.0) * distance / (self.b0[0] * exp(det))))
+
+    cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef double r = self.score(i, b, own == b) - self.score(i, a, own == a)
+        if sized:
+            r += log(self.alloc[self.size[b] - (own == b)]) - log(self.alloc[self.size[a] - (own == a)])
+        return r
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
+        cdef bint alone = own >= 0 and self.size[own] == 1
+        cdef double top = -INFINITY, weight
+        for k in range(m):
+            self.power[k] = self.score(i, k, k == own)
+            if self.power[k] > top:
+                top = self.power[k]
+        for k in range(m):
+            weight = self.scan_table[self.size[k] - 1] if k == own else self.W[k]
+            self.w[k] = weight * exp(self.power[k] - top)
+        if alone:
+            # its own cluster stands for the new one
+            self.w[m - 1] = 0.0
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        return self.log_lik_of(self.size[k], self.determinant(k, 0))
+
+    cdef double log_lik_of(self, Py_ssize_t n, double det) noexcept nogil:
+        return self.log_n[n] - self.a_n(n) * det
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t n = self.size[a] + self.size[b]
+        if self.shape_of == ISO:
+            return self.log_lik_of(n, self.of_totals(
+                totals_with(self.of_cluster[a], self.of_cluster[b],
+                            columns_both(&self.table[a], &self.table[b]), 1), n))
+        return self.log_lik_of(n, self.determinant_both(a, b))
+
+    def statistics(self):
+        """dict of ndarray: size, sums by column in the data's units and log determinant of every cluster, shape
+        (K, 2 + D), a copy."""
+        cdef Py_ssize_t k, s
+        out = np.zeros((self.K, 2 + self.D))
+        for k in range(self.K):
+            out[k, 0], out[k, 1] = self.size[k], self.determinant(k, 0)
+            for s in range(self.table[k].room):
+                if self.table[k].key[s] >= 0:
+                    out[k, 2 + self.table[k].key[s]] = self.table[k].sum[s]
+        return {"counts": out}
