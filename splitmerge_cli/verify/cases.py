@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from splitmerge_cli._chain import Chain, advance_together
 from splitmerge_cli._kernels import Model, Rng, Sampler, check_count
 from splitmerge_cli._mixture import gamma_prior
+from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.enumerate import (
     Concentration,
     State,
@@ -120,12 +121,16 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
-    """`size` points in the plane."""
+    """`size` points in the plane; `sparse`, not an option of the model: given as a sparse matrix."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "covariance": "diag", "m0": 0.5, "kappa0": 0.4}
     options |= {"a0": 1.5, "b0": 0.8} | dict(params)
+    sparse = options.pop("sparse", False)
     rng = np.random.default_rng(seed)
     points = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     another = partial(build, points, **options)
+    if sparse:
+        points[::2, 1] = 0.0
+        another = partial(SparseGaussian, csr_array(points), **options)
     if options["m0"] is None:
         options["m0"] = points.mean(axis=0).tolist()
     if options["b0"] is None:
@@ -138,7 +143,8 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
             points, concentration, *(options[k] for k in ("prior", "covariance", "m0", "kappa0", "a0", "b0"))
         )
 
-    return _mixture_case(another, mixture_states(size), weight, options, _points(points))
+    title = ("sparse " if sparse else "") + _points(points)
+    return _mixture_case(another, mixture_states(size), weight, options, title)
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -198,7 +204,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"conjugate": False},
         {"conjugate": False, "noise": "nig", "refresh": "metropolis"},
     ],
-    "Gaussian": [{"covariance": "diag"}, {"covariance": "iso"}, {"covariance": "full"}],
+    "Gaussian": [
+        *({"covariance": covariance} for covariance in ("diag", "iso", "full")),
+        *({"covariance": covariance, "sparse": True} for covariance in ("diag", "iso")),
+    ],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
 }
 """Options of the model that ``smcmc verify`` goes through when none are given; a class not named here has one case."""

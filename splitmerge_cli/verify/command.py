@@ -15,7 +15,6 @@ from hydra.utils import get_class
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy.sparse import issparse
 
 from splitmerge_cli._kernels import ContinuousDraw, Model, Rng, Sampler
 from splitmerge_cli.config import (
@@ -52,9 +51,12 @@ SMALL["lshsm"] = {"bits": 1, "tables": 2}
 
 FORMS: dict[str, list[dict[str, Any]]] = {
     "lshsm": [
-        {"proposal": proposal, "reading": reading}
-        for proposal in ("paired", "paired_sequential", "sums")
-        for reading in ("table", "union")
+        *(
+            {"proposal": proposal, "reading": reading}
+            for proposal in ("paired", "paired_sequential", "sums")
+            for reading in ("table", "union")
+        ),
+        {"proposal": "sums", "reading": "table", "likelihood": "lss"},
     ]
 }
 """Forms of a sampler that each have a row; an option that the user gives is the same in all."""
@@ -222,6 +224,8 @@ def _forms(given: Mapping[str, Any], mode: str, options: Mapping[str, Any]) -> l
     forms = FORMS.get(given["name"], [{}])
     if mode == "literal":
         forms = [form for form in forms if form.get("proposal", "sums") == "sums"]
+    else:
+        forms = [form for form in forms if form.get("likelihood") != "lss"]
     own = _own(given, options)
     chosen = [{k: own.get(k, v) for k, v in form.items()} for form in forms]
     return [form for t, form in enumerate(chosen) if form not in chosen[:t]]
@@ -235,8 +239,8 @@ def _refusal(case: Case, given: Mapping[str, Any], form: Mapping[str, Any], mode
         return "the paper prints sums alone"
     if form["proposal"] == "sums" and not case.model.conjugate:
         return "sums needs the parameters integrated out"
-    if mode == "literal" and issparse(case.model.vectors):
-        return "literal needs dense items"
+    if form.get("likelihood") == "lss" and not case.model.plug_in:
+        return "lss needs dense points and model=gaussian, diag or iso"
     return ""
 
 

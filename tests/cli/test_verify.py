@@ -134,9 +134,9 @@ def test_each_form_of_lshsm_has_a_row(smcmc) -> None:
         f"lshsm {proposal} {r}" for proposal in ("paired", "paired_sequential", "sums") for r in ("table", "union")
     ]
     assert [(row[0], row[1]) for row in rows] == [*((form, "exact") for form in forms)] + [
-        (form, "literal") for form in forms[4:]
+        (form, "literal") for form in [*forms[4:], "lshsm sums table lss"]
     ]
-    assert [row[-1] for row in rows] == ["exact"] * 6 + ["biased, as printed"] * 2
+    assert [row[-1] for row in rows] == ["exact"] * 6 + ["biased, as printed"] * 3
     assert max(float(row[3]) for row in rows[:6]) < 1e-13 < 1e-3 < min(float(row[3]) for row in rows[6:])
 
 
@@ -151,8 +151,8 @@ def test_a_given_option_is_that_of_all_forms(smcmc) -> None:
     ]
     result = smcmc("verify", *args)
     assert result.exit_code == 0, result.output
-    assert [row[0] for row in rows_of(result)] == ["lshsm sums table bits=2", "lshsm sums union bits=2"]
-    assert "skipped lshsm sums table, lshsm sums union: literal needs dense items" in result.stdout
+    assert [row[0] for row in rows_of(result)] == ["lshsm sums table bits=2", "lshsm sums union bits=2"] * 2
+    assert "skipped lshsm sums table lss: lss needs dense points" in result.stdout
 
 
 def test_forms_that_do_not_serve_say_why(smcmc) -> None:
