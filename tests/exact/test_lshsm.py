@@ -147,7 +147,8 @@ def test_round_trip(proposal, reading):
             np.testing.assert_allclose(sorted(there), sorted(back), atol=3e-9)
 
 
-# `orders` has a factor only where empty clusters are kept, which have no vectors; `printed` counts in literal mode only
+# `orders` has a factor only where empty clusters are kept, which have no vectors; `printed` and `estimate` count in
+# literal mode only
 MUTANTS = [
     (proposal, term)
     for proposal, terms in {
@@ -160,7 +161,7 @@ MUTANTS = [
 
 
 def test_the_terms_are_those_of_the_mutants():
-    assert set(LSHSM.TERMS) == {term for _, term in MUTANTS} | {"orders", "printed"}
+    assert set(LSHSM.TERMS) == {term for _, term in MUTANTS} | {"orders", "printed", "estimate"}
 
 
 @pytest.mark.parametrize("case_name", ["gaussian", "gaussian-five", "bernoulli", "irm", "lines"])
@@ -178,7 +179,7 @@ def test_terms_that_are_no_factors(proposal, reading):
     case = build("gaussian")
     sampler = sampler_on(case, proposal, reading)
     P = matrix(case, sampler)
-    sampler.omit("orders", "printed")
+    sampler.omit("orders", "printed", "estimate")
     np.testing.assert_array_equal(P, matrix(case, sampler))
 
 
@@ -208,6 +209,72 @@ def test_literal_is_biased(case_name, reading):
     case = build(case_name)
     P = matrix(case, sampler_on(case, "sums", reading, mode="literal"))
     assert 0.02 < total_variation(stationary(P), case.pi) < 0.6
+
+
+def sampled(case, reading, shape=(1, 2, 0), **options):
+    return sampler_on(case, "sums", reading, shape, mode="literal", likelihood="lss", **options)
+
+
+ISO_UNIFORM = {"covariance": "iso", "prior": "uniform"}
+# Total variation from the posterior that the boxes of tests/replay predict, given the same directions.
+PREDICTED = [
+    ({}, "table", (1, 1, 0), 0.495),
+    ({}, "union", (1, 2, 1), 0.436),
+    ({}, "table", (1, 4, 2), 0.284),
+    ({}, "union", (2, 3, 3), 0.499),
+    (ISO_UNIFORM, "table", (1, 2, 1), 0.417),
+    (ISO_UNIFORM, "union", (1, 4, 2), 0.347),
+    (ISO_UNIFORM, "table", (2, 4, 3), 0.400),
+]
+
+
+@pytest.mark.parametrize(("params", "reading", "shape", "predicted"), PREDICTED)
+def test_the_sampled_likelihood_is_further_off(params, reading, shape, predicted):
+    """Equation 11 beside equations 3 to 6."""
+    case = small_case(Gaussian, 4, 0, params)
+    printed = matrix(case, sampler_on(case, "sums", reading, shape, mode="literal"))
+    P = matrix(case, sampled(case, reading, shape))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert irreducible(P)
+    assert total_variation(stationary(P), case.pi) == pytest.approx(predicted, abs=1e-3)
+    assert total_variation(stationary(printed), case.pi) < 0.1
+
+
+def test_the_sampled_likelihood_is_that_of_the_tables_drawn():
+    """Frozen tables: the same again with the same seed, another kernel with another."""
+    case = small_case(Gaussian, 4, 0)
+    P, Q, again = (matrix(case, sampled(case, "table", (1, 4, seed))) for seed in (1, 2, 1))
+    assert np.abs(P - Q).max() > 1e-3
+    np.testing.assert_array_equal(P, again)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_sampled_likelihood_may_be_left_out(reading):
+    """Without the prior's share and the estimate, the ratio is that of the marginal likelihood without the target's."""
+    case = small_case(Gaussian, 4, 0, {"prior": "uniform"})
+    P = []
+    for likelihood in ("lss", "marginal"):
+        sampler = sampler_on(case, "sums", reading, mode="literal", likelihood=likelihood)
+        sampler.omit("target", "estimate")
+        P.append(matrix(case, sampler))
+    np.testing.assert_array_equal(*P)
+
+
+LIKELIHOODS_REFUSED = [
+    ("gaussian", "exact", "lss"),
+    ("gaussian-five", "literal", "lss"),  # covariance=full
+    ("bernoulli", "literal", "lss"),
+    ("irm", "literal", "lss"),
+    ("gaussian", "literal", "sampled"),
+]
+
+
+@pytest.mark.parametrize(("case_name", "mode", "likelihood"), LIKELIHOODS_REFUSED)
+def test_likelihoods_that_are_refused(case_name, mode, likelihood):
+    """The sampled one is the printed version's, of normal densities with variances of their own."""
+    case = build(case_name)
+    with pytest.raises(ValueError, match=r"sampler\.likelihood"):
+        sampler_on(case, "sums", "table", mode=mode, likelihood=likelihood)
 
 
 @pytest.mark.parametrize(("proposal", "reading"), KINDS)

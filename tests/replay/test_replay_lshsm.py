@@ -11,16 +11,24 @@ import numpy as np
 import pytest
 import test_replay_arm
 import test_replay_triadic
-from boxes_lshsm import LSHSM, Tables
+import walked
+from boxes_lshsm import LSHSM, SampledLikelihood, Tables
 from plain import Bernoulli
 from plain_continuous import CandidateLines
+from plain_continuous import Gaussian as plain_gaussian
 from replaying import Pair, check_ratio
+from scipy.sparse import csr_array
 from test_replay_triadic import EARLIER
+from walked import remembering
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._hashing import HashTables
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
+from splitmerge_cli.models import gaussian as compiled_gaussian
 from splitmerge_cli.samplers import lshsm
+from splitmerge_cli.verify.enumerate import mixture_states
+from splitmerge_cli.verify.transitions import transition_matrix
 
 NETWORK, VECTORS = test_replay_arm.NETWORK, test_replay_triadic.VECTORS
 POINTS, BITS = test_replay_triadic.POINTS, test_replay_triadic.BITS
@@ -43,12 +51,19 @@ def plain_tables(compiled, vectors, centre=True):
 
 
 def doubles(pair, vectors, proposal, reading, shape=(1, 4, 1), mode="exact", centre=True, **more):
+    """The compiled sampler and the box of the same directions; `more` are options of the compiled one."""
     bits, tables, seed = shape
     options = {"proposal": proposal, "reading": reading}
     shaped = {"bits": bits, "tables": tables, "centre": centre, "tables_seed": seed, **more}
     compiled = lshsm.LSHSM(pair.model, pair.rng, mode=mode, **options, **shaped)
     plain = plain_tables(compiled.tables, vectors, centre)
-    return compiled, LSHSM(pair.state, pair.stream, mode=mode, tables=plain, **options)
+    likelihood = SampledLikelihood(pair.state.model, plain) if more.get("likelihood") == "lss" else None
+    return compiled, LSHSM(pair.state, pair.stream, mode=mode, tables=plain, likelihood=likelihood, **options)
+
+
+def printed(pair, vectors, reading, shape=(1, 4, 1), **more):
+    """Of the printed version."""
+    return doubles(pair, vectors, "sums", reading, shape, mode="literal", **more)
 
 
 def replay(pair, compiled, box, steps):
@@ -216,3 +231,134 @@ def test_a_long_run_of_many_items(reading):
     x = test_replay_triadic.MANY_VECTORS
     pair = Pair(test_replay_triadic.gaussian("diag", x=x), 3, list(range(30)))
     replay(pair, *doubles(pair, x, "sums", reading, (2, 5, 1)), 400)
+
+
+# ---- Equation 11
+
+
+SAMPLED = {
+    "diag": lambda x: test_replay_triadic.gaussian("diag", x=x),
+    "diag-uniform": lambda x: test_replay_triadic.gaussian("diag", x=x, prior="uniform"),
+    "iso": lambda x: test_replay_triadic.gaussian("iso", x=x),
+}
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (10, 10, 4)], ids=str)
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("model", SAMPLED)
+def test_sampled_likelihood(model, reading, shape):
+    """Log ratios, labels and draws, move by move: no further draw is made."""
+    for seed in (1, 2):
+        pair = Pair(SAMPLED[model](VECTORS), seed)
+        replay(pair, *printed(pair, VECTORS, reading, shape, likelihood="lss"), 100)
+
+
+def test_sampled_likelihood_without_a_centre():
+    pair = Pair(SAMPLED["diag"](VECTORS), 3)
+    replay(pair, *printed(pair, VECTORS, "table", centre=False, likelihood="lss"), 100)
+
+
+@pytest.mark.parametrize("labels", [list(range(11)), [0] * 11], ids=["singletons", "one cluster"])
+@pytest.mark.parametrize("model", SAMPLED)
+def test_sampled_likelihood_from_singletons_and_from_one_cluster(model, labels):
+    pair = Pair(SAMPLED[model](VECTORS), 4, labels)
+    replay(pair, *printed(pair, VECTORS, "union", (2, 3, 1), likelihood="lss"), 80)
+
+
+@pytest.mark.parametrize("scan", ["gibbs-full", "gibbs-site"])
+def test_sampled_likelihood_beside_scans(scan):
+    """What is kept of a cluster must not be that of another time."""
+    pair = Pair(SAMPLED["diag"](VECTORS), 7)
+    compiled, box = printed(pair, VECTORS, "table", likelihood="lss")
+    compiled_scan, box_scan = pair.sampler(EARLIER[scan])
+    chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
+    for step in range(60):
+        chain.advance(1)
+        box.step()
+        box_scan.step()
+        check_ratio(compiled, box, step)
+        pair.check_state(step)
+    pair.check_end()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sampled_likelihood_of_many_items(seed):
+    x = test_replay_triadic.MANY_VECTORS
+    pair = Pair(SAMPLED["diag"](x), seed)
+    replay(pair, *printed(pair, x, "table", (2, 5, 1), likelihood="lss"), 300)
+
+
+def default_gaussian(x):
+    """With the prior that the model takes from the data: m0 is their mean, the origin of the tables."""
+    b0 = 0.1 * x.var(axis=0)
+    return compiled_gaussian.Gaussian(x), plain_gaussian(x, 1.0, "diag", m0=x.mean(axis=0), kappa0=0.1, a0=2.0, b0=b0)
+
+
+def replay_of_parallels(pair, compiled, box, steps):
+    """As replay, of vectors of one direction: an arc cosine at 1 has half of its digits."""
+    for step in range(steps):
+        compiled.step()
+        box.step()
+        assert compiled.last_log_ratio == pytest.approx(box.log_ratio, rel=1e-6, abs=1e-6, nan_ok=True), step
+        pair.check_state(step)
+    check_tally(compiled, box)
+    assert pair.rng.random() == pair.stream.random()
+
+
+@pytest.mark.parametrize("labels", [[0] * 11, [0] * 6 + [1] * 5], ids=str)
+@pytest.mark.parametrize("offset", [0.0, 1000.7])
+def test_a_mean_at_the_centre_finds_nothing(offset, labels):
+    """All items are in one cluster, whose prior mean is their own. Its estimate is 0: rounding tells no direction."""
+    x = VECTORS + offset
+    pair = Pair(default_gaussian(x), 1, labels)
+    replay_of_parallels(pair, *printed(pair, x, "table", (1, 4, 1), likelihood="lss"), 100)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_sampled_likelihood_of_twins_and_of_items_without_a_direction(centre):
+    x = np.array([[3.0, 1.0], [-3.0, -1.0], [0.0, 0.0], [3.0, 1.0], [-3.0, -1.0], [0.0, 0.0], [1.0, 2.0], [-1.0, -2.0]])
+    pair = Pair(SAMPLED["diag"](x), 2)
+    replay_of_parallels(pair, *printed(pair, x, "union", (1, 3, 4), centre=centre, likelihood="lss"), 150)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("model", SAMPLED)
+def test_sampled_likelihood_makes_the_matrix_of_the_box(model, reading):
+    """Every choice walked on both sides, on tables that are the same."""
+    x = VECTORS[:4]
+    for shape in ((1, 2, 1), (2, 3, 3)):
+        pair = Pair(SAMPLED[model](x), 1, [0] * 4)
+        compiled, box = printed(pair, x, reading, shape, likelihood="lss")
+        options = {"tables": box.tables, "proposal": "sums", "reading": reading, "likelihood": box.likelihood}
+        expected = walked.transition_matrix(
+            lambda state, stream, o=options: LSHSM(state, stream, mode="literal", **o),
+            pair.state.model,
+            list(walked.states(pair.state.model)),
+        )
+        P = transition_matrix(pair.model, pair.rng, compiled, mixture_states(4))
+        np.testing.assert_allclose(P, expected, atol=1e-12)
+
+
+# ---- Sparse items
+
+
+SPARSE_VECTORS = np.random.default_rng(3).poisson(0.8, (11, 5)) * np.random.default_rng(4).normal(1.0, 1.0, (11, 5))
+
+
+def sparse_gaussian(covariance):
+    params = {"covariance": covariance, "m0": 0.4, "kappa0": 0.2, "a0": 1.7, "b0": 0.6, "concentration": 1.1}
+    data = Dataset("sparse", "points", csr_array(SPARSE_VECTORS))
+    compiled = compiled_gaussian.Gaussian.from_data(data, **params)
+    return compiled, remembering(plain_gaussian(SPARSE_VECTORS, **params))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("covariance", ["diag", "iso"])
+def test_sparse_items(covariance, reading, shape):
+    """In all forms, against the boxes of the array."""
+    for proposal in PROPOSALS:
+        pair = Pair(sparse_gaussian(covariance), 1)
+        replay(pair, *doubles(pair, SPARSE_VECTORS, proposal, reading, shape), 60)
+    pair = Pair(sparse_gaussian(covariance), 2)
+    replay(pair, *printed(pair, SPARSE_VECTORS, reading, shape, cache=3), 80)

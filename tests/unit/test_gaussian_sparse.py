@@ -1,0 +1,468 @@
+"""The Gaussian mixture of sparse points against the one of the same points as a full array, and against the formulas;
+float32 points against the same numbers in float64."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import check_walk_weights
+from scipy.sparse import csr_array
+
+from splitmerge_cli._chain import Chain
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.lshsm import LSHSM
+from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.samplers.rm import RM
+from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.srm import SRM
+from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify.enumerate import gaussian_log_weight, mixture_states, normalise
+from splitmerge_cli.verify.transitions import balance_defect, irreducible, stationarity_defect, transition_matrix
+
+
+def signs(shape, share, seed, scale=1.0):
+    """Normal numbers, most of them zero."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(0.0, scale, shape) * (rng.random(shape) < share)
+
+
+def counts(shape, rate, seed):
+    return np.random.default_rng(seed).poisson(rate, shape).astype(float)
+
+
+def magnitudes(seed=5):
+    """1e-6 to 1e6 in every column."""
+    rng = np.random.default_rng(seed)
+    return signs((30, 6), 0.4, seed) * 10.0 ** rng.uniform(-6, 6, (30, 6))
+
+
+def with_a_zero_and_a_lone_column():
+    x = signs((25, 6), 0.5, 6)
+    x[:, [2, 4]] = 0.0
+    x[7, 4] = 3.5
+    return x
+
+
+def with_empty_rows():
+    x = counts((30, 5), 0.8, 7)
+    x[[0, 11, 12, 29]] = 0.0
+    return x
+
+
+POINTS = {
+    "counts": counts((40, 12), 0.3, 1),
+    "signed": signs((40, 7), 0.4, 2),
+    "empty rows": with_empty_rows(),
+    "a zero and a lone column": with_a_zero_and_a_lone_column(),
+    "one item": np.array([[0.0, 2.0, 0.0, -1.5]]),
+    "one item of zeros": np.zeros((1, 3)),
+    "one column": signs((30, 1), 0.5, 3),
+    "repeated rows": np.repeat(counts((6, 5), 0.7, 4), 5, axis=0),
+    "magnitudes": magnitudes(),
+    "columns of different scale": signs((30, 5), 0.5, 8) * [1e-6, 1e-3, 1.0, 1e3, 1e6],
+    "wide": signs((40, 300), 0.05, 9),
+    "no zeros": np.random.default_rng(10).normal(2.0, 1.0, (30, 4)),
+    "nothing but zeros": np.zeros((6, 3)),
+}
+COVARIANCES = ("diag", "iso")
+PRIORS = ("default", "given")
+
+
+def options_of(x, covariance, prior):
+    """Of the model: m0 and b0 by default, or others by column."""
+    if prior == "default":
+        return {"covariance": covariance}
+    rng, D = np.random.default_rng(x.shape[1]), x.shape[1]
+    spread = np.maximum(np.ptp(x, axis=0), 1e-3)
+    b0 = spread**2 * rng.uniform(0.05, 0.5, D)
+    return {
+        "covariance": covariance,
+        "concentration": 0.7,
+        "m0": (x.mean(axis=0) + spread * rng.uniform(-0.5, 0.5, D)).tolist(),
+        "kappa0": 0.35,
+        "a0": 1.4,
+        "b0": b0.tolist() if covariance == "diag" else float(b0.mean()),
+    }
+
+
+def sparse(x, **options):
+    """The model of a sparse copy, as a run makes it."""
+    return Gaussian.from_data(Dataset("sparse", "points", csr_array(x)), **options)
+
+
+def both(x, **options):
+    """The model of the array, and that of a sparse copy."""
+    return Gaussian(x, **options), sparse(x, **options)
+
+
+def partitions_of(N, seed=0):
+    rng = np.random.default_rng(seed)
+    for K in sorted({1, min(2, N), min(6, N), min(9, N), N}):
+        yield rng.permutation(np.arange(N) % K).astype(np.int32)
+
+
+CLOSE = {"rel": 1e-12, "abs": 1e-9}
+"""Of log likelihoods. Both models round a number to 2^-48 of the widest of its column (iso: of all), which moves a log
+likelihood by about 1e-13, and add up N D logarithms: the differences seen are 1e-10 at most, of 14,000."""
+
+
+KINDS = list(itertools.product(COVARIANCES, PRIORS))
+
+
+@pytest.fixture(params=list(itertools.product(POINTS, *(COVARIANCES, PRIORS))), ids=" ".join)
+def case(request):
+    """Points, and a model of the array and one of its sparse copy."""
+    name, covariance, prior = request.param
+    x = POINTS[name]
+    return x, *both(x, **options_of(x, covariance, prior))
+
+
+# ---- Against the model of the array
+
+
+def test_likelihoods_and_priors_of_partitions(case):
+    x, dense, model = case
+    for labels in partitions_of(len(x)):
+        dense.set_labels(labels)
+        model.set_labels(labels)
+        assert model.log_lik_total() == pytest.approx(dense.log_lik_total(), **CLOSE)
+        assert model.log_prior_total() == dense.log_prior_total()
+        assert model.log_joint() == pytest.approx(dense.log_joint(), **CLOSE)
+        for k in range(model.K):
+            assert model._cluster_log_lik(k) == pytest.approx(dense._cluster_log_lik(k), **CLOSE)
+
+
+def test_differences_between_partitions(case):
+    """What a ratio reads: nothing of what all partitions share hides an error."""
+    x, dense, model = case
+    dense_joints, joints = [], []
+    for labels in partitions_of(len(x), seed=1):
+        dense.set_labels(labels)
+        model.set_labels(labels)
+        dense_joints.append(dense.log_joint())
+        joints.append(model.log_joint())
+    np.testing.assert_allclose(np.diff(joints), np.diff(dense_joints), rtol=1e-12, atol=1e-9)
+
+
+def test_unions(case):
+    x, dense, model = case
+    for labels in partitions_of(len(x), seed=2):
+        dense.set_labels(labels)
+        model.set_labels(labels)
+        for a, b in itertools.islice(itertools.permutations(range(model.K), 2), 30):
+            assert model._log_union(a, b) == pytest.approx(dense._log_union(a, b), **CLOSE)
+
+
+def test_predictives(case):
+    """Of an item for each cluster, as one that is not placed; and the weights of a Gibbs update."""
+    x, dense, model = case
+    for labels in partitions_of(len(x), seed=3):
+        dense.set_labels(labels)
+        model.set_labels(labels)
+        for i in range(0, len(x), 3):
+            fast, slow = model._scan(i), dense._scan_by_definition(i)
+            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-10, atol=1e-300)
+            own = int(labels[i])
+            for other in {0, model.K - 1} - {own}:
+                mine, theirs = (m._odds(i, own, other, own, True) for m in (model, dense))
+                assert mine[1] == pytest.approx(theirs[1], **CLOSE)
+
+
+EXTREMES = {
+    "narrow prior": {"b0": 1e-12},
+    "narrowest prior": {"b0": 1e-20},
+    "wide prior": {"b0": 1e12},
+    "far prior": {"m0": 1e9},
+    "light prior": {"kappa0": 1e-9},
+    "heavy prior": {"kappa0": 1e9},
+    "small shape": {"a0": 1e-3},
+    "large shape": {"a0": 1e4},
+}
+SCALES = {"tiny": 1e-12, "huge": 1e12}
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("name", ["signed", "repeated rows", "a zero and a lone column"])
+@pytest.mark.parametrize("extreme", [*EXTREMES, *SCALES, "outlier"])
+def test_extremes(extreme, name, covariance):
+    """An item's own share leaves nothing of q, or nearly all; the prior outweighs the data, or counts for nothing."""
+    x = POINTS[name] * SCALES.get(extreme, 1.0)
+    if extreme == "outlier":
+        x[4, 0] = 1e15
+    dense, model = both(x, covariance=covariance, **EXTREMES.get(extreme, {}))
+    for labels in partitions_of(len(x), seed=6):
+        dense.set_labels(labels)
+        model.set_labels(labels)
+        assert model.log_joint() == pytest.approx(dense.log_joint(), **CLOSE)
+        for i in range(0, len(x), 5):
+            fast, slow = model._scan(i), dense._scan_by_definition(i)
+            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-200)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_numbers_far_from_zero_lose_the_digits_of_their_distance(covariance):
+    """Zeros stay zeros, so nothing is moved to the middle of its column, as it is in an array: with numbers a million
+    times their spread from 0, six digits less."""
+    x = POINTS["signed"].copy()
+    x[:, 0] = 1e6 + np.random.default_rng(0).normal(size=len(x))
+    dense, model = both(x, covariance=covariance)
+    for labels in partitions_of(len(x)):
+        dense.set_labels(labels)
+        model.set_labels(labels)
+        assert model.log_joint() == pytest.approx(dense.log_joint(), abs=1e-6)
+
+
+# ---- Against itself and the formulas
+
+
+def test_scans_walks_and_odds_are_their_definition(case):
+    x, _, model = case
+    for labels in partitions_of(len(x), seed=4):
+        model.set_labels(labels)
+        for i in range(0, len(x), 4):
+            fast, slow = model._scan(i), model._scan_by_definition(i)
+            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
+        if model.K > 2:
+            check_walk_weights(model)
+
+
+def test_chain_rule(case):
+    """Log predictives, item after item, add up to the cluster's log likelihood."""
+    x, _, model = case
+    model.set_labels(np.zeros(len(x), dtype=np.int32))
+    items = np.random.default_rng(2).permutation(len(x))
+    for i in items:
+        model._leave(i, 0)
+    total = 0.0
+    for i in items:
+        total += model._log_pred(i, 0)
+        model._join(i, 0)
+    assert total == pytest.approx(model._cluster_log_lik(0), **CLOSE)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("name", ["counts", "signed", "empty rows", "one column", "no zeros"])
+def test_differences_by_the_formula(name, covariance):
+    x = POINTS[name][:12]
+    options = options_of(x, covariance, "given")
+    model = sparse(x, **options)
+    parameters = (options[key] for key in ("concentration", "covariance", "m0", "kappa0", "a0", "b0"))
+    concentration, *rest = parameters
+    weight = gaussian_log_weight(x, concentration, "crp", *rest)
+    found, expected = [], []
+    for labels in partitions_of(12, seed=5):
+        model.set_labels(labels)
+        found.append(model.log_joint())
+        expected.append(weight((tuple(model.labels.tolist()), model.K)))
+    np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-9, atol=1e-9)
+
+
+# ---- The state
+
+
+def afresh(model, x, options):
+    """Statistics and log joint are those of a model just made with the same labels, bit for bit."""
+    other = sparse(x, **options)
+    other.set_labels(model.labels)
+    counted, expected = model.statistics(), other.statistics()
+    assert counted.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(counted[name], values)
+    np.testing.assert_array_equal(model.sizes, other.sizes)
+    assert model.log_joint() == other.log_joint()
+
+
+@pytest.mark.parametrize(("covariance", "prior"), KINDS)
+@pytest.mark.parametrize("name", [name for name in POINTS if len(POINTS[name]) > 1])
+def test_random_moves_leave_no_trace(name, covariance, prior):
+    x = POINTS[name]
+    options = options_of(x, covariance, prior)
+    model, rng = sparse(x, **options), np.random.default_rng(3)
+    model.set_labels(np.arange(len(x)) % 3)
+    for step in range(1500):
+        i = int(rng.integers(len(x)))
+        k = int(rng.integers(model.K + 1)) if rng.random() < 0.7 else int(rng.integers(min(3, model.K)))
+        own = model.labels[i]
+        if k != own and (k < model.K or model.sizes[own] > 1):
+            model._move(i, k)
+        if step % 10 == 0:
+            # statistics are brought up to date now and then, not after every move
+            model._scan(i)
+        if step % 150 == 0:
+            afresh(model, x, options)
+    afresh(model, x, options)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_million_changes_leave_no_trace(covariance):
+    x = POINTS["magnitudes"]
+    model = sparse(x, covariance=covariance)
+    model.set_labels(np.arange(30) % 4)
+    before, joint = model.statistics(), model.log_joint()
+    model._shake(1_000_000, 3)
+    for name, values in before.items():
+        np.testing.assert_array_equal(model.statistics()[name], values)
+    assert model.log_joint() == joint
+
+
+SAMPLERS = {
+    "gibbs": lambda model, rng: Gibbs(model, rng),
+    "sdds": lambda model, rng: SDDS(model, rng),
+    "sams": lambda model, rng: Dyadic(model, rng, allocation="sams"),
+    "rgsm": lambda model, rng: RGSM(model, rng, t=1),
+    "rm": lambda model, rng: RM(model, rng),
+    "triadic": lambda model, rng: Triadic(model, rng, beta=0.3),
+    "srm": lambda model, rng: SRM(model, rng),
+    "lshsm-paired": lambda model, rng: LSHSM(model, rng, proposal="paired", bits=2, tables=3),
+    "lshsm-sums": lambda model, rng: LSHSM(model, rng, proposal="sums", bits=2, tables=3),
+    "lshsm-union": lambda model, rng: LSHSM(model, rng, proposal="sums", reading="union", bits=2, tables=3),
+}
+
+
+@pytest.mark.parametrize(("covariance", "prior"), KINDS)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("name", ["counts", "signed", "a zero and a lone column", "wide"])
+def test_chains_make_the_same_moves(name, sampler, covariance, prior):
+    """On one random stream, beside scans; the state at the end is as if counted afresh."""
+    x = POINTS[name]
+    options = options_of(x, covariance, prior)
+    labels = []
+    for model in both(x, **options):
+        rng = Rng(4)
+        samplers = [SAMPLERS[sampler](model, rng)] + ([] if sampler == "gibbs" else [Gibbs(model, rng)])
+        Chain(model, rng, samplers).advance(30)
+        labels.append(model.labels)
+    np.testing.assert_array_equal(*labels)
+    afresh(model, x, options)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_state_goes_on_to_the_bit(covariance):
+    def chain():
+        model = sparse(POINTS["signed"], covariance=covariance, concentration="gamma(1,1)")
+        rng = Rng(5)
+        return Chain(model, rng, [Triadic(model, rng), SDDS(model, rng), Gibbs(model, rng)])
+
+    first = chain()
+    first.advance(50)
+    state = first.state
+    expected = first.advance(100)
+    second = chain()
+    second.state = state
+    got = second.advance(100)
+    for key in ("log_joint", "log_lik", "K", "largest"):
+        np.testing.assert_array_equal(got[key], expected[key])
+
+
+# ---- Exactness
+
+
+SMALL = {
+    "counts": np.array([[2.0, 0.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]),
+    "an empty row": np.array([[0.0, 1.3], [0.0, 0.0], [-0.7, 0.0], [0.9, 2.0]]),
+    "a zero column": np.array([[1.5, 0.0, 0.0], [0.0, 0.0, -2.0], [0.0, 0.0, 0.4], [-1.0, 0.0, 0.0]]),
+}
+
+
+@pytest.mark.parametrize("prior", ["crp", "uniform"])
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("sampler", [name for name in SAMPLERS if name not in ("triadic", "srm")])
+@pytest.mark.parametrize("name", SMALL)
+def test_transition_matrix(name, sampler, covariance, prior):
+    """Every random choice walked, against the posterior enumerated from the array."""
+    x = SMALL[name]
+    parameters = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.8}
+    model = sparse(x, concentration=1.3, prior=prior, covariance=covariance, **parameters)
+    states = mixture_states(len(x))
+    weight = gaussian_log_weight(x, 1.3, prior, covariance, *parameters.values())
+    pi = normalise([weight(state) for state in states])
+    made = SAMPLERS[sampler](model, Rng(0))
+    P = transition_matrix(model, made.rng, made, states)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert stationarity_defect(P, pi) < 1e-12
+    if sampler != "gibbs":
+        assert balance_defect(P, pi) < 1e-12
+    if not sampler.startswith("lshsm"):
+        assert irreducible(P)
+
+
+# ---- What is kept, what is refused
+
+
+def test_the_points_are_kept_as_given():
+    x = csr_array(POINTS["counts"])
+    model = Gaussian.from_data(Dataset("x", "points", x))
+    assert isinstance(model.vectors, csr_array)
+    assert np.shares_memory(model.vectors.data, x.data)
+    np.testing.assert_array_equal(model.vectors.toarray(), POINTS["counts"])
+    assert (model.N, model.D, model.kind, model.covariance) == (40, 12, "points", "diag")
+
+
+def test_a_covariance_matrix_of_sparse_points_is_refused():
+    with pytest.raises(ValueError, match=r"model\.covariance.*full"):
+        sparse(POINTS["counts"], covariance="full")
+
+
+def test_the_sampled_likelihood_of_sparse_points_is_refused():
+    """Means of clusters are no sparse rows; the printed proposals are made."""
+    model = sparse(POINTS["counts"])
+    LSHSM(model, Rng(0), proposal="sums", mode="literal", likelihood="marginal").step()
+    with pytest.raises(ValueError, match=r"sampler\.likelihood"):
+        LSHSM(model, Rng(0), proposal="sums", mode="literal", likelihood="lss")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e31])
+def test_coordinates_that_are_no_numbers_are_refused(bad):
+    """By the model itself: a dataset refuses them before."""
+    model_class = type(sparse(POINTS["counts"]))
+    x = csr_array(POINTS["counts"])
+    x.data[3] = bad
+    with pytest.raises(ValueError, match="x: "):
+        model_class(x)
+
+
+REFUSED = [
+    ({"covariance": "tied"}, "model.covariance"),
+    ({"kappa0": 0.0}, "model.kappa0"),
+    ({"a0": -1.0}, "model.a0"),
+    ({"b0": [1.0, 2.0, 3.0]}, "one for each of 12 columns"),
+    ({"b0": [1.0] * 11 + [2.0], "covariance": "iso"}, "one number"),
+    ({"b0": 0.0}, "model.b0"),
+    ({"b0": 1e-40}, "1e-24 of the squared range"),
+    ({"m0": float("inf")}, "model.m0"),
+    ({"m0": "mean"}, "model.m0"),
+    ({"prior": "dp"}, "model.prior"),
+    ({"concentration": 0.0}, "model.concentration"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_refusals_name_the_key_as_those_of_the_array_do(options, message):
+    for build in (sparse, Gaussian):
+        with pytest.raises(ValueError, match=message):
+            build(POINTS["counts"], **options)
+
+
+# ---- float32
+
+
+@pytest.mark.parametrize("covariance", ["diag", "iso", "full"])
+@pytest.mark.parametrize("name", ["counts", "signed", "columns of different scale", "no zeros"])
+def test_float32_points_have_the_posterior_of_the_same_numbers(name, covariance):
+    x = POINTS[name].astype(np.float32)
+    narrow, wide = (Gaussian(points, covariance=covariance) for points in (x, x.astype(np.float64)))
+    assert narrow.vectors.dtype == np.float32
+    assert narrow.vectors is x
+    labels = []
+    for model in (narrow, wide):
+        rng = Rng(6)
+        Chain(model, rng, [Triadic(model, rng), LSHSM(model, rng, bits=2, tables=3), Gibbs(model, rng)]).advance(50)
+        labels.append(model.labels)
+    np.testing.assert_array_equal(*labels)
+    for statistic, values in wide.statistics().items():
+        np.testing.assert_array_equal(narrow.statistics()[statistic], values)
+    assert narrow.log_joint() == wide.log_joint()
