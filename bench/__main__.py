@@ -1,5 +1,6 @@
 """``python -m bench``: the rows of docs/speed.md beside plain C; with ``--scaling``: growth with N, D
-and K; with ``--moves``: split-merge moves in Gibbs scans."""
+and K; with ``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of a proposal and of an accepted
+move of LSHSM and its rivals."""
 
 import argparse
 import json
@@ -9,7 +10,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from bench import baseline, graph_tool, moves, rows, scaling
+from bench import accepted, baseline, graph_tool, moves, rows, scaling
 
 
 def machine() -> str:
@@ -25,6 +26,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--scaling", action="store_true", help="growth with N, D and K in place of the rows")
     parser.add_argument("--moves", action="store_true", help="cost of moves in Gibbs scans in place of the rows")
+    parser.add_argument("--accepted", action="store_true", help="cost of an accepted move in place of the rows")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the growth table and figure")
@@ -34,6 +36,8 @@ def main() -> int:
         found: object = scaling.main(args.out, args.quick)
     elif args.moves:
         found = moves.main(args.quick)
+    elif args.accepted:
+        found = accepted.main(args.quick)
     else:
         try:
             for source in ("counts", "gaussian", "irm", "lines"):

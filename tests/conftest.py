@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -22,6 +24,7 @@ from splitmerge_cli.samplers.triadic import Triadic
 
 POINTS = np.random.default_rng(9).normal(0.0, 2.0, size=(60, 2))
 CLOUD = np.random.default_rng(10).normal(1.0, 1.5, size=(60, 3))
+THINNED = csr_array(CLOUD * (np.random.default_rng(12).random(CLOUD.shape) < 0.6))
 
 SAMPLERS = {
     "gibbs": (Gibbs, {}),
@@ -46,6 +49,7 @@ SAMPLERS = {
     "lshsm": (LSHSM, {"bits": 2, "tables": 3}),
     "lshsm-paired": (LSHSM, {"proposal": "paired", "bits": 2, "tables": 3}),
     "lshsm-sums": (LSHSM, {"proposal": "sums", "bits": 2, "tables": 3}),
+    "lshsm-literal": (LSHSM, {"proposal": "sums", "mode": "literal", "bits": 2, "tables": 3}),
     "lshsm-union": (LSHSM, {"proposal": "sums", "reading": "union", "bits": 2, "tables": 3}),
 }
 
@@ -63,6 +67,8 @@ MODELS = {
     "gaussian": lambda: Gaussian(CLOUD, concentration=0.8, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
     "gaussian-iso": lambda: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
     "gaussian-full": lambda: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5),
+    "sparse-diag": lambda: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
+    "sparse-iso": lambda: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
 }
 
 

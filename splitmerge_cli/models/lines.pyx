@@ -22,6 +22,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
+import scipy.sparse
 
 from splitmerge_cli._kernels cimport Model, Rng, doubles, exp_weights, larger
 from splitmerge_cli._mixture cimport Mixture
@@ -260,6 +261,8 @@ cdef class Lines(Mixture):
 
     def __init__(self, x, concentration=1.0, sigma0=10.0, sigma1=1.0, noise="known", a0=2.0, prior="crp",
                  conjugate=True, refresh="draw", steps=5, candidates=None):
+        if scipy.sparse.issparse(x):
+            raise ValueError("lines are fitted to points of two columns, x and y, got a sparse matrix")
         points = np.ascontiguousarray(x, dtype=np.float64)
         if points.ndim != 2 or not len(points):
             raise ValueError(f"x: expected an array of shape (N, 2), got {points.shape}")

@@ -187,7 +187,9 @@ cdef class SparseGaussian(Normal):
     -----
     Cost: a point against K clusters O(K entries of the point); a change of a cluster: iso O(entries), diag O(columns of
     the cluster). Memory: 20 bytes an entry beside the data; a cluster 24 (diag 56) bytes a column that its points have,
-    or less. Sums are exact (docs/decisions/0006), and so is m0, rounded to a whole number of quanta (iso).
+    or less. Sums are exact (docs/decisions/0006), and so is m0, rounded to a whole number of quanta (iso). What is 0
+    stays 0, so a column is not moved to its middle: one far from 0 for its spread, by 1e9 say, loses digits that
+    ``Gaussian`` keeps.
     """
 
     cdef int64_t *starts                # [N + 1] of the points' entries

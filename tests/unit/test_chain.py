@@ -125,6 +125,22 @@ def test_stopping_and_going_on_changes_nothing(name):
     np.testing.assert_array_equal(counts.best_labels, second.best_labels)
 
 
+def test_what_a_sampler_counted_goes_on():
+    """The printed LSHSM counts what its cache served; the cache itself begins anew."""
+    first, second = (build(name="lshsm-literal", timing=False) for _ in range(2))
+    first.advance(20)
+    before = first.samplers[0].tally()["cache"]
+    second.state = first.state
+    assert {key: second.samplers[0].tally()["cache"][key] for key in ("looked_up", "served")} == {
+        key: before[key] for key in ("looked_up", "served")
+    }
+    for chain in (first, second):
+        chain.advance(20)
+    after, resumed = (chain.samplers[0].tally()["cache"] for chain in (first, second))
+    assert after["looked_up"] == resumed["looked_up"] > before["looked_up"] > before["served"] > 0
+    assert after["pairs"] >= resumed["pairs"] > 0
+
+
 def test_chains_do_not_depend_on_threads():
     alone = [build(chain=c).advance(400) for c in range(4)]
     with ThreadPoolExecutor(4) as pool:
