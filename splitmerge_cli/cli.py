@@ -7,7 +7,7 @@ import functools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
@@ -173,21 +173,26 @@ def run(
     if plan.done:
         typer.echo("done before; resume=false repeats it", err=True)
     path = runner.run(plan)
-    if warning := _disagreement(path):
+    for warning in _warnings(path):
         typer.echo(warning, err=True)
     typer.echo(path)
 
 
-def _disagreement(path: Path) -> str | None:
-    """What to say of a run whose chains tell different stories; None when they agree, or are one."""
+def _warnings(path: Path) -> Iterator[str]:
+    """What to say of a run whose chains tell different stories, or could not move."""
     from splitmerge_cli.results.read import Run
 
-    diagnostics = Run(path).summary["diagnostics"]
-    of = {name: diagnostics.get(f"rhat/{name}") for name in ("n_clusters", "log_joint")}
+    summary = Run(path).summary
+    of = {name: summary["diagnostics"].get(f"rhat/{name}") for name in ("n_clusters", "log_joint")}
     name, rhat = max(of.items(), key=lambda item: item[1] or 0.0)
-    if (rhat or 0.0) < DISAGREE:
-        return None
-    return f"the chains disagree (R-hat of {name}: {rhat:.3g}); run longer, and see smcmc diagnose {path}"
+    if (rhat or 0.0) >= DISAGREE:
+        yield f"the chains disagree (R-hat of {name}: {rhat:.3g}); run longer, and see smcmc diagnose {path}"
+    tables = summary.get("hash_tables")
+    if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
+        yield (
+            f"lshsm proposed nothing: no item finds another in its hash tables ({tables['without_direction']} of "
+            f"{summary['N']} items equal the mean and have no direction); sampler.bits={tables['bits']}, less finds more"
+        )
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:

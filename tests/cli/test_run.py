@@ -161,6 +161,25 @@ def test_chains_that_disagree_are_named(smcmc) -> None:
     assert "disagree" not in agree.stderr
 
 
+def test_hash_tables_that_find_nothing_are_named(smcmc, tmp_path) -> None:
+    """Rows that are all the same have no direction; the run is what it is, and says so."""
+    (tmp_path / "same.csv").write_text("1,2\n" * 12)
+    keys = ["data=csv", "model=gaussian", f"data.path={tmp_path / 'same.csv'}", "sampler=lshsm", "schedule=alone"]
+    same = smcmc("run", *keys, "iterations=50", "chains=1", "progress=none")
+    assert "12 of 12 items equal the mean" in same.stderr
+    assert sum(Run(run_path(same)).moves()["accepted"]) == 0
+    (tmp_path / "same.csv").write_text("1,2\n2,5\n" * 6)
+    assert "lshsm proposed nothing" not in smcmc("run", *keys, "iterations=50", "chains=1", "progress=none").stderr
+
+
+def test_a_printed_lshsm_says_what_its_cache_served(smcmc) -> None:
+    keys = ["data=s1", "sampler=lshsm", "sampler.proposal=sums", "sampler.mode=literal", "chains=2", "iterations=200"]
+    summary = Run(run_path(smcmc("run", *keys, "progress=none"))).summary
+    looked_up, served, pairs = (summary["cache"][key] for key in ("looked_up", "served", "pairs"))
+    assert len(looked_up) == 2 and all(0 < s < n for s, n in zip(served, looked_up, strict=True))
+    assert [n - s for n, s in zip(looked_up, served, strict=True)] == pairs
+
+
 def test_own_data(smcmc) -> None:
     Path("own.csv").write_text("1,0,x\n1,0,x\n0,1,y\n0,1,y\n" * 5)
     args = ["data=csv", "data.path=own.csv", "iterations=50", "progress=none"]
