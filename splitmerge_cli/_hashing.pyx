@@ -473,7 +473,6 @@ cdef class Collisions:
             self.filled += 1
         return p
 
-
     cdef double cosine(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
         """Of the angle between two centred items; 0 where one has no direction."""
         cdef Py_ssize_t d, D = self.tables.D

@@ -191,7 +191,7 @@ def _warnings(path: Path) -> Iterator[str]:
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         yield (
             f"lshsm proposed nothing: no item finds another in its hash tables ({tables['without_direction']} of "
-            f"{summary['N']} items equal the mean and have no direction); sampler.bits={tables['bits']}, less finds more"
+            f"{summary['N']} items equal the mean and have no direction); fewer than sampler.bits={tables['bits']} may"
         )
 
 

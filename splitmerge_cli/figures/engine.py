@@ -4,7 +4,7 @@ An experiment file ``conf/experiment/ID.yaml`` holds the settings of a figure's 
 the grid that every scale shares; ``reproduce.quick`` and ``reproduce.paper`` are lists of further overrides, each of
 which is expanded together with that grid. ``reproduce.each`` names settings that every one of them runs in turn, or
 those that an entry names itself (``each``); what a setting says stands in place of the grid's. A figure that is drawn
-from the runs of another names it (``reproduce.of``), and which settings it needs (``reproduce.only``); it may add runs
+from the runs of others names them (``reproduce.of``), and which settings it needs (``reproduce.only``); it may add runs
 of its own. ``reproduce.stand_in`` says what is generated at quick scale where a published data set is absent. An exact
 figure has no ``reproduce``: its table is computed and stored.
 """
@@ -45,9 +45,9 @@ def list_figures() -> list[tuple[str, str]]:
 def entries() -> dict[str, Entry]:
     """How each figure is drawn, by its id."""
     # they bring in matplotlib: late, so that lists and completion are quick
-    from splitmerge_cli.figures import arm, sdds, triadic
+    from splitmerge_cli.figures import arm, lshsm, sdds, triadic
 
-    return {entry.id: entry for entry in [*sdds.FIGURES, *arm.FIGURES, *triadic.FIGURES]}
+    return {entry.id: entry for entry in [*sdds.FIGURES, *lshsm.FIGURES, *arm.FIGURES, *triadic.FIGURES]}
 
 
 def select(names: Sequence[str]) -> list[str]:
@@ -78,8 +78,8 @@ def jobs(name: str, scale: str, out: Path, stand_in: bool = False) -> list[list[
     """
     own = _plan(name)
     found = []
-    if "of" in own:
-        found += _jobs_of(str(own["of"]), scale, stand_in, own.get("only"))
+    for source in own["of"]:
+        found += _jobs_of(source, scale, stand_in, own.get("only"))
     found += _jobs_of(name, scale, stand_in)
     # of a network that stands in for a published one there is one size
     return [[*job, _out(out)] for job in dict.fromkeys(map(tuple, found))]
@@ -101,11 +101,12 @@ def _jobs_of(source: str, scale: str, stand_in: bool, only: Sequence[str] | None
 def _stood_in(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
     """A job with generated data in place of the published ones, where those are absent.
 
-    Of several published sets a job names its own; where there is one it is that of the experiment.
+    A job names its published set; one that names no data has the only one, that of the experiment.
     """
+    of_experiment = len(stand_ins) == 1 and not any(override.startswith("data=") for override in job)
     for instead in stand_ins:
         of_job = f"data={instead['published']}"
-        if of_job in job or len(stand_ins) == 1:
+        if of_job in job or of_experiment:
             kept = [_renamed(override, instead.get("keys", {})) for override in job[1:] if override != of_job]
             return [job[0], f"data={instead['data']}", *filter(None, kept), *_overrides(instead.get("set", {}))]
     return list(job)
@@ -119,8 +120,10 @@ def _plan(name: str) -> dict[str, Any]:
     values = plain(settings, resolve=False)
     shared = OmegaConf.select(settings, "hydra.sweeper.params") or {}
     plan = {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
+    of = plan.get("of", [])
+    plan["of"] = [of] if isinstance(of, str) else list(of)
     if "stand_in" not in plan:
-        plan["stand_in"] = _plan(str(plan["of"]))["stand_in"] if "of" in plan else []
+        plan["stand_in"] = [instead for source in plan["of"] for instead in _plan(source)["stand_in"]]
     if isinstance(plan["stand_in"], Mapping):
         plan["stand_in"] = [plan["stand_in"]]
     return plan
@@ -146,7 +149,7 @@ def _needs_stand_in(name: str, scale: str) -> bool:
         They are absent at another scale.
     """
     own = _plan(name)
-    sources = dict.fromkeys([str(own.get("of", name)), name])
+    sources = dict.fromkeys([*own["of"], name])
     absent = [
         str(instead["published"])
         for source in sources

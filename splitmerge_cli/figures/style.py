@@ -29,6 +29,7 @@ COLOURS = {
     "sarm": "#B5651D",
     "arm": "#C2185B",
     "srm": "#7A4FBF",
+    "lshsm": "#117733",
 }
 LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
 """Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
@@ -47,6 +48,7 @@ NAMES = {
     "sarm": "sARM",
     "arm": "ARM",
     "srm": "sRM",
+    "lshsm": "LSHSM",
 }
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""

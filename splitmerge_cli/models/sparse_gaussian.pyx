@@ -6,9 +6,9 @@ iso     b_n asks for sums over all columns only: |x|^2, m0.x, and s.x with the s
 
             kappa_n^2 |x - m_n|^2 = |n x - s|^2 + 2 kappa0 (n x - s).(x - m0) + kappa0^2 |x - m0|^2
 
-diag    where the cluster has nothing in column d, b_nd / b0_d = 1 + r_n m0_d^2 / (2 b0_d), r_n = kappa0 n / kappa_n: the
-        sum of the logs over all columns, Z(n), is worked out once for each n that occurs. To it the cluster adds a term
-        for each column that it has, and the point one for each that it has. Terms of a cluster are added as whole
+diag    where the cluster has nothing in column d, b_nd / b0_d = 1 + r_n m0_d^2 / (2 b0_d), r_n = kappa0 n / kappa_n:
+        the sum of the logs over all columns, Z(n), is worked out once for each n that occurs. To it the cluster adds a
+        term for each column that it has, and the point one for each that it has. Terms of a cluster are added as whole
         numbers, so that the sum does not depend on where the columns are in memory.
 
 A point and a cluster: O(entries of the point). A change of a cluster: iso O(entries of the point), diag O(columns of

@@ -115,8 +115,8 @@ cdef class LSHSM(PairMoves):
         if likelihood not in LIKELIHOODS:
             raise ValueError(f"sampler.likelihood: expected {' or '.join(LIKELIHOODS)}, got {likelihood!r}")
         if likelihood == "lss" and mode != "literal":
-            raise ValueError("sampler.likelihood=lss: expected sampler.mode=literal: it does not leave the posterior as "
-                             "it is")
+            raise ValueError("sampler.likelihood=lss: expected sampler.mode=literal: it does not leave the posterior "
+                             "as it is")
         if likelihood == "lss" and not model.plug_in:
             raise ValueError("sampler.likelihood=lss: expected dense points and model=gaussian with covariance=diag or "
                              "iso, whose clusters have means to hash")

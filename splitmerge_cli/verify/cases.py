@@ -127,7 +127,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     sparse = options.pop("sparse", False)
     rng = np.random.default_rng(seed)
     points = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
-    another = partial(build, points, **options)
+    another: Callable[[], Model] = partial(build, points, **options)
     if sparse:
         points[::2, 1] = 0.0
         another = partial(SparseGaussian, csr_array(points), **options)
