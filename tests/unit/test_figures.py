@@ -63,7 +63,7 @@ def test_experiments_compose(name, scale, tmp_path):
     jobs = engine.jobs(name, scale, tmp_path, stand_in=True)
     assert len({tuple(job) for job in jobs}) == len(jobs)
     for job in (jobs[0], jobs[-1]):
-        assert runner.prepare(compose(job)).cfg.experiment in (engine._plan(name).get("of"), name)
+        assert runner.prepare(compose(job)).cfg.experiment in (*engine._plan(name)["of"], name)
 
 
 def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
@@ -304,7 +304,8 @@ def test_report_begins_with_its_contents(drawn, out):
     text = engine.report(out).read_text(encoding="utf-8")
     contents = text[text.index("<nav") : text.index("</nav>")]
     links = re.findall('href="#([^"]*)"', contents)
-    assert links == [*(name for name, _ in engine.list_figures()), "arm-errata", "sdds-errata", "triadic-errata"]
+    papers = [f"{paper}-errata" for paper in ("arm", "lshsm", "sdds", "triadic")]
+    assert links == [*(name for name, _ in engine.list_figures()), *papers]
     assert all(f'id="{link}"' in text for link in links)
     # of Table 1, five claims are reproduced and one is not
     row = contents[contents.index("#sdds-table1") :].partition("</tr>")[0]

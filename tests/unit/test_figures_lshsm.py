@@ -1,0 +1,240 @@
+"""Figures and the table of paper 001: which runs, who leads whom, what is scored, what is drawn."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli import runner
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.data import published
+from splitmerge_cli.figures import claims, engine, lshsm_cache, lshsm_curves, lshsm_runs, lshsm_speed, lshsm_table
+from splitmerge_cli.figures.lshsm_runs import Climb, Climbs, lead
+from splitmerge_cli.figures.style import styled
+from splitmerge_cli.results.read import Run
+
+
+def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
+    return [dict(o.split("=", 1) for o in job) for job in engine.jobs(name, scale, out, **kind)]
+
+
+def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
+    """The runs of jobs, ended by a number of iterations, not by their time."""
+    more = {"budget": 600, "iterations": 40, "thin": 1, "progress": "none"} | more
+    own = [job | {key: str(value) for key, value in more.items()} for job in jobs]
+    return [Run(runner.run(compose([f"{key}={value}" for key, value in job.items()]))) for job in own]
+
+
+@pytest.fixture
+def absent(tmp_path, monkeypatch):
+    """A machine without the published data."""
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+
+
+@pytest.fixture(scope="module")
+def synthetic(tmp_path_factory):
+    """The runs of Figure 1 on S1, two data sets."""
+    out = tmp_path_factory.mktemp("results")
+    jobs = [j for j in options("lshsm-fig1", "quick", out) if j["seed"] in "01" and j["data"] == "s1"]
+    return made(jobs, N=60)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """The runs of Figure 3 on generated data in place of the published ones."""
+    out = tmp_path_factory.mktemp("results")
+    return made(options("lshsm-fig3", "quick", out, stand_in=True), N=80)
+
+
+# which runs
+
+
+def test_figures_share_runs(tmp_path):
+    jobs = {name: {tuple(j) for j in engine.jobs(name, "paper", tmp_path)} for name in ("lshsm-fig1", "lshsm-fig2")}
+    assert jobs["lshsm-fig1"] == jobs["lshsm-fig2"]
+    table = {tuple(j) for j in engine.jobs("lshsm-table1", "paper", tmp_path)}
+    others = {tuple(j) for j in engine.jobs("lshsm-fig3", "paper", tmp_path)} | jobs["lshsm-fig1"]
+    assert others < table and all("experiment=lshsm-table1" in job for job in table - others)
+
+
+def test_every_sampler_has_the_same_time_and_start(tmp_path):
+    for scale in ("quick", "paper"):
+        for name in ("lshsm-fig1", "lshsm-fig3", "lshsm-speed"):
+            budgets: dict[tuple[str | None, ...], set[str]] = {}
+            for job in options(name, scale, tmp_path):
+                where = tuple(job.get(k) for k in ("data", "init", "N", "data.D", "data.components"))
+                budgets.setdefault(where, set()).add(job["budget"])
+            assert all(len(each) == 1 for each in budgets.values()), (name, scale, budgets)
+
+
+def test_paper_scale_is_the_papers(tmp_path):
+    jobs = options("lshsm-fig3", "paper", tmp_path)
+    assert {job["data"] for job in jobs} == {"kdd_like", "ohsumed23"} and not any("N" in job for job in jobs)
+    of_start = [job for job in jobs if job["init"] == "one"]
+    assert {job["budget"] for job in of_start} == {"600"}
+    assert {job.get("sampler") for job in of_start} >= {"rgsm", "sdds", "lshsm", "sams"}
+
+
+def test_generated_data_stand_in_for_ohsumed23_alone(absent, tmp_path):
+    for name in ("lshsm-fig3", "lshsm-table1", "lshsm-cache"):
+        assert engine._needs_stand_in(name, "quick")
+        jobs = options(name, "quick", tmp_path, stand_in=True)
+        there = options(name, "quick", tmp_path)
+        assert len(jobs) == len(there) and not any(job["data"] == "ohsumed23" for job in jobs)
+        for own, instead in zip(there, jobs, strict=True):
+            assert instead["data"] == ("kdd_like" if own["data"] == "ohsumed23" else own["data"])
+            assert own["data"] != "ohsumed23" or instead["data.seed"] == str(lshsm_runs.STOOD_IN)
+        with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*ohsumed23: .*SMCMC_DATA"):
+            engine.reproduce([name], "paper", tmp_path)
+    assert not any(engine._needs_stand_in(name, "paper") for name in ("lshsm-fig1", "lshsm-fig2", "lshsm-speed"))
+
+
+# who leads
+
+
+def climb(*log_joint: float, every: float = 1.0) -> Climb:
+    """A chain that records every iteration, each of so many seconds."""
+    n = np.arange(len(log_joint), dtype=float)
+    x = np.array(log_joint, dtype=float)
+    return Climb(n, every * n, x, x)
+
+
+def test_the_first_at_the_level_leads():
+    fast, slow = climb(0, 5, 10, 10, every=3.0), climb(0, 2, 4, 8, 10)
+    per_iteration, per_second = lead(fast, slow, 10, "iteration"), lead(fast, slow, 10, "seconds")
+    assert per_iteration.ahead and per_iteration.ratio == 2 and not per_iteration.bound
+    assert not per_second.ahead and per_second.ratio == pytest.approx(4 / 6)
+
+
+def test_one_that_never_arrives_counts_with_all_its_time():
+    there, never = climb(0, 10), climb(0, 1, 2, 3, 4)
+    ahead, behind = lead(there, never, 10, "iteration"), lead(never, there, 10, "iteration")
+    assert ahead.ahead and ahead.bound and ahead.ratio == 4
+    assert not behind.ahead and behind.bound and behind.ratio == 0.25
+    # it made less than the other needed: the bound is no lead
+    assert lead(climb(0, 1, 1, 10), climb(0, 0), 10, "iteration").ratio == 1
+
+
+def test_where_neither_arrives_the_higher_one_leads():
+    low, high = climb(0, 1, 2, 9), climb(0, 3, 4)
+    found = lead(high, low, 10, "iteration")
+    # at iteration 2, where the shorter ends
+    assert found.ahead and np.isnan(found.ratio) and not lead(low, high, 10, "iteration").ahead
+
+
+def test_level_is_that_of_the_best_of_all_starts(synthetic):
+    climbs = Climbs(synthetic)
+    for data, seed in (("S1", 0), ("S1", 1)):
+        own = [r for r in synthetic if lshsm_runs.data_of(r) == data and r.config["seed"] == seed]
+        best = max(r.trace()["log_joint"].max() for r in own)
+        first = next(r for r in own if r.config["init"] == "one").trace()["log_joint"].iloc[0]
+        level = climbs.level(data, "one", seed)
+        assert level == pytest.approx(best - lshsm_runs.TOLERANCE * (best - first))
+
+
+def test_ratios_are_judged_by_their_geometric_mean():
+    claim = claims.Claim("lshsm-fig2", "S1", "lshsm", "times_faster", 5.0, "", "")
+    verdict = lshsm_runs.judge_ratio(claim, [2.0, 8.0, np.nan], 2, "from one cluster")
+    assert verdict.ours == pytest.approx(4) and verdict.verdict == claims.REPRODUCED
+    assert "2 data sets, 1 of them bounds" in verdict.reason and "on 1 neither arrived" in verdict.reason
+
+
+# figures
+
+
+def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
+    with styled():
+        fig1, fig2 = lshsm_curves.fig1(synthetic), lshsm_curves.fig2(synthetic)
+    for drawing, name in ((fig1, "lshsm-fig1"), (fig2, "lshsm-fig2")):
+        judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
+        assert judged == {(c.data, c.metric, c.sampler) for c in claims.published(name) if c.data == "S1"}
+        assert {v.reading.partition(",")[0] for v in drawing.verdicts} == set(lshsm_runs.STARTS.values())
+        assert "coins" in drawing.figure.get_supxlabel().replace("\n", " ")
+    assert set(fig1.plotted["method"]) == set(lshsm_runs.METHODS) - {"gibbs"}
+    # coins leave one cluster in no form
+    stuck = fig1.plotted.query("method == 'sums' and start == 'one'")
+    assert stuck.groupby("data")["median"].nunique().tolist() == [1]
+    # seen from the best state of each data set
+    assert fig1.plotted["median"].max() < 100 and (fig1.plotted["chains"] == 2).all()
+
+
+def test_fig3_says_what_stands_for_what(large):
+    with styled():
+        drawing = lshsm_curves.fig3(large)
+    titles = " ".join(ax.get_title(loc="left") for ax in drawing.figure.axes)
+    assert "kdd_like (N = 80) for KDDCUP04Bio" in titles and "generated (N = 80) for PubMed" in titles
+    judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
+    assert judged == {(c.data, c.metric, c.sampler) for c in claims.published("lshsm-fig3")}
+    times = [v for v in drawing.verdicts if v.claim.metric == "time_to_converge"]
+    assert all(
+        v.verdict == claims.NOT_TESTABLE and "another" not in v.reason and "other data" in v.reason for v in times
+    )
+    assert set(drawing.plotted["axis"]) == {"iteration", "seconds"}
+
+
+def test_nmi_is_by_the_geometric_mean():
+    # I = H(one) = log 2, the other has entropy log 4
+    assert lshsm_table.geometric_nmi([0, 0, 1, 1], [0, 1, 2, 3]) == pytest.approx(
+        np.log(2) / np.sqrt(np.log(2) * np.log(4))
+    )
+
+
+def test_table1_scores_what_has_labels(synthetic, large):
+    with styled():
+        drawing = lshsm_table.table1([*synthetic, *large])
+    words = [t.get_text() for t in drawing.figure.axes[0].texts]
+    assert ".96 / .95" in words and words.count("–") >= 2 * 9 and "LSHSM as printed" in words
+    assert set(drawing.plotted["data"]) == {"S1", "kdd_like", "ohsumed23"}
+    without = [v for v in drawing.verdicts if v.claim.data in lshsm_table.NO_LABELS]
+    assert len(without) == 12 and all(np.isnan(v.ours) and v.verdict == claims.NOT_TESTABLE for v in without)
+    assert all("no run" not in v.reason for v in without)
+    run = next(r for r in synthetic if lshsm_runs.method_of(r) == "sams")
+    row = lshsm_table.scores([run]).iloc[0]
+    assert row["accuracy"] == run.summary["diagnostics"]["accuracy/best"] and row["data"] == "S1"
+    # geometric means are never above the arithmetic ones
+    assert row["nmi"] >= run.summary["diagnostics"]["nmi/best"] - 1e-12
+
+
+def test_speed_compares_in_every_cell(tmp_path):
+    jobs = [j for j in options("lshsm-speed", "quick", tmp_path) if j["data.D"] == "5"]
+    small, larger = (made([j for j in jobs if j["N"] == n], N=m) for n, m in (("1000", 40), ("10000", 80)))
+    with styled():
+        drawing = lshsm_speed.speed([*small, *larger])
+    assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("lshsm-speed")}
+    assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
+    assert "LSHSM arrives first" in drawing.figure.get_supxlabel().replace("\n", " ")
+
+
+def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) -> SimpleNamespace:
+    """What a figure reads of a run with a cache."""
+    config = {"data": {"name": data, "seed": seed}, "init": start, "K0": 20}
+    config["sampler"] = {"name": "lshsm", "mode": "literal", "proposal": "sums", "cache": 1 << 20}
+    counts = {"looked_up": [1000], "served": [int(1000 * share)], "pairs": [10]}
+    return SimpleNamespace(config=config, summary={"N": 200, "iterations": [iterations], "cache": counts})
+
+
+def test_cache_is_shown_against_iterations():
+    runs = [run_of("kdd_like", "random", t, s) for t, s in ((100, 0.5), (1000, 0.9))]
+    runs += [run_of("kdd_like", "singletons", 100, 0.2, seed=1)]
+    with styled():
+        drawing = lshsm_cache.cache(runs)
+    assert drawing.plotted["share"].tolist() == [0.5, 0.9, 0.2]
+    kdd, pubmed = drawing.verdicts
+    assert kdd.ours == 0.9 and "by iteration 1,000" in kdd.reason and "20 random clusters" in kdd.reading
+    assert pubmed.ours == 0.2 and "below the published share" in pubmed.reason
+    assert all(v.verdict == claims.NOT_TESTABLE for v in drawing.verdicts)
+    assert [ax.get_title(loc="left") for ax in drawing.figure.axes] == [
+        "kdd_like for KDDCUP04Bio",
+        "generated, for PubMed",
+    ]
+
+
+def test_numbers_are_the_papers():
+    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published("lshsm-table1")}
+    assert len(table) == 30 and table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
+    assert {c.value for c in claims.published("lshsm-cache")} == {0.79, 0.83}
+    errata = claims.errata("001")
+    assert len(errata) >= 10 and errata["where"].str.contains("Eq. 11").any()
+    assert isinstance(errata, pd.DataFrame) and not errata.isna().any().any()
