@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from splitmerge_cli.figures.base import option
-from splitmerge_cli.figures.claims import Claim, Summary, Verdict, by_factor, by_majority, mean_interval
+from splitmerge_cli.figures.claims import NOT_TESTABLE, Claim, Summary, Verdict, by_factor, by_majority, mean_interval
 from splitmerge_cli.figures.style import COLOURS
 from splitmerge_cli.results.read import Run
 
@@ -114,29 +114,41 @@ class Lead:
     ----------
     ratio : float
         Iterations or seconds that the second needs to the level over those of the first; where one has not arrived it
-        counts with all that it made, which makes the ratio a bound; NaN where neither has.
+        counts with all that it made, which makes the ratio a bound. NaN where neither has left its start.
     ahead : bool
-        The first arrives first; where neither arrives, it is higher where the shorter of the two ends.
+        The first arrives first.
     bound : bool
         One of the two has not arrived.
+    lower : bool
+        Neither arrives at the level: they are compared at a lower one, that both reached.
     """
 
     ratio: float
     ahead: bool
     bound: bool
+    lower: bool
 
 
 def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
     """Compare two chains from the same start on the same data."""
-    a, b = first.reaches(level, axis), second.reaches(level, axis)
-    if np.isinf(a) and np.isinf(b):
-        end = np.array([min(first.along(axis)[-1], second.along(axis)[-1])])
-        higher = first.at(first.log_joint, axis, end)[0] > second.at(second.log_joint, axis, end)[0]
-        return Lead(np.nan, bool(higher), True)
-    least = 1.0 if axis == "iteration" else 1e-6
+    pair = (first, second)
+    lower = all(np.isinf(c.reaches(level, axis)) for c in pair)
+    if lower:
+        level = _common(pair)
+    a, b = (c.reaches(level, axis) for c in pair)
+    if not np.isfinite([a, b]).any():
+        return Lead(np.nan, False, True, True)
     # a chain that has not arrived counts with all that it made, and never for less than what the other needed
-    at, bt = (t if np.isfinite(t) else max(c.along(axis)[-1], min(a, b)) for t, c in ((a, first), (b, second)))
-    return Lead(max(bt, least) / max(at, least), a < b, bool(np.isinf(a) or np.isinf(b)))
+    at, bt = (t if np.isfinite(t) else max(c.along(axis)[-1], min(a, b)) for t, c in zip((a, b), pair, strict=True))
+    least = 1.0 if axis == "iteration" else 1e-6
+    return Lead(max(bt, least) / max(at, least), a < b, bool(np.isinf([a, b]).any()), lower)
+
+
+def _common(pair: tuple[Climb, Climb]) -> float:
+    """The level that two chains from one start both reached; if one has not left it, what the other reached soon."""
+    start = float(pair[0].log_joint[0])
+    low, high = sorted(float(c.log_joint.max()) - start for c in pair)
+    return start + max((1 - TOLERANCE) * low, TOLERANCE * high) if high > 0 else np.inf
 
 
 class Climbs:
@@ -201,7 +213,7 @@ def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str
     """Judge "leads" against iteration or time: in most chains `first` arrives first."""
     found = climbs.leads(claim.data, start, first, second, axis)
     arrived = [f"{METHODS[m]} {climbs.arrived(claim.data, start, m)}" for m in (first, second)]
-    rule = f"{METHODS[first]} reaches the level first (arrived: {', '.join(arrived)}; if neither, is higher at the end)"
+    rule = f"{METHODS[first]} reaches the level first (arrived: {', '.join(arrived)}; if neither, the one both reach)"
     ratios = [x.ratio for x in found]
     what: Summary = geometric
     return by_majority(claim, ratios, [x.ahead for x in found], rule, reading, summary=what)
@@ -209,7 +221,7 @@ def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str
 
 def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
     """Judge "five times faster": time of the faster of SDDS and RGSM to the level over that of a form of LSHSM."""
-    ratios, bounds = [], 0
+    leads = []
     chains = climbs.of(claim.data, start)
     for seed, own in chains.get(method, {}).items():
         level = climbs.level(claim.data, start, seed)
@@ -217,20 +229,22 @@ def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, re
         found = min(
             (lead(own, other, level, "seconds") for other in others), key=lambda x: np.nan_to_num(x.ratio, nan=np.inf)
         )
-        ratios.append(found.ratio)
-        bounds += found.bound
-    return judge_ratio(claim, ratios, bounds, reading)
+        leads.append(found)
+    return judge_ratio(claim, leads, reading)
 
 
-def judge_ratio(claim: Claim, ratios: Sequence[float], bounds: int, reading: str, unit: str = "data sets") -> Verdict:
+def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str) -> Verdict:
     """Judge how many times sooner the level is reached, by the geometric mean."""
-    none = int(np.isnan(ratios).sum())
-    note = f"; geometric mean over {len(ratios) - none} {unit}"
-    if bounds > none:
-        note += f", {bounds - none} of them bounds: one of the two did not arrive"
-    if none:
-        note += f"; on {none} neither arrived"
-    return by_factor(claim, ratios, reading, note, geometric)
+    told = [x for x in leads if np.isfinite(x.ratio)]
+    if not told:
+        why = "neither sampler left its start" if leads else "no run"
+        return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, why, undecided=True)
+    note = f"; geometric mean over {len(told)} data set{'s' * (len(told) > 1)}"
+    if lower := sum(x.lower for x in told):
+        note += f"; on {lower} neither arrived and the level is the one that both reached"
+    if bounds := sum(x.bound for x in told):
+        note += f"; {bounds} of the ratios are bounds, because one of the two did not arrive"
+    return by_factor(claim, [x.ratio for x in told], reading, note, geometric)
 
 
 def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data import published
 from splitmerge_cli.figures import claims, engine, lshsm_cache, lshsm_curves, lshsm_runs, lshsm_speed, lshsm_table
-from splitmerge_cli.figures.lshsm_runs import Climb, Climbs, lead
+from splitmerge_cli.figures.lshsm_runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.figures.style import styled
 from splitmerge_cli.results.read import Run
 
@@ -116,11 +116,15 @@ def test_one_that_never_arrives_counts_with_all_its_time():
     assert lead(climb(0, 1, 1, 10), climb(0, 0), 10, "iteration").ratio == 1
 
 
-def test_where_neither_arrives_the_higher_one_leads():
-    low, high = climb(0, 1, 2, 9), climb(0, 3, 4)
-    found = lead(high, low, 10, "iteration")
-    # at iteration 2, where the shorter ends
-    assert found.ahead and np.isnan(found.ratio) and not lead(low, high, 10, "iteration").ahead
+def test_where_neither_arrives_the_level_is_what_both_reach():
+    slow, fast, stuck = climb(0, 1, 2, 9), climb(0, 3, 4), climb(0, 0, 0)
+    found = lead(fast, slow, 10, "iteration")
+    # 98 % of 4: at iterations 2 and 3
+    assert found.ahead and found.lower and found.ratio == 1.5 and not found.bound
+    assert not lead(slow, fast, 10, "iteration").ahead
+    # one that never leaves its start is behind
+    assert lead(fast, stuck, 10, "iteration").ahead and lead(fast, stuck, 10, "iteration").ratio == 2
+    assert np.isnan(lead(stuck, stuck, 10, "iteration").ratio)
 
 
 def test_level_is_that_of_the_best_of_all_starts(synthetic):
@@ -135,9 +139,12 @@ def test_level_is_that_of_the_best_of_all_starts(synthetic):
 
 def test_ratios_are_judged_by_their_geometric_mean():
     claim = claims.Claim("lshsm-fig2", "S1", "lshsm", "times_faster", 5.0, "", "")
-    verdict = lshsm_runs.judge_ratio(claim, [2.0, 8.0, np.nan], 2, "from one cluster")
+    leads = [Lead(2.0, True, False, True), Lead(8.0, True, True, False), Lead(np.nan, False, True, True)]
+    verdict = lshsm_runs.judge_ratio(claim, leads, "from one cluster")
     assert verdict.ours == pytest.approx(4) and verdict.verdict == claims.REPRODUCED
-    assert "2 data sets, 1 of them bounds" in verdict.reason and "on 1 neither arrived" in verdict.reason
+    assert "over 2 data sets; on 1 neither arrived" in verdict.reason and "1 of the ratios are bounds" in verdict.reason
+    none = lshsm_runs.judge_ratio(claim, leads[2:], "from one cluster")
+    assert none.verdict == claims.NOT_TESTABLE and none.undecided and "left its start" in none.reason
 
 
 # figures
