@@ -63,13 +63,12 @@ def cache(runs: Sequence[Run]) -> Drawing:
                 "linestyle": "--" if fewest[start] < K0 else "-",
             }
             ax.plot(line["iterations"], line["share"], "o", markersize=3.5, **style)
-            end = line.iloc[-1]
+            first = line.iloc[0]
             words = "singletons" if start == "singletons" else f"{K0:,} random clusters"
-            # the curve comes from the lower left
-            side = {"xytext": (6, -22), "ha": "right"} if start == "singletons" else {"xytext": (8, 0), "ha": "left"}
-            place: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 7, **side}
+            # the curve goes up from there
+            place: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 7, "xytext": (9, -1)}
             text = f"{words}\nN = {size:,}"
-            ax.annotate(text, (end["iterations"], end["share"]), color=COLOURS[start], linespacing=1.1, **place)
+            ax.annotate(text, (first["iterations"], first["share"]), color=COLOURS[start], linespacing=1.1, **place)
         ax.axhline(claims[data].value, color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)))
         generated = any(is_stand_in(run) for run in runs) and data == "PubMed"
         ax.set_title("generated, for PubMed" if generated else TITLES[data])

@@ -10,7 +10,16 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from splitmerge_cli.figures.base import option
-from splitmerge_cli.figures.claims import NOT_TESTABLE, Claim, Summary, Verdict, by_factor, by_majority, mean_interval
+from splitmerge_cli.figures.claims import (
+    FACTOR,
+    NOT_TESTABLE,
+    Claim,
+    Summary,
+    Verdict,
+    by_factor,
+    by_majority,
+    mean_interval,
+)
 from splitmerge_cli.figures.style import COLOURS
 from splitmerge_cli.results.read import Run
 
@@ -244,7 +253,10 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str) -> Verdict:
         note += f"; on {lower} neither arrived and the level is the one that both reached"
     if bounds := sum(x.bound for x in told):
         note += f"; {bounds} of the ratios are bounds, because one of the two did not arrive"
-    return by_factor(claim, [x.ratio for x in told], reading, note, geometric)
+    ratios = [x.ratio for x in told]
+    if geometric(ratios)[0] > FACTOR * claim.value:
+        note += "; more than is claimed"
+    return by_factor(claim, ratios, reading, note, geometric)
 
 
 def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
