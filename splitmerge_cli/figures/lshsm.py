@@ -11,7 +11,7 @@ FIGURES = [
         "lshsm-fig1",
         "S1 to S3 are generated anew for every chain: ten normal distributions in 25 dimensions that differ in mean "
         "and variance. The paper gives neither the start nor whether Gibbs scans follow a move. Here they do not, "
-        "because with scans all samplers find the clusters of S1 to S3 (Table 1); and both extreme starts are shown, "
+        "because with scans every split-merge sampler finds them all (Table 1); and both extreme starts are shown, "
         "because the start decides who leads.",
         fig1,
     ),
