@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from scipy.optimize import linear_sum_assignment
 
 from splitmerge_cli.diagnostics import agreement, mixing, summary
 
@@ -53,6 +54,25 @@ def test_constant_series_and_single_chains_are_undefined():
     single = ar1(0.1, 50, 4)
     assert np.isnan(mixing.rhat(single)) and "one chain" in mixing.why_no_rhat(single)
     assert "fewer than 4" in mixing.why_no_rhat(ar1(0.1, 3, 4, chains=2))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_accuracy_is_that_of_the_whole_table(seed):
+    """Clusters of one true cluster alone are dropped but for the largest, and the other way round."""
+    rng = np.random.default_rng(seed)
+    truth, labels = (rng.integers(rng.integers(1, 30), size=60) for _ in range(2))
+    table = np.zeros((30, 30))
+    np.add.at(table, (truth, labels), 1)
+    matched = linear_sum_assignment(table, maximize=True)
+    assert agreement.accuracy(truth, labels) == pytest.approx(table[matched].sum() / 60, abs=1e-12)
+
+
+def test_scores_of_many_singletons_take_no_table_of_all():
+    N = 200_000
+    truth = np.arange(N) % 2_000
+    assert agreement.accuracy(truth, np.arange(N)) == pytest.approx(2_000 / N)
+    assert agreement.accuracy(np.arange(N), truth) == pytest.approx(2_000 / N)
+    assert agreement.purity(truth, np.arange(N)) == 1
 
 
 def test_scores_by_hand():
