@@ -264,6 +264,8 @@ cdef class Gaussian(Normal):
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
 
     def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
+        if scipy.sparse.issparse(x):
+            raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
         points = np.asarray(x)
         if points.dtype != np.float32:
             points = np.asarray(points, dtype=np.float64)

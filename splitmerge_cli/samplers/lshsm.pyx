@@ -29,8 +29,9 @@ The tables are fixed: they are part of the kernel, and all chains share them.
 
 Cost, n items in the clusters at stake and L tables: `paired` O(n D), a merge O(D); `paired_sequential` n pairs of
 predictives; `sums` O(n (D + L) + K), by the union reading n unions of L buckets; after a change by another sampler
-O(N L). Memory: 8 to 16 bytes an item and table for all chains, 4 a bucket (table reading) or 12 an item (union) for
-each.
+O(N L); literal: all pairs of the two sides, whose probabilities of collision are kept; lss: O(D K L) more for the mean
+of a cluster. Memory: 8 to 16 bytes an item and table for all chains, 4 a bucket (table reading) or 12 an item (union)
+for each.
 """
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t
