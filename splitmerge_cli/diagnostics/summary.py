@@ -14,6 +14,9 @@ from splitmerge_cli.diagnostics.agreement import SCORES
 SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest", "concentration")
 """What is diagnosed of a trace; the concentration only where it is resampled."""
 COLUMNS = ["quantity", "chain", "value", "note"]
+LONGEST = 100_000
+"""Draws of a chain beyond which every m-th is looked at: an effective sample size of millions takes minutes and
+gigabytes where the chain has not mixed."""
 
 
 Row = tuple[str, int | None, float, str | None]
@@ -82,28 +85,30 @@ def diagnose(
     Returns
     -------
     pandas.DataFrame
-        Columns quantity, chain (null: over all chains), value, note (why a value is null). Quantities, of the second
+        Columns quantity, chain (null: over all chains), value, note (why a value is null, or how it was taken). Quantities, of the second
         half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded
-        draws (all chains: the mean of those defined), for X in log_joint, log_lik, n_clusters, K, largest and,
-        where it is resampled, concentration. Of the whole
+        draws (all chains: the mean of those defined; of more than `LONGEST` draws from every m-th), for X in log_joint,
+        log_lik, n_clusters, K, largest and, where it is resampled, concentration. Of the whole
         chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void), ``seconds_per_iteration``, and
         where the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
     """
     chains = [int(c) for c in sorted(trace["chain"].unique())]
     rows: list[Row] = []
-    for name, x in second_half(trace).items():
-        no_ess = mixing.why_no_ess(x)
+    for name, whole in second_half(trace).items():
+        every = -(-whole.shape[1] // LONGEST)
+        x = whole[:, ::every]
+        no_ess = mixing.why_no_ess(x) or (f"from every {every}-th recorded draw" if every > 1 else None)
         rows.append((f"rhat/{name}", None, mixing.rhat(x), mixing.why_no_rhat(x)))
         rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), mixing.why_no_rhat(x, split=False)))
         rows.append((f"ess/{name}", None, mixing.ess(x), no_ess))
         rows += [(f"ess/{name}", c, mixing.ess(s), mixing.why_no_ess(s)) for c, s in zip(chains, x, strict=True)]
-        tau = np.array([mixing.autocorrelation_time(s) for s in x])
+        tau = every * np.array([mixing.autocorrelation_time(s) for s in x])
         defined = tau[np.isfinite(tau)]
         note = f"defined in {len(defined)} of {len(tau)} chains" if len(defined) < len(tau) else None
         rows.append((f"tau/{name}", None, defined.mean() if len(defined) else np.nan, note))
         rows += [(f"tau/{name}", c, t, mixing.why_no_ess(s)) for c, t, s in zip(chains, tau, x, strict=True)]
-        rows.append((f"mean/{name}", None, x.mean(), None))
-        rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, x, strict=True)]
+        rows.append((f"mean/{name}", None, whole.mean(), None))
+        rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, whole, strict=True)]
     rows += _moves(moves, chains)
     rows += _pace(trace, chains)
     if truth is not None:

@@ -56,6 +56,26 @@ def test_constant_series_and_single_chains_are_undefined():
     assert "fewer than 4" in mixing.why_no_rhat(ar1(0.1, 3, 4, chains=2))
 
 
+def test_of_a_long_trace_every_mth_draw_is_looked_at(monkeypatch):
+    rng = np.random.default_rng(3)
+    x = np.repeat(rng.normal(size=600), 20)
+    trace = pd.DataFrame({"chain": 0, "iteration": np.arange(len(x)), "seconds": 0.0, "log_joint": x})
+    moves = pd.DataFrame({"chain": [0], "move": ["split"], "proposed": [1], "accepted": [0], "null": [0]})
+
+    def found() -> dict[str, float]:
+        rows = summary.diagnose(trace, moves)
+        return dict(zip(rows["quantity"], rows["value"], strict=True))
+
+    whole = found()
+    monkeypatch.setattr(summary, "LONGEST", 1_000)
+    thinned = found()
+    assert thinned["ess/log_joint"] == pytest.approx(whole["ess/log_joint"], rel=0.1)
+    assert thinned["tau/log_joint"] == pytest.approx(whole["tau/log_joint"], rel=0.2)
+    assert thinned["mean/log_joint"] == whole["mean/log_joint"]
+    notes = summary.diagnose(trace, moves).set_index("quantity")["note"]
+    assert "every 6-th" in notes["ess/log_joint"].iloc[0]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_accuracy_is_that_of_the_whole_table(seed):
     """Clusters of one true cluster alone are dropped but for the largest, and the other way round."""
