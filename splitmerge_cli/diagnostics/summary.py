@@ -85,11 +85,12 @@ def diagnose(
     Returns
     -------
     pandas.DataFrame
-        Columns quantity, chain (null: over all chains), value, note (why a value is null, or how it was taken). Quantities, of the second
-        half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded
-        draws (all chains: the mean of those defined; of more than `LONGEST` draws from every m-th), for X in log_joint,
-        log_lik, n_clusters, K, largest and, where it is resampled, concentration. Of the whole
-        chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void), ``seconds_per_iteration``, and
+        Columns quantity, chain (null: over all chains), value, note (why a value is null, or how it was taken).
+        Quantities, of the second half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains),
+        ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
+        every m-th), for X in log_joint, log_lik, n_clusters, K, largest and, where it is resampled, concentration. Of
+        the whole chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void),
+        ``seconds_per_iteration``, and
         where the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
     """
     chains = [int(c) for c in sorted(trace["chain"].unique())]
