@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
@@ -63,17 +64,17 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
         row[0].set_ylabel(f"start: {STARTS[start].removeprefix('from ')}\nlog likelihood − best")
     for ax in axes[-1]:
         ax.set_xlabel(AXES[axis])
-    methods = methods_of(runs)
-    key = handles(methods)
-    half = -(-(len(key) + 1) // 2)
-    legend(figure, key[:half], [*key[half:], _arrival()])
+    _legend(figure, runs)
     footnote(figure, f"{_said_of_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL}\n{_said_of_forms(runs)}")
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis))
 
 
-def _arrival() -> Line2D:
-    """Legend entry of the triangles."""
-    return Line2D([], [], color="#444444", marker="^", linestyle="", label="median arrival at the level")
+def _legend(figure: Figure, runs: Sequence[Run]) -> None:
+    """The samplers and the triangles, in two rows."""
+    arrival = Line2D([], [], color="#444444", marker="^", linestyle="", label="median arrival at the level")
+    key = [*handles(methods_of(runs)), arrival]
+    half = -(-len(key) // 2)
+    legend(figure, key[:half], key[half:])
 
 
 def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
@@ -184,8 +185,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
                 ax.set_yticklabels([])
                 ax.set_title(f"\n{STARTS[start]}", fontsize=7.5)
         row[0].set_ylabel("log likelihood − best")
-    key = handles(methods_of(runs))
-    legend(figure, key, [_arrival()])
+    _legend(figure, runs)
     footnote(
         figure,
         f"One chain of each, {_said_of_time(runs)}; moves alone, no Gibbs scans. {_instead(runs)} {BEST} {LEVEL}\n"

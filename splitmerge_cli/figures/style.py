@@ -52,7 +52,7 @@ NAMES = {
 }
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
-LINE = 145
+LINE = 140
 """Letters in a line of a note below a figure of full width."""
 
 
