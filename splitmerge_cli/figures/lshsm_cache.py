@@ -1,7 +1,6 @@
 """How many probabilities of collision LSHSM's cache served (paper 001, section 4.3.1)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from splitmerge_cli.figures.base import Drawing
 from splitmerge_cli.figures.claims import Claim, Verdict, published, untestable
 from splitmerge_cli.figures.lshsm_runs import data_of, is_stand_in
-from splitmerge_cli.figures.style import REFERENCE, footnote
+from splitmerge_cli.figures.style import REFERENCE, footnote, legend
 from splitmerge_cli.results.read import Run
 
 COLOURS = {"random": "#117733", "singletons": "#E69F00"}
@@ -57,28 +56,31 @@ def cache(runs: Sequence[Run]) -> Drawing:
     for ax, data in zip(axes[0], on, strict=True):
         here = table[table["data"] == data]
         fewest = here.groupby("start")["K0"].min()
-        for (start, K0, size), line in here.groupby(["start", "K0", "N"], sort=False):
+        for (start, K0, _), line in here.groupby(["start", "K0", "N"], sort=False):
             style = {
                 "color": COLOURS[start],
                 "linestyle": "--" if fewest[start] < K0 else "-",
             }
             ax.plot(line["iterations"], line["share"], "o", markersize=3.5, **style)
-            first = line.iloc[0]
-            words = "singletons" if start == "singletons" else f"{K0:,} random clusters"
-            # the curve goes up from there
-            place: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 7, "xytext": (9, -1)}
-            text = f"{words}\nN = {size:,}"
-            ax.annotate(text, (first["iterations"], first["share"]), color=COLOURS[start], linespacing=1.1, **place)
         ax.axhline(claims[data].value, color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)))
         generated = any(is_stand_in(run) for run in runs) and data == "PubMed"
-        ax.set_title("generated, for PubMed" if generated else TITLES[data])
+        sizes = [
+            f"{K0:,} {'singletons' if start == 'singletons' else f'random clusters of {size:,}'}"
+            for start, K0, size in here[["start", "K0", "N"]].drop_duplicates().itertuples(index=False)
+        ]
+        ax.set_title("generated, for PubMed" if generated else TITLES[data], pad=16)
+        ax.text(0, 1.03, "; ".join(sizes), transform=ax.transAxes, fontsize=7, color="#444444")
         ax.set(xscale="log", ylim=(0, 1), xlabel="iterations")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g} %"))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.margins(x=0.08)
     axes[0][0].set_ylabel("served from the cache")
-    key = [Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")]
-    figure.legend(handles=key, loc="outside upper left")
+    key = [
+        Line2D([], [], color=COLOURS[start], marker="o", markersize=3.5, label=f"from {words}")
+        for start, words in (("random", "random clusters"), ("singletons", "singletons"))
+    ]
+    printed = Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
+    legend(figure, [*key, printed])
     room = max(run.config["sampler"]["cache"] for run in runs)
     footnote(
         figure,
