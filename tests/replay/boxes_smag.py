@@ -1,0 +1,384 @@
+"""The boxes of paper 002: Gibbs sampling of topics (equations 8 to 10), hyper-parameters, split-merge (Algorithm 1).
+
+As in boxes.py a ratio is state ratio times proposal ratio, from the proposal probabilities and densities themselves
+(docs/derivations-topics.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+from boxes import LOG_2, RGSM, SDDS, SS, Box, normalise
+from boxes_triadic import sorted_side, without
+from plain import Cluster, merge, split, swap_delete, theta_of
+from plain_topics import Topics, TopicStream, log_add
+
+
+class TopicBox(Box):
+    """A state whose weights are part of a proposal."""
+
+    state: Topics
+    stream: TopicStream
+
+    def log_alpha0(self, topic: Cluster) -> float:
+        """log(alpha0 beta_k)."""
+        return math.log(self.model.alpha0) + topic.theta
+
+
+class Gibbs(TopicBox):
+    """Equation 8: `scan` full visits every token in turn, site one random token.
+
+    `order` of the options of a draw: topics, or the buckets of a sparse scan.
+    """
+
+    def __init__(self, state, stream, mode="exact", scan="full", order="topics") -> None:
+        super().__init__(state, stream, mode)
+        self.scan, self.order = scan, order
+
+    def step(self) -> None:
+        for i in range(self.model.N) if self.scan == "full" else [self.stream.index(self.model.N)]:
+            self.update(i)
+
+    def update(self, i: int) -> None:
+        k = self.state.cluster_of(i)
+        topics = [Cluster(without(topic, i), topic.theta) for topic in self.state.clusters]
+        options = self.buckets(i, topics) if self.order == "buckets" else self.options(i, topics)
+        chosen = options[self.stream.categorical([weight for _, weight in options])][0]
+        if chosen == k:
+            return
+        if chosen == len(topics):
+            topics.append(self.new_topic())
+        topics[chosen] = Cluster(sorted([*topics[chosen], i]), topics[chosen].theta)
+        if not topics[k]:
+            self.give_back(topics[k])
+            topics = swap_delete(topics, k)
+        self.state.clusters = topics
+
+    def options(self, i: int, topics: list[Cluster]) -> list[tuple[int, float]]:
+        """Every topic, one that only token i held at its own weight, then a new one."""
+        j, model = self.model.docs[i], self.model
+        weights = [
+            (math.exp(self.log_alpha0(topic)) + model.n_doc(j, topic)) * math.exp(model.log_predictive(i, topic))
+            for topic in topics
+        ]
+        return [*enumerate(weights), (len(topics), self.new_weight())]
+
+    def buckets(self, i: int, topics: list[Cluster]) -> list[tuple[int, float]]:
+        """The same weights in three parts: topics that hold the word, topics in the document, all topics; new."""
+        j, w, model = self.model.docs[i], self.model.words[i], self.model
+        by_word, by_document, by_weight = [], [], []
+        for k, topic in enumerate(topics):
+            a, n_doc, n_word = math.exp(self.log_alpha0(topic)), model.n_doc(j, topic), model.n_word(w, topic)
+            norm = model.V * model.eta + len(topic)
+            by_word += [(k, (a + n_doc) * n_word / norm)] if n_word else []
+            by_document += [(k, n_doc * model.eta / norm)] if n_doc else []
+            by_weight += [(k, a * model.eta / norm)]
+        return [*by_word, *by_document, *by_weight, (len(topics), self.new_weight())]
+
+    def new_weight(self) -> float:
+        return self.model.alpha0 * math.exp(self.state.log_unseen) / self.model.V
+
+    def new_topic(self) -> Cluster:
+        """Takes the share b ~ Beta(1, gamma) of what no topic holds."""
+        log_b, log_rest = self.stream.log_stick(self.model.gamma)
+        topic = Cluster([], self.state.log_unseen + log_b)
+        self.state.log_unseen += log_rest
+        return topic
+
+    def give_back(self, topic: Cluster) -> None:
+        self.state.log_unseen = log_add(self.state.log_unseen, topic.theta)
+
+
+class Refresh(TopicBox):
+    """Equations 9 and 10, with the hyper-parameters that are random between them.
+
+    `gamma_given`: tables (their number, with the weights integrated out: before equation 10) or weights (after it).
+    """
+
+    def __init__(self, state, stream, mode="exact", gamma_given="tables") -> None:
+        super().__init__(state, stream, mode)
+        self.gamma_given = gamma_given
+
+    def step(self) -> None:
+        tables = self.tables(self.state.clusters)
+        if self.model.alpha0_prior:
+            self.draw_alpha0(sum(tables))
+        if self.model.gamma_prior and self.gamma_given == "tables":
+            self.draw_gamma(sum(tables))
+        self.state.clusters, self.state.log_unseen = self.weighted(self.state.clusters, tables)
+        if self.model.gamma_prior and self.gamma_given == "weights":
+            self.draw_gamma_given_weights()
+
+    def tables(self, topics: list[Cluster]) -> list[int]:
+        """Equation 9, summed over documents: token by token, each opens a table or not."""
+        return [self.tables_of(topic) for topic in topics]
+
+    def tables_of(self, topic: Cluster) -> int:
+        a = math.exp(self.log_alpha0(topic))
+        counts = [self.model.n_doc(j, topic) for j in range(self.model.J)]
+        total = sum(n > 0 for n in counts)
+        for t in range(1, max(counts)):
+            total += sum(self.stream.coin(a / (a + t)) for n in counts if n > t)
+        return total
+
+    def weighted(self, topics: list[Cluster], tables: list[int]) -> tuple[list[Cluster], float]:
+        """Equation 10: the topics with new weights, and what is left."""
+        *weights, log_unseen = self.stream.log_dirichlet(tables, self.model.gamma)
+        return [Cluster(topic, weight) for topic, weight in zip(topics, weights, strict=True)], log_unseen
+
+    def draw_alpha0(self, tables: int) -> None:
+        """Teh, Jordan, Beal and Blei (2006), appendix A: w_j and s_j for every document that holds a token."""
+        model, stream = self.model, self.stream
+        shape, rate = model.alpha0_prior
+        shape += tables
+        for n in model.length:
+            if n:
+                rate -= math.log(stream.beta(model.alpha0 + 1, n))
+                shape -= stream.coin(n / (n + model.alpha0))
+        model.alpha0 = stream.gamma(shape) / rate
+
+    def draw_gamma(self, tables: int) -> None:
+        """Escobar and West (1995), with the tables for items and the topics for clusters."""
+        model, stream, K = self.model, self.stream, self.state.K
+        shape, rate = model.gamma_prior
+        rate -= math.log(stream.beta(model.gamma + 1, tables))
+        odds = (shape + K - 1) / (tables * rate)
+        shape += K if stream.coin(odds / (1 + odds)) else K - 1
+        model.gamma = stream.gamma(shape) / rate
+
+    def draw_gamma_given_weights(self) -> None:
+        """gamma^K beta_u^gamma meets a gamma prior."""
+        shape, rate = self.model.gamma_prior
+        self.model.gamma = self.stream.gamma(shape + self.state.K) / (rate - self.state.log_unseen)
+
+
+class SMAG(Refresh):
+    """Section 3.3. `choice`: pair (a uniform pair of tokens says split or merge) or coin (half and half, then topics).
+
+    `weights` of the two topics of a split: before (u ~ Beta(p, p) divides beta_k, then the tokens are allocated) or
+    after (the tokens are allocated with half of beta_k each, then u ~ Beta of the tables to expect).
+    `mode` literal: Algorithm 1 as printed, `form` text or box.
+    """
+
+    def __init__(self, state, stream, mode="exact", choice="pair", weights="before", p=1.0, form="text") -> None:
+        super().__init__(state, stream, mode)
+        self.choice, self.weights, self.p, self.form = choice, weights, p, form
+
+    def step(self) -> None:
+        if self.mode == "literal":
+            return self.step_printed()
+        return self.by_pair() if self.choice == "pair" else self.by_coin()
+
+    def by_pair(self) -> None:
+        if self.model.N < 2:
+            return self.void()
+        i, j = self.two_of(range(self.model.N))
+        c, d = self.state.cluster_of(i), self.state.cluster_of(j)
+        return self.split(c, i, j) if c == d else self.merge(c, d, i, j)
+
+    def by_coin(self) -> None:
+        topics = self.state.clusters
+        if self.stream.index(2) == 0:
+            c = self.stream.index(len(topics))
+            return self.split(c, *self.two_of(topics[c])) if len(topics[c]) > 1 else self.void()
+        if len(topics) == 1:
+            return self.void()
+        c, d = self.two_of(range(len(topics)))
+        return self.merge(c, d, self.one_of(topics[c]), self.one_of(topics[d]))
+
+    def one_of(self, options):
+        return options[self.stream.index(len(options))]
+
+    def two_of(self, options):
+        """An ordered pair."""
+        a = self.stream.index(len(options))
+        b = self.stream.index(len(options) - 1)
+        return options[a], options[b + (b >= a)]
+
+    def split(self, c: int, i: int, j: int) -> None:
+        topics, topic = self.state.clusters, self.state.clusters[c]
+        A, B = self.halves(topic, i, j)
+        if self.weights == "before" and not self.divide(topic, A, B, self.p, self.p):
+            return self.void()
+        log_q = self.allocate(A, B, self.shuffled(without(topic, i, j)))
+        if self.weights == "after" and not self.divide(topic, A, B, *self.expected_tables(A, B)):
+            return self.void()
+        proposal = split(topics, c, sorted_side(A), sorted_side(B))
+        return self.decide(proposal, self.log_ratio_split(topics, topic, proposal, A, B, log_q))
+
+    def merge(self, c: int, d: int, i: int, j: int) -> None:
+        topics = self.state.clusters
+        proposal, union = self.merged(c, d)
+        A, B = Cluster([i], topics[c].theta), Cluster([j], topics[d].theta)
+        if self.weights == "after":
+            A.theta = B.theta = union.theta - LOG_2
+        log_q = self.allocate(A, B, self.shuffled(without(union, i, j)), forced=topics[c])
+        A.theta, B.theta = topics[c].theta, topics[d].theta
+        return self.decide(proposal, -self.log_ratio_split(proposal, union, topics, A, B, log_q))
+
+    def merged(self, c: int, d: int) -> tuple[list[Cluster], Cluster]:
+        """The topics after the merge of two, and their union, whose weight is the sum of theirs."""
+        topics = self.state.clusters
+        proposal = merge(topics, c, d)
+        union = Cluster(proposal[min(c, d)], log_add(topics[c].theta, topics[d].theta))
+        proposal[min(c, d)] = union
+        return proposal, union
+
+    def halves(self, topic: Cluster, i: int, j: int) -> tuple[Cluster, Cluster]:
+        return Cluster([i], topic.theta - LOG_2), Cluster([j], topic.theta - LOG_2)
+
+    def divide(self, topic: Cluster, A: Cluster, B: Cluster, p: float, q: float) -> bool:
+        """Give A the share u ~ Beta(p, q) of the topic's weight and B the rest; whether both got something."""
+        u = self.stream.beta(p, q)
+        if not 0 < u < 1:
+            return False
+        A.theta, B.theta = topic.theta + math.log(u), topic.theta + math.log1p(-u)
+        return True
+
+    def expected_tables(self, A: Cluster, B: Cluster) -> tuple[float, float]:
+        """If each side had half of beta_k."""
+        log_a = math.log(self.model.alpha0) + log_add(A.theta, B.theta) - LOG_2
+        a = math.exp(log_a)
+        counts = ([self.model.n_doc(j, side) for j in range(self.model.J)] for side in (A, B))
+        p, q = (sum(a / (a + t) if t else 1.0 for n in side for t in range(n)) for side in counts)
+        return p, q
+
+    def allocate(self, A: Cluster, B: Cluster, order: list[int], forced: list[int] | None = None) -> float:
+        """Equations 16 and 17 without the "- 1": to A or to B, or as in `forced` (A's tokens)."""
+        log_q = 0.0
+        for m in order:
+            log_p = normalise([self.log_weight(m, side) for side in (A, B)])
+            in_A = self.stream.coin(math.exp(log_p[0])) if forced is None else m in forced
+            (A if in_A else B).append(m)
+            log_q += log_p[0] if in_A else log_p[1]
+        return log_q
+
+    def log_weight(self, m: int, side: Cluster) -> float:
+        n_doc = self.model.n_doc(self.model.docs[m], side)
+        log_prior = log_add(self.log_alpha0(side), math.log(n_doc)) if n_doc else self.log_alpha0(side)
+        return log_prior + self.model.log_predictive(m, side)
+
+    # ---- The ratio of a split of `topic` of `small` into A and B of `big`; a merge takes the inverse
+
+    def log_ratio_split(self, small, topic: Cluster, big, A: Cluster, B: Cluster, log_q: float) -> float:
+        log_r = self.log_target(big) - self.log_target(small) + self.log_volume(topic)
+        log_q_split = self.log_call_split(small, topic) + self.log_q_shares(topic, A, B) + log_q
+        return log_r + self.log_call_merge(big, A, B) - log_q_split
+
+    def log_target(self, topics: list[Cluster]) -> float:
+        return self.model.log_joint(topics, self.state.log_unseen)
+
+    def log_volume(self, topic: Cluster) -> float:
+        """d beta_1 d beta_2 = beta_k d beta_k du."""
+        return topic.theta
+
+    def log_q_shares(self, topic: Cluster, A: Cluster, B: Cluster) -> float:
+        """Log density of u."""
+        p, q = (self.p, self.p) if self.weights == "before" else self.expected_tables(A, B)
+        log_norm = math.lgamma(p + q) - math.lgamma(p) - math.lgamma(q)
+        return log_norm + (p - 1) * (A.theta - topic.theta) + (q - 1) * (B.theta - topic.theta)
+
+    def log_call_split(self, small, topic: Cluster) -> float:
+        """Log probability of this topic and these two tokens, in this order."""
+        if self.choice == "pair":
+            return -math.log(self.model.N * (self.model.N - 1))
+        return -LOG_2 - math.log(len(small)) - math.log(len(topic) * (len(topic) - 1))
+
+    def log_call_merge(self, big, A: Cluster, B: Cluster) -> float:
+        if self.choice == "pair":
+            return -math.log(self.model.N * (self.model.N - 1))
+        return -LOG_2 - math.log(len(big) * (len(big) - 1)) - math.log(len(A) * len(B))
+
+    # ---- Algorithm 1 as printed
+
+    def step_printed(self) -> None:
+        topics = self.state.clusters
+        if self.stream.index(2) == 0:
+            c = self.stream.index(len(topics))
+            return self.split_printed(c) if len(topics[c]) > 1 else self.void()
+        if len(topics) == 1:
+            return self.void()
+        return self.merge_printed(*self.two_of(range(len(topics))))
+
+    def split_printed(self, c: int) -> None:
+        topics = self.state.clusters
+        proposal, log_unseen, log_q = self.divided(topics, c)
+        log_r = self.log_printed(proposal, log_unseen) - self.log_printed(topics, self.state.log_unseen) - log_q
+        return self.decide_both(proposal, log_unseen, log_r)
+
+    def merge_printed(self, c: int, d: int) -> None:
+        topics = self.state.clusters
+        proposal, _ = self.merged(c, d)
+        proposal, log_unseen = self.weighted(proposal, self.tables(proposal))
+        union = proposal[min(c, d)]
+        if self.form == "box":
+            split_topics, split_unseen, log_q = self.divided(proposal, min(c, d))
+        else:
+            split_topics, split_unseen = topics, self.state.log_unseen
+            A, B = self.halves(union, self.one_of(topics[c]), self.one_of(topics[d]))
+            log_q = self.allocate(A, B, self.shuffled(without(union, A[0], B[0])), forced=topics[c])
+        log_r = log_q + self.log_printed(proposal, log_unseen) - self.log_printed(split_topics, split_unseen)
+        return self.decide_both(proposal, log_unseen, log_r)
+
+    def divided(self, topics: list[Cluster], c: int) -> tuple[list[Cluster], float, float]:
+        """A split as Algorithm 1 proposes it, with all weights drawn anew, and log q of its allocation."""
+        A, B = self.halves(topics[c], *self.two_of(topics[c]))
+        log_q = self.allocate(A, B, self.shuffled(without(topics[c], A[0], B[0])))
+        proposal = split(topics, c, sorted_side(A), sorted_side(B))
+        return *self.weighted(proposal, self.tables(proposal)), log_q
+
+    def log_printed(self, topics: list[Cluster], log_unseen: float) -> float:
+        """Equations 11 to 15."""
+        return self.model.log_configuration(topics, log_unseen) + sum(self.model.log_g(topic) for topic in topics)
+
+    def decide_both(self, proposal: list[Cluster], log_unseen: float, log_r: float) -> None:
+        before = self.accepted
+        self.decide(proposal, log_r)
+        if self.accepted > before:
+            self.state.log_unseen = log_unseen
+
+
+class Divided(TopicBox):
+    """What turns a split-merge of mixtures into one of topics: a split ends with u ~ Beta(p, p), which divides beta_k.
+
+    Its target ratio counts the density of u, as a merge counts that of the u that would undo it.
+    """
+
+    p = 1.0
+
+    def log_target_ratio(self, small, big) -> float:
+        a, b = (k for k, topic in enumerate(big) if topic not in small)
+        (c,) = (k for k, topic in enumerate(small) if topic not in big)
+        if theta_of(big[a]) is None:
+            u = self.stream.beta(self.p, self.p)
+            if not 0 < u < 1:
+                return -math.inf
+            big[a] = Cluster(big[a], small[c].theta + math.log(u))
+            big[b] = Cluster(big[b], small[c].theta + math.log1p(-u))
+        small[c] = Cluster(small[c], log_add(big[a].theta, big[b].theta))
+        log_r = self.model.log_joint(big, self.state.log_unseen) - self.model.log_joint(small, self.state.log_unseen)
+        log_norm = math.lgamma(2 * self.p) - 2 * math.lgamma(self.p)
+        log_q = log_norm + (self.p - 1) * (big[a].theta + big[b].theta - 2 * small[c].theta)
+        return log_r + small[c].theta - log_q
+
+    def log_size_and_predictive(self, i, sides, outside) -> list[float]:
+        """Restricted Gibbs: (alpha0 beta_k / 2 + n_jc) p(w), beta_k that of the topics at stake."""
+        log_half = -math.inf
+        for topic in self.state.clusters:
+            if {i, *sides[0], *sides[1]} & set(topic):
+                log_half = log_add(log_half, self.log_alpha0(topic) - LOG_2)
+        counts = [self.model.n_doc(self.model.docs[i], side) for side in sides]
+        log_priors = [log_add(log_half, math.log(n)) if n else log_half for n in counts]
+        return [log_prior + self.model.log_predictive(i, s) for log_prior, s in zip(log_priors, sides, strict=True)]
+
+
+class TopicSDDS(Divided, SDDS):
+    """Algorithms 2 and 3 of paper 000 on topics."""
+
+
+class TopicSS(Divided, SS):
+    """Smart split and smart merge of paper 000 on topics."""
+
+
+class TopicRGSM(Divided, RGSM):
+    """Restricted Gibbs split-merge on topics."""

@@ -1,0 +1,157 @@
+"""The plain side of the topics: the hierarchical Dirichlet process with its topics integrated out, nothing cached.
+
+A token is an item, a topic a cluster of tokens with its global weight: `theta` is log beta_k. What is left for the
+topics that hold no token, beta_u, is kept beside them, in logs too.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from plain import Cluster, Clusters, Conjugate, State, Stream
+from scipy import stats
+from scipy.special import gammaln
+
+
+def log_add(a: float, b: float) -> float:
+    return float(np.logaddexp(a, b))
+
+
+def log_rising(log_a: float, n: int) -> float:
+    """log of the rising factorial <a>_n, for an a that may be too small for a double."""
+    a = math.exp(log_a)
+    return log_a + math.lgamma(a + n) - math.lgamma(a + 1) if n else 0.0
+
+
+class TopicStream(Stream):
+    """The two draws of global weights, in logs."""
+
+    def log_stick(self, gamma: float) -> tuple[float, float]:
+        """log b and log(1 - b) for b ~ Beta(1, gamma), from one double."""
+        log_rest = math.log1p(-max(self.random(), 2.0**-54)) / gamma
+        return math.log(-math.expm1(log_rest)), log_rest
+
+    def log_dirichlet(self, tables: list[int], gamma: float) -> list[float]:
+        """Logs of a draw of Dirichlet(tables, gamma)."""
+        logs = [math.log(self.gamma(m)) for m in tables]
+        logs.append(math.log(self.gamma(gamma + 1)) + math.log1p(-self.random()) / gamma)
+        top = max(logs)
+        log_total = top + math.log(sum(math.exp(x - top) for x in logs))
+        return [x - log_total for x in logs]
+
+
+class HDP(Conjugate):
+    """Paper 002, section 3.1: tokens of documents, topics ~ Dirichlet(eta) integrated out.
+
+    Parameters
+    ----------
+    docs, words : sequence of int, length N
+        Document and word of each token.
+    V : int
+        Size of the vocabulary.
+    gamma, alpha0 : float, or (shape, rate) of a gamma prior
+        With a prior: they stand at shape/rate until set.
+    eta : float
+    """
+
+    allows_empty = False
+
+    def __init__(self, docs, words, V, gamma, alpha0, eta) -> None:
+        self.docs, self.words, self.V, self.eta = list(docs), list(words), V, eta
+        self.N = self.kmax = len(self.docs)
+        self.J = max(docs) + 1
+        self.gamma_prior = gamma if isinstance(gamma, tuple) else None
+        self.alpha0_prior = alpha0 if isinstance(alpha0, tuple) else None
+        self.gamma = gamma[0] / gamma[1] if self.gamma_prior else gamma
+        self.alpha0 = alpha0[0] / alpha0[1] if self.alpha0_prior else alpha0
+        self.length = [self.docs.count(j) for j in range(self.J)]
+
+    def n_doc(self, j: int, tokens: list[int]) -> int:
+        """n_jk: how many of a topic's tokens are of document j."""
+        return sum(self.docs[i] == j for i in tokens)
+
+    def n_word(self, w: int, tokens: list[int]) -> int:
+        return sum(self.words[i] == w for i in tokens)
+
+    def log_g(self, tokens: list[int]) -> float:
+        """Log probability of the words of a topic's tokens, one after the other."""
+        log_p = math.lgamma(self.V * self.eta) - math.lgamma(self.V * self.eta + len(tokens))
+        for w in {self.words[i] for i in tokens}:
+            log_p += math.lgamma(self.eta + self.n_word(w, tokens)) - math.lgamma(self.eta)
+        return log_p
+
+    def log_predictive(self, i: int, tokens: list[int]) -> float:
+        """Of the word of token i, given the other tokens of a topic; 1/V if there are none."""
+        return math.log((self.eta + self.n_word(self.words[i], tokens)) / (self.V * self.eta + len(tokens)))
+
+    def log_rising_of(self, topic: Cluster) -> float:
+        """log of the product over documents of <alpha0 beta_k>_{n_jk}."""
+        log_a = math.log(self.alpha0) + topic.theta
+        return sum(log_rising(log_a, self.n_doc(j, topic)) for j in range(self.J))
+
+    def log_documents(self) -> float:
+        """log of the product over documents of <alpha0>_{n_j}."""
+        return sum(log_rising(math.log(self.alpha0), n) for n in self.length)
+
+    def log_hyper(self) -> float:
+        """Log prior of what is random of gamma and alpha0."""
+        pairs = [(self.gamma, self.gamma_prior), (self.alpha0, self.alpha0_prior)]
+        return sum(float(stats.gamma.logpdf(x, p[0], scale=1 / p[1])) for x, p in pairs if p)
+
+    def log_prior(self, topics: list[Cluster], log_unseen: float) -> float:
+        """Of the partition of the tokens and the weights of its topics: a density in beta_1, ..., beta_K."""
+        log_p = len(topics) * math.log(self.gamma) + (self.gamma - 1) * log_unseen
+        log_p += sum(self.log_rising_of(topic) - topic.theta for topic in topics)
+        return log_p - self.log_documents() + self.log_hyper()
+
+    def log_joint(self, topics: list[Cluster], log_unseen: float) -> float:
+        return self.log_prior(topics, log_unseen) + sum(self.log_g(topic) for topic in topics)
+
+    def log_configuration(self, topics: list[Cluster], log_unseen: float) -> float:
+        """Equation 11 as printed: beta_{u_k} is what the weights from the k-th topic on add up to, in list order."""
+        log_p, log_rest = len(topics) * math.log(self.alpha0), log_unseen
+        for topic in reversed(topics):
+            log_rest = log_add(log_rest, topic.theta)
+            log_p += log_rest + self.log_rising_of(topic)
+        return log_p - self.log_documents()
+
+    def ways_to_seat(self, tokens: list[int]) -> np.ndarray:
+        """By number m of tables: the sum over (m_j) of total m of the product of Stirling numbers s(n_jk, m_j)."""
+        counts = np.array([1.0])
+        for j in range(self.J):
+            for t in range(self.n_doc(j, tokens)):
+                counts = np.convolve(counts, [t, 1.0])  # times (x + t): <x>_n generates s(n, .)
+        return counts
+
+    def log_p(self, clusters: Clusters, log_unseen: float | None = None) -> float:
+        """Log probability of a partition and the words, the weights integrated out through the numbers of tables.
+
+        With `log_unseen`: the joint density with beta_u.
+        """
+        sums = np.array([1.0])
+        for tokens in clusters:
+            ways = self.ways_to_seat(tokens)
+            m = np.arange(len(ways))
+            sums = np.convolve(sums, ways * self.alpha0**m * np.where(m, np.exp(gammaln(np.maximum(m, 1))), 0.0))
+        m = np.arange(1, len(sums))
+        if log_unseen is None:
+            integrals = np.exp(gammaln(self.gamma) - gammaln(self.gamma + m))
+        else:
+            integrals = np.exp((self.gamma - 1) * log_unseen + (m - 1) * np.log1p(-np.exp(log_unseen)) - gammaln(m))
+        log_p = len(clusters) * math.log(self.gamma) + math.log(float(sums[1:] @ integrals))
+        return log_p - self.log_documents() + self.log_hyper() + sum(self.log_g(tokens) for tokens in clusters)
+
+
+class Topics(State):
+    """A model, its topics with their weights, and the weight of what no topic holds."""
+
+    model: HDP
+
+    def __init__(self, model: HDP, labels, weights) -> None:
+        """`weights`: beta_1, ..., beta_K, beta_u."""
+        super().__init__(model, labels, len(weights) - 1, [math.log(w) for w in weights[:-1]])
+        self.log_unseen = math.log(weights[-1])
+
+    def log_joint(self) -> float:
+        return self.model.log_joint(self.clusters, self.log_unseen)
