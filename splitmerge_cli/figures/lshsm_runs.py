@@ -139,8 +139,11 @@ class Lead:
 
 
 def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
-    """Compare two chains from the same start on the same data."""
+    """Compare two chains from the same start on the same data; where no chain from anywhere found a better state than
+    that, there is nothing to compare."""
     pair = (first, second)
+    if level <= first.log_joint[0]:
+        return Lead(np.nan, False, True, True)
     lower = all(np.isinf(c.reaches(level, axis)) for c in pair)
     if lower:
         level = _common(pair)

@@ -45,14 +45,16 @@ def times(runs: Sequence[Run], climbs: Climbs) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns start, N, D, components, method, seed, seconds (infinite: not within the budget), budget.
+        Columns start, N, D, components, method, seed, seconds (infinite: not within the budget; NaN: no sampler found
+        a better state than the start), budget.
     """
     rows = []
     budgets = {cell_of(run): float(run.config["budget"]) for run in runs}
     for (cell, start, method), chains in climbs.chains.items():
         for seed, climb in chains.items():
             where = dict(zip(("N", "D", "components"), cell, strict=True))
-            seconds = climb.reaches(climbs.level(cell, start, seed), "seconds")
+            level = climbs.level(cell, start, seed)
+            seconds = climb.reaches(level, "seconds") if level > climb.log_joint[0] else np.nan
             rows.append(
                 {"start": start, **where, "method": method, "seed": seed, "seconds": seconds, "budget": budgets[cell]}
             )
@@ -110,12 +112,17 @@ def _draw(ax: Axes, table: pd.DataFrame, methods: Sequence[str]) -> None:
             continue
         apart = SPREAD ** (place - (len(methods) - 1) / 2)
         x = here.index.to_numpy(float) * apart
-        arrived = np.isfinite(here["seconds"].to_numpy(float))
-        y = np.where(arrived, here["seconds"], here["budget"])
+        seconds = here["seconds"].to_numpy(float)
+        arrived = np.isfinite(seconds)
+        y = np.where(np.isinf(seconds), here["budget"], seconds)
         style = style_of(method)
         ax.plot(x, y, linewidth=0.9, alpha=0.7, **style)
         ax.plot(x[arrived], y[arrived], "o", color=style["color"], markersize=3.8, zorder=3)
         ax.plot(x[~arrived], y[~arrived], "o", color=style["color"], markerfacecolor="white", markersize=3.8, zorder=3)
+    if table["seconds"].isna().all():
+        ax.text(
+            0.5, 0.5, "nobody found\nanything better\nthan the start", transform=ax.transAxes, ha="center", fontsize=7
+        )
     ax.set(xscale="log", yscale="log")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     ax.yaxis.set_minor_locator(NullLocator())

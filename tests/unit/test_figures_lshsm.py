@@ -116,6 +116,11 @@ def test_one_that_never_arrives_counts_with_all_its_time():
     assert lead(climb(0, 1, 1, 10), climb(0, 0), 10, "iteration").ratio == 1
 
 
+def test_a_start_that_nobody_improves_on_is_no_race():
+    found = lead(climb(5, 5, 4), climb(5, 5), 5, "seconds")
+    assert np.isnan(found.ratio) and not found.ahead and found.lower
+
+
 def test_where_neither_arrives_the_level_is_what_both_reach():
     slow, fast, stuck = climb(0, 1, 2, 9), climb(0, 3, 4), climb(0, 0, 0)
     found = lead(fast, slow, 10, "iteration")
