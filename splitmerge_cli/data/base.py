@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-KINDS = ("tokens", "binary", "points", "graph")
+KINDS = ("tokens", "binary", "points", "graph", "documents")
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30
@@ -32,18 +32,19 @@ class Dataset:
     ----------
     name : str
         Short name for files and titles.
-    kind : {"tokens", "binary", "points", "graph"}
+    kind : {"tokens", "binary", "points", "graph", "documents"}
         What `values` holds; a model serves one kind.
-    values : numpy.ndarray or scipy.sparse.csr_array
+    values : numpy.ndarray, scipy.sparse.csr_array or Corpus
         ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64 or
         float32 ``[N, D]``, or csr_array ``[N, D]`` of float64 whose indices of a row ascend, without stored zeros;
         finite, of magnitude 1e30 at most; perhaps mapped from a file and then not writable. ``graph``: the adjacency
         matrix of a simple undirected graph, csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the
-        diagonal, indices of a row ascending.
+        diagonal, indices of a row ascending. ``documents``: a `splitmerge_cli.data.corpus.Corpus`; the items are its
+        training tokens.
     truth : numpy.ndarray or None
-        int32 ``[N]``, true cluster of each item.
+        int32 ``[N]``, true cluster of each item; ``documents``: true topic of each token.
     vocabulary : list of str or None
-        ``tokens``: the token of each code.
+        ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
         ``binary``, ``points``: name of each column, where the file gives one.
     names : list of str or None
@@ -54,8 +55,8 @@ class Dataset:
     Raises
     ------
     DataError
-        Another kind; no items; another number of true labels or of names than of items; ``points`` or a ``graph`` that
-        are not as said.
+        Another kind; no items; another number of true labels or of names than of items; ``points``, a ``graph`` or
+        ``documents`` that are not as said.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Dataset:
             raise DataError(f"kind={self.kind}: expected one of {', '.join(KINDS)}")
         if self.kind == "graph":
             self._check_graph()
+        elif self.kind == "documents":
+            self._check_documents()
         if self.N == 0:
             raise DataError(f"{self.name}: no items; expected at least one")
         if self.truth is not None and len(self.truth) != self.N:
@@ -117,6 +120,18 @@ class Dataset:
         other = x.T.tocsr()
         if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
             raise DataError(f"{self.name}: expected a symmetric matrix")
+
+    def _check_documents(self) -> None:
+        from splitmerge_cli.data.corpus import Corpus
+
+        x = self.values
+        if not isinstance(x, Corpus):
+            raise DataError(f"{self.name}: {type(x).__name__}; expected a Corpus")
+        words = "none" if self.vocabulary is None else len(self.vocabulary)
+        if words != x.V:
+            raise DataError(f"{self.name}: words of the vocabulary: {words}; expected {x.V}")
+        if x.shape[0] == 0:
+            raise DataError(f"{self.name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
 
     @property
     def N(self) -> int:

@@ -89,7 +89,8 @@ def csv(
         unknown, or two have its name; no column is left; N is larger than the number of rows.
     """
     if kind in KINDS and kind not in _PARSED_AS:
-        raise DataError(f"data.kind={kind}: data=csv reads tables; a graph is read by data=edges")
+        reader = {"graph": "a graph is read by data=edges", "documents": "documents are read by data=corpus"}[kind]
+        raise DataError(f"data.kind={kind}: data=csv reads tables; {reader}")
     require(kind in _PARSED_AS, "data.kind", kind, f"one of {', '.join(_PARSED_AS)}")
     header = header_key("data.header", header)
     require(N is None or N >= 1, "N", N, "at least 1")

@@ -1,0 +1,270 @@
+"""Corpora: documents of words one after the other, what is held out of them, and the data sets that they make."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import LARGEST, DataError, Dataset
+
+BY = ("document", "word")
+"""What may be held out: whole documents, or some words of each."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Documents of words, one after the other.
+
+    Attributes
+    ----------
+    words : numpy.ndarray
+        int32 ``[n]``, word of each token, 0 .. V - 1.
+    starts : numpy.ndarray
+        int64 ``[J + 1]``, ascending from 0 to n: tokens of document j are ``words[starts[j] : starts[j + 1]]``. A
+        document may be empty.
+
+    Raises
+    ------
+    DataError
+        They are not as said.
+    """
+
+    words: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        _check_array("words", self.words, np.int32, 1)
+        _check_array("starts", self.starts, np.int64, 1)
+        if len(self.words) > LARGEST:
+            raise DataError(f"{len(self.words)} tokens; expected at most {LARGEST}")
+        if len(self.words) and (least := int(self.words.min())) < 0:
+            raise DataError(f"token {int(np.argmin(self.words))}: word {least}; expected at least 0")
+        starts = self.starts
+        if not len(starts) or starts[0] != 0 or starts[-1] != len(self.words) or (np.diff(starts) < 0).any():
+            raise DataError(f"starts of documents; expected them ascending from 0 to {len(self.words)}, the tokens")
+
+    @property
+    def J(self) -> int:
+        """Number of documents."""
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 ``[J]``: number of tokens of each document."""
+        return np.diff(self.starts)
+
+    def documents(self) -> NDArray[np.int32]:
+        """int32 ``[n]``: document of each token."""
+        return np.repeat(np.arange(self.J, dtype=np.int32), self.lengths)
+
+    def take(self, kept: NDArray[np.bool_]) -> "Tokens":
+        """The same documents with some of their tokens; `kept`: bool ``[n]``."""
+        upto = np.concatenate([[0], np.cumsum(kept)])
+        return Tokens(self.words[kept], upto[self.starts])
+
+    def pick(self, chosen: NDArray[np.bool_]) -> "Tokens":
+        """Some of the documents; `chosen`: bool ``[J]``."""
+        words = self.words[np.repeat(chosen, self.lengths)]
+        return Tokens(words, _starts(self.lengths[chosen]))
+
+
+@dataclass(frozen=True)
+class Heldout:
+    """Tokens that the chains do not see.
+
+    Attributes
+    ----------
+    by : {"document", "word"}
+        Whether whole documents are held out, or some words of each.
+    tokens : Tokens
+        By word: those of the J training documents; by document: the documents that are held out.
+    observed : numpy.ndarray
+        bool ``[n]``. By document: the half of each of them that its mixture may be told from; by word: all False.
+    documents : list of str or None
+        Names of the documents (by document).
+
+    Raises
+    ------
+    DataError
+        They are not as said.
+    """
+
+    by: str
+    tokens: Tokens
+    observed: NDArray[np.bool_]
+    documents: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.by not in BY:
+            raise DataError(f"held out by {self.by}; expected one of {', '.join(BY)}")
+        _check_array("observed", self.observed, np.bool_, 1, len(self.tokens.words))
+        if self.by == "word" and (self.observed.any() or self.documents is not None):
+            raise DataError("held out by word; expected no token observed, and no names")
+        _check_length("names of held-out documents", self.documents, self.tokens.J)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus: training documents, and what is held out.
+
+    Attributes
+    ----------
+    tokens : Tokens
+        The training documents.
+    V : int
+        Size of the vocabulary.
+    documents : list of str or None
+        Names of the J documents.
+    labels : numpy.ndarray or None
+        int32 ``[J]``, category of each document, where known.
+    categories : list of str or None
+        Names of the categories.
+    heldout : Heldout or None
+        What is held out.
+    topics : numpy.ndarray or None
+        float64 ``[T, V]``, the true topics of a generated corpus: probabilities of the words.
+    mixtures : numpy.ndarray or None
+        float64 ``[J, T]``, the true mixtures of its training documents: probabilities of the topics.
+
+    Raises
+    ------
+    DataError
+        They are not as said, or a word is outside the vocabulary.
+    """
+
+    tokens: Tokens
+    V: int
+    documents: list[str] | None = None
+    labels: NDArray[np.int32] | None = None
+    categories: list[str] | None = None
+    heldout: Heldout | None = None
+    topics: NDArray[np.float64] | None = None
+    mixtures: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.V <= LARGEST:
+            raise DataError(f"{self.V} words; expected a vocabulary of 1 to {LARGEST}")
+        for tokens in (self.tokens, *([self.heldout.tokens] if self.heldout else [])):
+            if len(tokens.words) and (most := int(tokens.words.max())) >= self.V:
+                raise DataError(f"token {int(np.argmax(tokens.words))}: word {most}; expected 0 to {self.V - 1}")
+        J = self.tokens.J
+        _check_length("names of documents", self.documents, J)
+        self._check_labels(J)
+        if self.heldout and self.heldout.by == "word" and self.heldout.tokens.J != J:
+            raise DataError(f"held-out words of {self.heldout.tokens.J} documents; expected {J}")
+        if (self.topics is None) != (self.mixtures is None):
+            raise DataError("true topics or mixtures alone; expected both or neither")
+        if self.topics is not None and self.mixtures is not None:
+            _check_array("topics", self.topics, np.float64, 2, None, self.V)
+            _check_array("mixtures", self.mixtures, np.float64, 2, J, len(self.topics))
+
+    def _check_labels(self, J: int) -> None:
+        if self.labels is None:
+            if self.categories is not None:
+                raise DataError("names of categories without the categories of the documents; expected both")
+            return
+        _check_array("labels", self.labels, np.int32, 1, J)
+        most = LARGEST if self.categories is None else len(self.categories)
+        if J and not 0 <= self.labels.min() <= self.labels.max() < most:
+            raise DataError(f"categories {self.labels.min()} to {self.labels.max()}; expected 0 to {most - 1}")
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of training tokens, the items of a data set."""
+        return (len(self.tokens.words),)
+
+
+def _check_array(what: str, x: Any, kind: Any, ndim: int, *lengths: int | None) -> None:
+    """Refuse what is no array of the type, the number of dimensions and the lengths (None: any)."""
+    good = isinstance(x, np.ndarray) and x.dtype == kind and x.ndim == ndim
+    if not good or any(n not in (None, found) for n, found in zip(lengths, x.shape, strict=False)):
+        found = f"{x.dtype} of shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__
+        shape = [*lengths, *[None] * (ndim - len(lengths))]
+        sizes = ", ".join("any" if n is None else str(n) for n in shape)
+        raise DataError(f"{what}: {found}; expected {np.dtype(kind)} [{sizes}]")
+
+
+def _check_length(what: str, x: list[str] | None, n: int) -> None:
+    if x is not None and len(x) != n:
+        raise DataError(f"{len(x)} {what}; expected {n}")
+
+
+def _starts(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def tokens_of(counts: csr_array) -> Tokens:
+    """The tokens of counts of words, those of a document in the order of the vocabulary.
+
+    Parameters
+    ----------
+    counts : scipy.sparse.csr_array
+        int32 ``[documents, words]``, 1 or more.
+
+    Raises
+    ------
+    DataError
+        There are more than 2,147,483,647 tokens.
+    """
+    upto = _starts(counts.data)
+    if upto[-1] > LARGEST:
+        raise DataError(f"{upto[-1]} tokens; expected at most {LARGEST}")
+    return Tokens(np.repeat(counts.indices.astype(np.int32), counts.data), upto[counts.indptr])
+
+
+def dataset(
+    name: str,
+    corpus: Corpus,
+    vocabulary: list[str],
+    truth: NDArray[np.int32] | None = None,
+    meta: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> Dataset:
+    """A data set of documents.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    corpus : Corpus
+        The documents.
+    vocabulary : list of str
+        The V words.
+    truth : numpy.ndarray, optional
+        int32 ``[N]``, true topic of each training token.
+    meta : dict, optional
+        How the data came about, beside the sizes.
+    options : dict, optional
+        What the data were made with.
+
+    Returns
+    -------
+    Dataset
+        Kind ``documents``. ``meta["documents"]``: number of training documents, of those without a token (empty), of
+        words of the vocabulary, of training tokens, of held-out documents (by word: those with such a token), of
+        held-out tokens and of those to predict among them; the options.
+
+    Raises
+    ------
+    DataError
+        No training document has a token.
+    """
+    held = corpus.heldout
+    sizes: dict[str, Any] = {
+        "documents": corpus.tokens.J,
+        "empty": int((corpus.tokens.lengths == 0).sum()),
+        "words": corpus.V,
+        "tokens": len(corpus.tokens.words),
+        "heldout_documents": 0,
+        "heldout_tokens": 0,
+        "predicted_tokens": 0,
+    }
+    if held is not None:
+        lengths = held.tokens.lengths
+        sizes["heldout_documents"] = held.tokens.J if held.by == "document" else int((lengths > 0).sum())
+        sizes["heldout_tokens"] = len(held.tokens.words)
+        sizes["predicted_tokens"] = int((~held.observed).sum())
+    meta = {"documents": sizes | {"options": options or {}}} | (meta or {})
+    return Dataset(name, "documents", corpus, truth, vocabulary=vocabulary, meta=meta)

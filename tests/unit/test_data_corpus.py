@@ -1,0 +1,355 @@
+"""Corpora: what they hold and are checked for, what is held out, generated ones."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.corpus import Corpus, Heldout, Tokens, dataset, tokens_of
+from splitmerge_cli.data.corpus_generated import nested_topics, synthetic_documents
+from splitmerge_cli.data.corpus_split import split
+
+WORDS = ["a", "b", "c"]
+
+
+def tokens(*documents: list[int]) -> Tokens:
+    starts = np.cumsum([0, *map(len, documents)])
+    return Tokens(np.array([w for document in documents for w in document], dtype=np.int32), starts)
+
+
+def listed(of: Tokens) -> list[list[int]]:
+    return [part.tolist() for part in np.split(of.words, of.starts[1:-1])] if of.J else []
+
+
+def f64(*shape: int) -> np.ndarray:
+    return np.zeros(shape)
+
+
+# what they hold
+
+
+def test_tokens() -> None:
+    three = tokens([0, 1, 1], [], [2])
+    assert (three.J, three.lengths.tolist(), three.documents().tolist()) == (3, [3, 0, 1], [0, 0, 0, 2])
+    assert listed(three.take(np.array([True, False, True, False]))) == [[0, 1], [], []]
+    assert listed(three.pick(np.array([False, True, True]))) == [[], [2]]
+    assert three.pick(np.zeros(3, dtype=bool)).J == 0
+    counts = csr_array(np.array([[0, 2, 1], [0, 0, 0], [1, 0, 0]], dtype=np.int32))
+    made = tokens_of(counts)
+    assert listed(made) == [[1, 1, 2], [], [0]]
+    assert made.words.dtype == np.int32 and made.starts.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("words", "starts", "message"),
+    [
+        ([0, 1], [0, 1], "starts of documents; expected them ascending from 0 to 2"),
+        ([0, 1], [1, 2], "starts of documents"),
+        ([0, 1], [0, 2, 1, 2], "starts of documents"),
+        ([0, 1], [], "starts of documents"),
+        ([0, -1], [0, 2], "token 1: word -1; expected at least 0"),
+        ([[0, 1]], [0, 1], r"words: int32 of shape \(1, 2\); expected int32 \[any\]"),
+    ],
+)
+def test_tokens_that_are_none(words: Any, starts: list[int], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        Tokens(np.array(words, dtype=np.int32), np.array(starts, dtype=np.int64))
+
+
+def test_types_are_exact() -> None:
+    with pytest.raises(DataError, match=r"^words: int64 of shape \(1,\); expected int32"):
+        Tokens(np.zeros(1, dtype=np.int64), np.array([0, 1]))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"^words: list; expected int32"):
+        Tokens([0], np.array([0, 1]))  # type: ignore[arg-type]
+
+
+TWO = tokens([0, 1], [2])
+NONE, SOME = np.zeros(3, dtype=bool), np.array([True, False, True])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"V": 2}, "token 2: word 2; expected 0 to 1"),
+        ({"V": 0}, "0 words; expected a vocabulary of 1 to"),
+        ({"documents": ["x"]}, "1 names of documents; expected 2"),
+        ({"labels": np.array([0], dtype=np.int32)}, r"labels: int32 of shape \(1,\); expected int32 \[2\]"),
+        ({"labels": np.array([0, 1])}, "labels: int64"),
+        ({"labels": np.array([0, 2], dtype=np.int32), "categories": WORDS[:2]}, "categories 0 to 2; expected 0 to 1"),
+        ({"categories": WORDS}, "names of categories without"),
+        ({"topics": f64(4, 3)}, "true topics or mixtures alone"),
+        ({"topics": f64(4, 2), "mixtures": f64(2, 4)}, r"topics: .*; expected float64 \[any, 3\]"),
+        ({"topics": f64(4, 3), "mixtures": f64(2, 3)}, r"mixtures: .*; expected float64 \[2, 4\]"),
+        ({"heldout": Heldout("word", tokens([0, 1, 2]), NONE)}, "held-out words of 1 documents; expected 2"),
+        ({"heldout": Heldout("document", tokens([0, 1, 3]), SOME)}, "token 2: word 3; expected 0 to 2"),
+    ],
+)
+def test_corpora_that_are_none(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        Corpus(**{"tokens": TWO, "V": 3} | options)
+
+
+@pytest.mark.parametrize(
+    ("by", "observed", "names", "message"),
+    [
+        ("line", NONE, None, "held out by line; expected one of document, word"),
+        ("word", SOME, None, "held out by word; expected no token observed, and no names"),
+        ("word", NONE, ["x", "y"], "held out by word; expected no token observed, and no names"),
+        ("document", SOME[:2], None, r"observed: bool of shape \(2,\); expected bool \[3\]"),
+        ("document", SOME, ["x"], "1 names of held-out documents; expected 2"),
+    ],
+)
+def test_held_out_parts_that_are_none(by: str, observed: np.ndarray, names: list[str] | None, message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        Heldout(by, TWO, observed, names)
+
+
+def test_a_data_set_of_documents() -> None:
+    made = dataset("d", Corpus(tokens([0, 1], [], [2]), 3), WORDS, np.array([0, 1, 1], dtype=np.int32))
+    assert (made.kind, made.N, made.values.shape) == ("documents", 3, (3,))
+    sizes = made.meta["documents"]
+    assert (sizes["documents"], sizes["empty"], sizes["words"], sizes["tokens"]) == (3, 1, 3, 3)
+    alone = dataset("one", Corpus(tokens([0]), 1), ["a"])
+    assert alone.N == 1 and alone.truth is None
+
+
+@pytest.mark.parametrize(
+    ("values", "vocabulary", "truth", "message"),
+    [
+        (Corpus(tokens([], []), 3), WORDS, None, "d: documents: 2, tokens: none; expected at least one token"),
+        (Corpus(tokens(), 3), WORDS, None, "d: documents: 0, tokens: none; expected at least one token"),
+        (Corpus(TWO, 3), WORDS[:2], None, "d: words of the vocabulary: 2; expected 3"),
+        (Corpus(TWO, 3), None, None, "d: words of the vocabulary: none; expected 3"),
+        (Corpus(TWO, 3), WORDS, np.zeros(2, dtype=np.int32), "d: 2 true labels for 3 items"),
+        (np.zeros(3), WORDS, None, "d: ndarray; expected a Corpus"),
+    ],
+)
+def test_data_sets_that_are_none(values: Any, vocabulary: Any, truth: Any, message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        Dataset("d", "documents", values, truth, vocabulary=vocabulary)
+
+
+# what is held out
+
+
+def whole(*documents: list[int]) -> Dataset:
+    of = tokens(*documents)
+    n, J = len(of.words), of.J
+    corpus = Corpus(
+        of,
+        10,
+        documents=[f"d{j}" for j in range(J)],
+        labels=np.arange(J, dtype=np.int32) % 3,
+        topics=f64(2, 10),
+        mixtures=np.tile(np.arange(J, dtype=float)[:, None], 2),
+    )
+    truth = np.arange(n, dtype=np.int32)
+    return dataset("whole", corpus, [str(w) for w in range(10)], truth, {"path": "x"}, {"made": 1})
+
+
+def random_documents(J: int = 50, seed: int = 3) -> Dataset:
+    rng = np.random.default_rng(seed)
+    return whole(*(rng.integers(10, size=rng.integers(0, 12)).tolist() for _ in range(J)))
+
+
+def test_nothing_is_held_out_by_default() -> None:
+    given = random_documents()
+    same = split(given)
+    assert same.values is given.values and same.truth is given.truth
+    options = same.meta["documents"]["options"]
+    assert options == {"made": 1, "heldout": 0.0, "heldout_by": "document", "split_seed": 0}
+    assert same.meta["path"] == "x"
+
+
+def test_documents_are_held_out() -> None:
+    given = random_documents()
+    made = split(given, 0.3, split_seed=4)
+    corpus, held = made.values, made.values.heldout
+    assert (corpus.tokens.J, held.tokens.J, held.by) == (35, 15, "document")
+    documents = dict(zip(corpus.documents + held.documents, listed(corpus.tokens) + listed(held.tokens), strict=True))
+    assert documents == dict(zip(given.values.documents, listed(given.values.tokens), strict=True))
+    # the order of the documents stays, and what belongs to them
+    numbers = [int(name[1:]) for name in corpus.documents]
+    assert numbers == sorted(numbers)
+    assert corpus.labels.tolist() == [j % 3 for j in numbers] and corpus.mixtures[:, 0].tolist() == numbers
+    assert np.array_equal(given.values.tokens.words[made.truth], corpus.tokens.words)
+    seen = [int(part.sum()) for part in np.split(held.observed, held.tokens.starts[1:-1])]
+    assert seen == [(n + 1) // 2 for n in held.tokens.lengths]
+    sizes = made.meta["documents"]
+    assert sizes["heldout_documents"] == 15 and sizes["heldout_tokens"] == len(held.tokens.words)
+    assert sizes["predicted_tokens"] == len(held.tokens.words) - sum(seen)
+    assert sizes["tokens"] + sizes["heldout_tokens"] == given.N
+
+
+def test_words_are_held_out() -> None:
+    given = random_documents()
+    made = split(given, 0.25, "word", 4)
+    corpus, held = made.values, made.values.heldout
+    assert (corpus.tokens.J, held.tokens.J, held.by, held.documents) == (50, 50, "word", None)
+    assert not held.observed.any() and corpus.documents == given.values.documents
+    parts = zip(listed(given.values.tokens), listed(corpus.tokens), listed(held.tokens), strict=True)
+    for document, kept, out in parts:
+        assert sorted(kept + out) == sorted(document)
+        assert kept or not document
+        assert abs(len(out) - len(document) / 4) < 1
+    # all documents together come to the share, but for documents that would have kept none
+    assert abs(len(held.tokens.words) - given.N / 4) < 3
+    assert np.array_equal(given.values.tokens.words[made.truth], corpus.tokens.words)
+
+
+def test_every_token_is_as_likely_to_be_held_out() -> None:
+    given = whole([0, 1, 2, 3], [4, 5, 6], [7, 8])
+    out = np.zeros(10)
+    for seed in range(3000):
+        out[split(given, 0.3, "word", seed).values.heldout.tokens.words] += 1
+    # no document could have lost its last token: the shares are exact
+    np.testing.assert_allclose(out[:9] / 3000, 0.3, atol=5 * np.sqrt(0.3 * 0.7 / 3000))
+    out[:] = 0
+    for seed in range(3000):
+        out[split(given, 0.3, "document", seed).values.heldout.tokens.words] += 1
+    np.testing.assert_allclose(out[:9] / 3000, 1 / 3, atol=5 * np.sqrt(2 / 9 / 3000))
+
+
+def test_a_word_alone_stays() -> None:
+    made = split(whole([0], [1], [2, 3], []), 0.9, "word")
+    assert made.values.tokens.lengths.tolist() == [1, 1, 1, 0]
+    assert made.values.heldout.tokens.lengths.tolist() == [0, 0, 1, 0]
+
+
+def test_a_document_of_one_token_leaves_nothing_to_predict() -> None:
+    for seed in range(20):
+        made = split(whole([0], [1, 2], [3, 4]), 0.7, split_seed=seed)
+        held = made.values.heldout
+        assert made.meta["documents"]["predicted_tokens"] == (held.tokens.lengths == 2).sum() >= 1
+
+
+@pytest.mark.parametrize(
+    ("documents", "options", "message"),
+    [
+        ([[0, 1]] * 4, (1.0,), "data.heldout=1.0: expected a share, at least 0 and less than 1"),
+        ([[0, 1]] * 4, (-0.1,), "data.heldout=-0.1: expected a share"),
+        ([[0, 1]] * 4, (float("nan"),), "data.heldout=nan: expected a share"),
+        ([[0, 1]] * 4, (".2",), "data.heldout=.2: expected a share"),
+        ([[0, 1]] * 4, (0.2, "line"), "data.heldout_by=line: expected one of document, word"),
+        ([[0, 1]] * 4, (0.2, "word", -1), "data.split_seed=-1: expected a whole number, at least 0"),
+        ([[0, 1]] * 4, (0.2, "word", 1.5), "data.split_seed=1.5: expected a whole number"),
+        ([[0, 1]] * 4, (0.9,), "data.heldout=0.9: 4 of the 4 documents of whole; expected one at least to hold out"),
+        ([[0, 1]] * 4, (0.1,), "data.heldout=0.1: 0 of the 4 documents of whole; expected one at least to hold out"),
+        ([[0, 1]], (0.5,), "data.heldout=0.5: 1 of the 1 documents of whole; expected one at least to hold out and"),
+        ([[0], [1]], (0.5,), "data.heldout=0.5: no held-out document of whole has two tokens"),
+        ([[0], [1]], (0.5, "word"), "data.heldout=0.5: none of the 2 tokens of whole"),
+        ([[0, 1, 2]], (1e-9, "word", 1), "data.heldout=1e-09: none of the 3 tokens of whole"),
+    ],
+)
+def test_splits_that_cannot_be(documents: list[list[int]], options: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        split(whole(*documents), *options)
+
+
+def test_no_token_is_left_to_train_with() -> None:
+    failures = set()
+    for seed in range(20):
+        try:
+            split(whole([0, 1], []), 0.5, split_seed=seed)
+        except DataError as error:
+            failures.add(str(error).split(" of ")[0])
+    assert failures == {
+        "data.heldout=0.5: no token",
+        "data.heldout=0.5: no held-out document",
+    }
+
+
+# generated corpora
+
+
+def test_nested_topics() -> None:
+    made = nested_topics(4)
+    corpus = made.values
+    assert corpus.tokens.lengths.tolist() == [1000] * 4 and corpus.V == 10 == len(made.vocabulary or [])
+    assert corpus.topics.shape == (10, 10)
+    for t, topic in enumerate(corpus.topics):
+        assert topic.tolist() == [0.0] * t + [1 / (10 - t)] * (10 - t)
+    assert made.truth is not None and made.truth.dtype == np.int32
+    assert (corpus.tokens.words >= made.truth).all()
+    # tokens of a topic are uniform on its words
+    first = np.bincount(corpus.tokens.words[made.truth == 0], minlength=10)
+    assert (np.abs(first - first.mean()) < 5 * np.sqrt(first.mean())).all()
+    shares = np.stack([np.bincount(made.truth[1000 * j :][:1000], minlength=10) / 1000 for j in range(4)])
+    np.testing.assert_allclose(shares, corpus.mixtures, atol=5 * np.sqrt(0.25 / 1000))
+    # topics of a document are not in order
+    assert np.abs(np.corrcoef(made.truth[:1000], np.arange(1000))[0, 1]) < 0.15
+
+
+def test_the_seeds_of_data_and_split() -> None:
+    one, same, other = (nested_topics(5, 20, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.values.tokens.words, same.values.tokens.words)
+    assert not np.array_equal(one.values.tokens.words, other.values.tokens.words)
+    held = [nested_topics(40, 20, heldout=0.5, split_seed=s).values.tokens.words for s in (0, 0, 1)]
+    assert np.array_equal(held[0], held[1]) and not np.array_equal(held[0], held[2])
+
+
+def test_synthetic_documents() -> None:
+    made = synthetic_documents(300, length=40, topics=5, words=30, heldout=0.1)
+    corpus = made.values
+    assert corpus.tokens.J == 270 and corpus.heldout.tokens.J == 30 and corpus.mixtures.shape == (270, 5)
+    assert corpus.tokens.lengths.std() > 3
+    assert abs(corpus.tokens.lengths.mean() - 40) < 5 * np.sqrt(40 / 270)
+    np.testing.assert_allclose(corpus.topics.sum(axis=1), 1)
+    assert made.truth is not None and made.truth.max() == 4
+    for t in range(5):
+        of = corpus.tokens.words[made.truth == t]
+        found = np.bincount(of, minlength=30) / len(of)
+        np.testing.assert_allclose(found, corpus.topics[t], atol=5 * np.sqrt(0.25 / len(of)))
+    fixed = synthetic_documents(7, length=40, lengths="fixed")
+    assert fixed.values.tokens.lengths.tolist() == [40] * 7
+    sparse = synthetic_documents(100, length=0.5)
+    assert sparse.meta["documents"]["empty"] == (sparse.values.tokens.lengths == 0).sum() > 0
+
+
+def test_weights_of_a_dirichlet_process() -> None:
+    equal = synthetic_documents(10, topics=4).meta["weights"]
+    assert equal.tolist() == [0.25] * 4
+    drawn = np.stack([synthetic_documents(2, topics=30, gamma=2.0, seed=s).meta["weights"] for s in range(300)])
+    np.testing.assert_allclose(drawn.sum(axis=1), 1)
+    # E[first] = 1/(1 + gamma)
+    assert abs(drawn[:, 0].mean() - 1 / 3) < 5 * drawn[:, 0].std() / np.sqrt(300)
+
+
+@pytest.mark.parametrize("extreme", [1e-100, 1e-3, 1e100])
+def test_extreme_priors(extreme: float) -> None:
+    made = synthetic_documents(20, topics=7, words=9, eta=extreme, alpha0=extreme, gamma=extreme)
+    assert np.isfinite(made.values.topics).all() and np.isfinite(made.values.mixtures).all()
+    probabilities = made.values.topics[made.truth, made.values.tokens.words]
+    assert (probabilities > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("generate", "options", "message"),
+    [
+        (nested_topics, {"N": 0}, "N=0: expected a whole number from 1"),
+        (nested_topics, {"length": 0}, "data.length=0: expected a whole number"),
+        (nested_topics, {"N": 10, "length": 2**30}, "data.length=1073741824: expected a whole number"),
+        (nested_topics, {"words": 0}, "data.words=0"),
+        (nested_topics, {"concentration": 0.0}, "data.concentration=0.0: expected a number from 1e-100"),
+        (nested_topics, {"concentration": float("nan")}, "data.concentration=nan"),
+        (nested_topics, {"seed": -1}, "data.seed=-1"),
+        (nested_topics, {"heldout": 2}, "data.heldout=2"),
+        (synthetic_documents, {"N": 1.5}, "N=1.5: expected a whole number"),
+        (synthetic_documents, {"length": 0}, "data.length=0: expected a number from 1e-09"),
+        (synthetic_documents, {"length": 1e9}, "data.length=1000000000.0: expected a number"),
+        (synthetic_documents, {"length": 1.5, "lengths": "fixed"}, "data.length=1.5: expected a whole number with"),
+        (synthetic_documents, {"lengths": "equal"}, "data.lengths=equal: expected one of poisson, fixed"),
+        (synthetic_documents, {"topics": 2**30}, "data.topics=1073741824: expected a whole number from 1 to"),
+        (synthetic_documents, {"words": 2**30}, "data.words=1073741824: expected a whole number from 1 to"),
+        (synthetic_documents, {"eta": 0}, "data.eta=0"),
+        (synthetic_documents, {"alpha0": -1}, "data.alpha0=-1"),
+        (synthetic_documents, {"gamma": 0.0}, "data.gamma=0.0"),
+        (synthetic_documents, {"heldout_by": "x"}, "data.heldout_by=x"),
+        (synthetic_documents, {"N": 1, "length": 1e-9}, "synthetic_documents: documents: 1, tokens: none"),
+    ],
+)
+def test_options_out_of_range(generate: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        generate(**{"N": 20} | options)
