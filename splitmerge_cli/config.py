@@ -63,6 +63,16 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Perplexity:
+    """How well held-out documents are predicted, and how often that is evaluated."""
+
+    every: Natural
+    method: Literal["completion", "left_to_right", "sequential", "fold_in"]
+    particles: Few
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
 class Schema:
     """Keys of the configuration, their types and ranges; ``conf/config.yaml`` says what each means."""
 
@@ -76,6 +86,7 @@ class Schema:
     init: str | None
     warmup: Natural | None
     trace: Trace
+    perplexity: Perplexity
     timing: Flag
     resume: Flag
     workers: Few | None
@@ -260,6 +271,9 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
         values["iterations"] = DEFAULT_ITERATIONS
     if values["budget"] is not None and not values["timing"]:
         raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+    every = values["perplexity"]["every"]
+    if values["iterations"] is not None and every > values["iterations"]:
+        raise ConfigError(f"perplexity.every={every}: expected at most {values['iterations']}, the iterations")
     resolved = OmegaConf.create(values)
     OmegaConf.set_readonly(resolved, True)
     return resolved
@@ -294,8 +308,12 @@ def plain(node: DictConfig, resolve: bool = True, throw_on_missing: bool = False
 
 
 def identity(cfg: DictConfig) -> dict[str, Any]:
-    """The part of a resolved configuration that determines what is computed, as plain values."""
-    return {key: value for key, value in plain(cfg).items() if key not in RUNTIME_KEYS}
+    """The part of a resolved configuration that determines what is computed, as plain values.
+
+    How held-out documents are evaluated is no part of it where that is never done.
+    """
+    left_out = RUNTIME_KEYS if cfg.perplexity.every else (*RUNTIME_KEYS, "perplexity")
+    return {key: value for key, value in plain(cfg).items() if key not in left_out}
 
 
 def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
@@ -357,7 +375,7 @@ def complete(incomplete: str) -> list[str]:
     return [candidate for candidate in offered if candidate.startswith(incomplete)]
 
 
-_NUMBER_OR_PRIOR = ("model.concentration",)
+_NUMBER_OR_PRIOR = ("model.concentration", "model.gamma", "model.alpha0")
 """Options that are a number or the text of a prior; their class reads the text."""
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -39,11 +40,12 @@ from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.results import provenance, schema
 from splitmerge_cli.results.files import DamagedRun, Locked
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.store import STATUS, ChainStore, RunStore
+from splitmerge_cli.results.store import STATUS, STREAMED, ChainStore, RunStore
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import PointEstimate
-    from splitmerge_cli.diagnostics.summary import Clustering
+    from splitmerge_cli.diagnostics.summary import Clustering, Row
+    from splitmerge_cli.diagnostics.topic_tables import ChainTopics
 
 FIRST_BATCH = 0.1
 """Seconds of the first batch of a chain: something to show soon."""
@@ -52,8 +54,11 @@ BATCH = 1.0
 LIVE_BATCH = 0.3
 """The same while bars are shown."""
 
-_DATA_FILES = {"data": "data.path", "nodes": "data.nodes"}
+_DATA_FILES = {"data": "data.path", "nodes": "data.nodes", "vocabulary": "data.vocabulary"}
 """Keys of the files that a data set is read from."""
+
+LISTED = 100_000
+"""Tokens of documents beyond which their topics are no longer listed as text, nor a partition of them estimated."""
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
@@ -116,8 +121,29 @@ class Plan:
     @property
     def optional_columns(self) -> list[str]:
         """Columns of the trace that not every run has."""
-        resampled = isinstance(self.cfg.model.get("concentration"), str)
-        return ["concentration"] * resampled + ["nmi", "ari"] * (self.dataset.truth is not None)
+        resampled = [name for name in schema.RESAMPLED if isinstance(self.cfg.model.get(name), str)]
+        return resampled + ["nmi", "ari"] * (self.dataset.truth is not None)
+
+    @property
+    def of_topics(self) -> bool:
+        """Whether the clusters are topics of documents."""
+        return self.dataset.kind == "documents"
+
+    @property
+    def listed(self) -> bool:
+        """Whether the clusters of the items are listed in ``summary.json`` and ``clusters.csv``."""
+        return not self.of_topics or self.dataset.N <= LISTED
+
+    @property
+    def streamed(self) -> list[str]:
+        """Tables that the chains write while they run."""
+        evaluated = [schema.HELDOUT] * (self.cfg.perplexity.every > 0)
+        return [*STREAMED, *[schema.TOPIC_SIZES] * self.of_topics, *evaluated]
+
+    def to_evaluation(self, iteration: int) -> int:
+        """Iterations that a chain makes at most before the next thing to do: its end, or held-out documents."""
+        every, left = self.cfg.perplexity.every, self.iterations - iteration
+        return min(left, every - iteration % every) if every else left
 
     @np.errstate(all="ignore")  # what overflows leaves no finite density, which is said below
     def chain(self, number: int) -> tuple[Chain, Model]:
@@ -153,6 +179,7 @@ class Plan:
             truth=self.dataset.truth,
             timing=cfg.timing,
             warmup=(_gibbs(cfg, model, rng, samplers), cfg.warmup) if cfg.warmup else None,
+            **({"sizes": True} if self.of_topics else {}),
         )
         return chain, model
 
@@ -197,6 +224,7 @@ def prepare(cfg: DictConfig) -> Plan:
             f"model={cfg.model.name}: reads {kind}, but data={cfg.data.name} holds {dataset.kind}; "
             f"expected {' or '.join(f'model={name}' for name in fitting)}, or data that hold {kind} (smcmc list data)"
         )
+    _check_perplexity(cfg, dataset)
     labels = None
     if cfg.init not in KEYWORDS:
         labels, digests["init"] = read_labels(cfg.init)
@@ -209,6 +237,23 @@ def prepare(cfg: DictConfig) -> Plan:
     except MemoryError as error:
         raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
     return plan
+
+
+def _check_perplexity(cfg: DictConfig, dataset: Dataset) -> None:
+    """Raise a `ConfigError` where held-out documents are to be evaluated and there are none."""
+    every = cfg.perplexity.every
+    if not every:
+        return
+    if dataset.kind != "documents":
+        raise ConfigError(
+            f"perplexity.every={every}: expected 0, because perplexity is that of held-out documents under topics; "
+            f"model={cfg.model.name} reads {dataset.kind}"
+        )
+    if (held := dataset.values.heldout) is None or held.observed.all():
+        raise ConfigError(
+            f"perplexity.every={every}: data={cfg.data.name} holds no tokens out; expected data.heldout above 0, "
+            "such as data.heldout=0.2"
+        )
 
 
 def dataset_of(run: Run) -> Dataset:
@@ -395,7 +440,8 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
     cfg, path = plan.cfg, plan.path
     if plan.done:
         return path
-    store = RunStore(path, _provenance(plan), plan.id, cfg.sampler.name, cfg.seed, plan.optional_columns)
+    names = plan.optional_columns, plan.streamed
+    store = RunStore(path, _provenance(plan), plan.id, cfg.sampler.name, cfg.seed, *names)
     session = store.session()
     try:
         session.__enter__()
@@ -466,7 +512,6 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
             store.write_status("interrupted", share=sum(share) / cfg.chains)
             raise Interrupted(store.path)
         _assemble(plan, store, chains, outcomes)
-        store.write_status("done", share=1.0)
         store.finish()
     except Interrupted:
         raise
@@ -531,16 +576,48 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chain.iteration, time.perf_counter()
-            rows = chain.advance(plan.iterations - chain.iteration, budget=plan.budget, wall=wall)
-            _check_densities(number, rows)
-            store.append(rows)
-            finished = chain.iteration >= plan.iterations or chain.seconds >= plan.budget
+            _advance(plan, chain, store, began + wall)
+            finished = _at_end(plan, chain)
             outcome = _outcome(chain, (chain.iteration - before) / max(time.perf_counter() - began, 1e-9))
             store.checkpoint(chain.state, outcome, finished)
             heard(number, _progress(plan, outcome))
             wall = batch
     finally:
         store.close()
+
+
+def _at_end(plan: Plan, chain: Chain) -> bool:
+    return chain.iteration >= plan.iterations or chain.seconds >= plan.budget
+
+
+def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float) -> None:
+    """Make the iterations of one batch, which ends at the time `until`, and evaluate held-out documents among them."""
+    while True:
+        before = chain.iteration
+        wall = max(0.0, until - time.perf_counter())
+        rows = chain.advance(plan.to_evaluation(before), budget=plan.budget, wall=wall)
+        _check_densities(store.chain, rows)
+        store.append(rows)
+        if chain.iteration > before:
+            _evaluate(plan, chain, store)
+        if not plan.cfg.perplexity.every or _at_end(plan, chain) or time.perf_counter() >= until:
+            return
+
+
+def _evaluate(plan: Plan, chain: Chain, store: ChainStore) -> None:
+    """Record how likely the held-out documents are under the present state, where it is one of those to evaluate."""
+    asked, corpus = plan.cfg.perplexity, plan.dataset.values
+    model: Any = chain.model
+    if not asked.every or chain.iteration % asked.every:
+        return
+    # a run without held-out documents does without
+    from splitmerge_cli._heldout import log_likelihoods
+
+    seed = [plan.cfg.seed, store.chain, chain.iteration]
+    topics = model.word_topics(), model.weights, model.alpha0, model.eta
+    told = corpus.tokens, corpus.heldout, model.labels
+    values = log_likelihoods(*topics, *told, asked.method, asked.particles, seed)
+    store.append_heldout(chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
 
 
 def _drive_together(
@@ -562,7 +639,7 @@ def _drive_together(
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chains[0].iteration, time.perf_counter()
-            rows = advance_together(chains, plan.iterations - before, plan.budget, wall, workers)
+            rows = advance_together(chains, plan.to_evaluation(before), plan.budget, wall, workers)
             rate = (chains[0].iteration - before) / max(time.perf_counter() - began, 1e-9)
             mean_seconds = sum(chain.seconds for chain in chains) / len(chains)
             finished = chains[0].iteration >= plan.iterations or mean_seconds >= plan.budget
@@ -570,6 +647,8 @@ def _drive_together(
             for store, chain, its_rows in zip(stores, chains, rows, strict=True):
                 _check_densities(store.chain, its_rows)
                 store.append(its_rows)
+                if chain.iteration > before:
+                    _evaluate(plan, chain, store)
                 entries.append(store.entry(chain.state, _outcome(chain, rate), finished))
             run_store.checkpoint_together(entries)
             for store, entry in zip(stores, entries, strict=True):
@@ -600,7 +679,17 @@ def _outcome(chain: Chain, rate: float) -> dict[str, Any]:
         "last_labels": chain.last_labels,
         "reports": [sampler.report() for sampler in chain.samplers if hasattr(sampler, "report")],
         "tallies": [sampler.tally() for sampler in chain.samplers],
+        **({"topics": _weights_of_topics(chain)} if hasattr(chain.model, "word_topics") else {}),
     }
+
+
+def _weights_of_topics(chain: Chain) -> dict[str, Any]:
+    """What of the topics of the present state its labels do not tell; weights in the order of `last_labels`."""
+    model: Any = chain.model
+    number = np.empty(model.K, dtype=np.int64)
+    number[chain.last_labels] = model.labels
+    weights = np.append(model.weights[number], model.weights[-1])
+    return {"weights": weights, "alpha0": model.alpha0, "gamma": model.gamma, "eta": model.eta}
 
 
 def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
@@ -629,11 +718,87 @@ def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: l
     moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
     store.write_frame(schema.MOVES, moves)
     clusterings, estimate = _clusterings(plan, store.path, outcomes)
-    diagnostics = diagnose(_diagnosed_trace(store.path), moves, clusterings, plan.dataset.truth)
+    told, further = _assemble_topics(plan, store, chains, outcomes) if plan.of_topics else ({}, [])
+    diagnostics = diagnose(_diagnosed_trace(store.path), moves, clusterings, plan.dataset.truth, further)
     store.write_frame(schema.DIAGNOSTICS, diagnostics)
-    summary = _summary(plan, outcomes, diagnostics, estimate, clusterings["point"].note)
-    store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names)
+    summary = _summary(plan, outcomes, diagnostics, estimate, clusterings["point"].note) | told
+    if plan.listed:
+        store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names)
     store.write_summary(summary)
+
+
+def _assemble_topics(
+    plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: list[dict[str, Any]]
+) -> tuple[dict[str, Any], list["Row"]]:
+    """Write the tables of the topics; what the summary says of them, and the diagnosis."""
+    from splitmerge_cli.diagnostics import topic_tables as tables
+
+    states = _last_topics(plan, outcomes)
+    best = _best(outcomes, "best_log_joint")
+    store.write_streamed(schema.TOPIC_SIZES, chains, width=64)
+    for table, of_chain in [
+        (schema.TOPICS, tables.topics_table),
+        (schema.TOPIC_WORDS, tables.words_table),
+        (schema.TOPIC_DOCUMENTS, tables.documents_table),
+    ]:
+        store.write_parts(table, (of_chain(c, state) for c, state in enumerate(states)))
+    store.write_parts(schema.TOKENS, [tables.tokens_table(states[best])])
+    told: dict[str, Any] = {
+        "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": best},
+        "topics": states[best].overview(),
+        "hyperparameters": {name: outcomes[best]["topics"][name] for name in ("gamma", "alpha0", "eta")},
+    }
+    if plan.cfg.perplexity.every:
+        told["perplexity"] = _assemble_perplexity(plan, store, chains)
+    return told, tables.agreement_rows(states, best, _true_topics(plan))
+
+
+def _last_topics(plan: Plan, outcomes: list[dict[str, Any]]) -> list["ChainTopics"]:
+    """The topics of every chain at its end."""
+    from splitmerge_cli.diagnostics.topic_tables import ChainTopics, Documents
+
+    corpus = plan.dataset.values
+    data = Documents(corpus.tokens.words, corpus.tokens.starts, plan.dataset.vocabulary or [], corpus.documents)
+    of = ("weights", "alpha0", "eta")
+    return [ChainTopics(data, outcome["last_labels"], *(outcome["topics"][key] for key in of)) for outcome in outcomes]
+
+
+def _true_topics(plan: Plan) -> Any:
+    """The topics that the documents were generated with, where they were."""
+    from splitmerge_cli.diagnostics.topics import Topics
+
+    corpus, truth = plan.dataset.values, plan.dataset.truth
+    if corpus.topics is None or truth is None:
+        return None
+    return Topics.of_probabilities(corpus.topics, np.bincount(truth, minlength=len(corpus.topics)) / len(truth))
+
+
+def _assemble_perplexity(plan: Plan, store: RunStore, chains: list[ChainStore]) -> dict[str, Any] | None:
+    """Write how well held-out documents were predicted; what the summary says of it, None where nothing was evaluated
+    (a budget may end before)."""
+    from splitmerge_cli.diagnostics import heldout
+
+    asked, frames, means = plan.cfg.perplexity, [], []
+    for chain in chains:
+        rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.core(schema.HELDOUT))
+        if rows.num_rows:
+            iterations, tokens = rows["iteration"].to_numpy(), rows["tokens"].to_numpy()
+            log_lik = rows["log_lik"].combine_chunks().flatten().to_numpy().reshape(len(iterations), -1)
+            frame, mean = heldout.evaluations(iterations, tokens, log_lik)
+            frames.append(frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=asked.method))
+            means.append(mean)
+    columns = schema.core(schema.PERPLEXITY).names
+    store.write_frame(schema.PERPLEXITY, pd.concat(frames) if frames else pd.DataFrame(columns=columns))
+    if not frames:
+        return None
+    last = pd.concat([frame.iloc[[-1]] for frame in frames])
+    return {
+        "method": asked.method,
+        "particles": asked.particles,
+        "tokens": int(last["tokens"].iloc[0]),
+        **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
+        "all_chains": heldout.pooled(means, int(last["tokens"].iloc[0])),
+    }
 
 
 def _clusterings(
@@ -668,6 +833,8 @@ def _point_estimates(
     from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
     from splitmerge_cli.diagnostics.summary import Clustering
 
+    if not plan.listed:
+        return Clustering({}, None, f"not estimated: more than {LISTED:,} tokens"), None
     sampled = _second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
     if not sampled:
         why = "no late partitions; trace.partitions=10 records some"
@@ -710,7 +877,7 @@ def _diagnosed_trace(path: Path) -> pd.DataFrame:
     """The trace with the largest fraction alone in place of the list of five."""
     file = path / f"{schema.TRACE}.parquet"
     present = pq.read_schema(file).names
-    names = [name for name in schema.core(schema.TRACE, ["concentration"]).names if name in present]
+    names = [name for name in schema.core(schema.TRACE, schema.RESAMPLED).names if name in present]
     table = pq.read_table(file, columns=names, partitioning=None)
     position = table.column_names.index("largest")
     return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()
@@ -730,20 +897,20 @@ def _summary(
         "chain": joint,
         "iteration": outcomes[joint]["best_iteration"],
         "log_joint": outcomes[joint]["best_log_joint"],
-        **_described(outcomes[joint]["best_labels"]),
+        **_described(outcomes[joint]["best_labels"], plan.listed),
     }
     likeliest = {
         "criterion": "highest log likelihood over all iterations of all chains",
         "chain": lik,
         "iteration": outcomes[lik]["best_lik_iteration"],
         "log_lik": outcomes[lik]["best_log_lik"],
-        **_described(outcomes[lik]["best_lik_labels"]),
+        **_described(outcomes[lik]["best_lik_labels"], plan.listed),
     }
     central = estimate and {
         "criterion": "least expected variation of information over partitions of the second halves of all chains",
         "expected_vi": estimate.expected_vi,
         "partitions": estimate.partitions,
-        **_described(estimate.labels),
+        **_described(estimate.labels, plan.listed),
     }
     return {
         "run_id": plan.id,
@@ -777,8 +944,8 @@ def _tallied(outcomes: list[dict[str, Any]]) -> dict[str, dict[str, list[int]]]:
     return {name: {key: [of_chain[name][key] for of_chain in named] for key in named[0][name]} for name in named[0]}
 
 
-def _described(labels: NDArray[np.int32]) -> dict[str, Any]:
-    return {"n_clusters": int(labels.max()) + 1, "labels": labels.tolist()}
+def _described(labels: NDArray[np.int32], listed: bool) -> dict[str, Any]:
+    return {"n_clusters": int(labels.max()) + 1, **({"labels": labels.tolist()} if listed else {})}
 
 
 __all__ = [

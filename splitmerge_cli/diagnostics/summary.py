@@ -1,6 +1,6 @@
 """The diagnosis of one run: one row per quantity and chain."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,8 @@ from rich.table import Table
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import SCORES
 
-SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest", "concentration")
-"""What is diagnosed of a trace; the concentration only where it is resampled."""
+SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest", "concentration", "gamma", "alpha0")
+"""What is diagnosed of a trace; concentration, gamma and alpha0 only where they are resampled."""
 COLUMNS = ["quantity", "chain", "value", "note"]
 LONGEST = 100_000
 """Draws of a chain beyond which every m-th is looked at: an effective sample size of millions takes minutes and
@@ -68,6 +68,7 @@ def diagnose(
     moves: pd.DataFrame,
     clusterings: Mapping[str, Clustering] | None = None,
     truth: ArrayLike | None = None,
+    further: Iterable[Row] = (),
 ) -> pd.DataFrame:
     """Diagnose the chains of a run.
 
@@ -81,6 +82,8 @@ def diagnose(
         What is scored where the truth is known, by name.
     truth : array_like, optional
         True clusters, ``[N]``.
+    further : iterable of Row
+        Rows to add.
 
     Returns
     -------
@@ -88,8 +91,8 @@ def diagnose(
         Columns quantity, chain (null: over all chains), value, note (why a value is null, or how it was taken).
         Quantities, of the second half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains),
         ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
-        every m-th), for X in log_joint, log_lik, n_clusters, K, largest and, where it is resampled, concentration. Of
-        the whole chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void),
+        every m-th), for X in log_joint, log_lik, n_clusters, K, largest and, where they are resampled, concentration,
+        gamma, alpha0. Of the whole chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void),
         ``seconds_per_iteration``, and
         where the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
     """
@@ -114,6 +117,7 @@ def diagnose(
     rows += _pace(trace, chains)
     if truth is not None:
         rows += _scores(clusterings or {}, truth)
+    rows += further
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame["chain"] = frame["chain"].astype("Int32")
     frame["value"] = frame["value"].astype(float)

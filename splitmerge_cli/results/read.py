@@ -64,7 +64,8 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether the run was finished and its files are there."""
-        return self.done and all((self.path / name).is_file() for name in RESULTS)
+        status = self.status
+        return status["state"] == "done" and all((self.path / name).is_file() for name in status.get("files", RESULTS))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -95,6 +96,40 @@ class Run:
     def diagnostics(self) -> pd.DataFrame:
         """Columns quantity, chain (missing: over all chains), value."""
         return self._table(schema.DIAGNOSTICS, None).astype({"chain": "Int32"})
+
+    @property
+    def has_topics(self) -> bool:
+        """Whether this is a finished run of topics."""
+        return (self.path / f"{schema.TOPICS}.parquet").is_file()
+
+    def topics(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per topic of each chain's last state, largest first. A run of documents alone has these tables."""
+        return self._table(schema.TOPICS, columns)
+
+    def topic_words(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per topic and word that it holds."""
+        return self._table(schema.TOPIC_WORDS, columns)
+
+    def topic_documents(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per document and topic that it holds."""
+        return self._table(schema.TOPIC_DOCUMENTS, columns)
+
+    def topic_sizes(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per recorded iteration and chain: tokens of every topic, descending."""
+        return self._table(schema.TOPIC_SIZES, columns)
+
+    def tokens(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per token: the topic that it has in the last state of the chain of highest log joint density."""
+        return self._table(schema.TOKENS, columns)
+
+    @property
+    def has_perplexity(self) -> bool:
+        """Whether the run evaluated held-out documents."""
+        return (self.path / f"{schema.PERPLEXITY}.parquet").is_file()
+
+    def perplexity(self, columns: list[str] | None = None) -> pd.DataFrame:
+        """One row per evaluation of the held-out documents and chain."""
+        return self._table(schema.PERPLEXITY, columns)
 
     @property
     def provenance(self) -> dict[str, Any]:

@@ -9,11 +9,22 @@ MOVES = "moves"
 PARTITIONS = "partitions"
 DIAGNOSTICS = "diagnostics"
 TABLES = (TRACE, MOVES, PARTITIONS, DIAGNOSTICS)
+TOPICS = "topics"
+TOPIC_WORDS = "topic_words"
+TOPIC_DOCUMENTS = "topic_documents"
+TOPIC_SIZES = "topic_sizes"
+TOKENS = "tokens"
+PERPLEXITY = "perplexity"
+HELDOUT = "heldout"
+"""What a chain writes while it runs of held-out documents; `PERPLEXITY` is made of it."""
 
 METADATA_KEY = b"smcmc"
 """Key of the provenance, as JSON, in the metadata of every parquet file."""
 
 _PROVENANCE = [pa.field("run_id", pa.string()), pa.field("sampler", pa.string()), pa.field("seed", pa.int64())]
+
+# words come up again and again
+_WORD = pa.dictionary(pa.int32(), pa.string())
 
 _COLUMNS = {
     TRACE: [
@@ -46,9 +57,66 @@ _COLUMNS = {
         pa.field("value", pa.float64()),
         pa.field("note", pa.string()),
     ],
+    TOPICS: [
+        pa.field("chain", pa.int32()),
+        pa.field("topic", pa.int32()),
+        pa.field("tokens", pa.int64()),
+        pa.field("share", pa.float64()),
+        pa.field("weight", pa.float64()),
+        pa.field("documents", pa.int64()),
+        pa.field("coherence", pa.float64()),
+        pa.field("top_words", pa.list_(pa.string())),
+        pa.field("top_probabilities", pa.list_(pa.float64())),
+    ],
+    TOPIC_WORDS: [
+        pa.field("chain", pa.int32()),
+        pa.field("topic", pa.int32()),
+        pa.field("word", _WORD),
+        pa.field("count", pa.int64()),
+        pa.field("probability", pa.float64()),
+    ],
+    TOPIC_DOCUMENTS: [
+        pa.field("chain", pa.int32()),
+        pa.field("document", pa.int32()),
+        pa.field("name", pa.string()),
+        pa.field("topic", pa.int32()),
+        pa.field("count", pa.int64()),
+        pa.field("probability", pa.float64()),
+    ],
+    TOPIC_SIZES: [
+        pa.field("chain", pa.int32()),
+        pa.field("iteration", pa.int64()),
+        pa.field("sizes", pa.list_(pa.int32())),
+    ],
+    TOKENS: [
+        pa.field("document", pa.int32()),
+        pa.field("position", pa.int32()),
+        pa.field("word", _WORD),
+        pa.field("topic", pa.int32()),
+    ],
+    PERPLEXITY: [
+        pa.field("chain", pa.int32()),
+        pa.field("iteration", pa.int64()),
+        pa.field("seconds", pa.float64()),
+        pa.field("method", pa.string()),
+        pa.field("log_lik", pa.float64()),
+        pa.field("tokens", pa.int64()),
+        pa.field("perplexity", pa.float64()),
+        pa.field("averaged", pa.float64()),
+    ],
+    HELDOUT: [
+        pa.field("chain", pa.int32()),
+        pa.field("iteration", pa.int64()),
+        pa.field("seconds", pa.float64()),
+        pa.field("tokens", pa.int64()),
+        # log likelihood of each document
+        pa.field("log_lik", pa.list_(pa.float64())),
+    ],
 }
-OPTIONAL = ("concentration", "nmi", "ari")
-"""Columns of the trace that only some runs have: a resampled concentration; scores, where the truth is known."""
+RESAMPLED = ("concentration", "gamma", "alpha0")
+"""Hyper-parameters that the trace has where they are resampled."""
+OPTIONAL = (*RESAMPLED, "nmi", "ari")
+"""Columns of the trace that only some runs have: the hyper-parameters; scores, where the truth is known."""
 
 
 def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
@@ -57,7 +125,7 @@ def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
     Parameters
     ----------
     table : str
-        One of `TABLES`.
+        A name such as `TRACE`.
     optional : collection of str
         Which of `OPTIONAL` the trace has.
     """

@@ -6,7 +6,7 @@ checkpoint of each chain). At the end the parquet files are written whole, and `
 
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
 from splitmerge_cli.results.files import locked, replaced, undamaged, write_json, write_text
@@ -25,7 +26,9 @@ STATUS = "status.json"
 SUMMARY = "summary.json"
 CLUSTERS = "clusters.csv"
 RESULTS = (SUMMARY, CLUSTERS, *(f"{table}.parquet" for table in schema.TABLES))
-"""Files of a finished run beside its configuration and status."""
+"""Files of a finished run beside its configuration and status, unless that names others."""
+STREAMED = (schema.TRACE, schema.PARTITIONS)
+"""Tables that every chain writes while it runs."""
 WORK = "work"
 LOCK = "lock"
 TOGETHER = "chains.npz"
@@ -46,13 +49,17 @@ class ChainStore:
         Number of the chain.
     optional : collection of str
         The optional columns that its trace has, see `schema.OPTIONAL`.
+    streamed : sequence of str
+        The tables that grow while it runs.
     """
 
-    def __init__(self, work: Path, chain: int, optional: Collection[str] = ()) -> None:
+    def __init__(
+        self, work: Path, chain: int, optional: Collection[str] = (), streamed: Sequence[str] = STREAMED
+    ) -> None:
         self.chain = chain
         self._checkpoint = work / f"chain-{chain}.npz"
         self._together = work / TOGETHER
-        self._schemas = {table: schema.core(table, optional) for table in (schema.TRACE, schema.PARTITIONS)}
+        self._schemas = {table: schema.core(table, optional) for table in streamed}
         self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
         self._streams: dict[str, streams.Stream] = {}
 
@@ -89,7 +96,15 @@ class ChainStore:
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
         for table, stream in self._streams.items():
-            stream.append(_batch(stream.schema, self.chain, rows, "" if table == schema.TRACE else "partition_"))
+            if table != schema.HELDOUT:
+                prefix = "partition_" if table == schema.PARTITIONS else ""
+                stream.append(_batch(stream.schema, self.chain, rows, prefix))
+
+    def append_heldout(self, iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
+        """Add the log likelihoods ``[D]`` of the held-out documents under the state at hand."""
+        stream = self._streams[schema.HELDOUT]
+        row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
+        stream.append(_batch(stream.schema, self.chain, row, ""))
 
     def checkpoint(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> None:
         """Store what a resumed run needs, after the rows so far are on the disk.
@@ -124,7 +139,11 @@ class ChainStore:
 
 
 def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:
-    """Rows of ``Chain.advance`` as a record batch; the columns of the result named with `prefix`."""
+    """Rows of ``Chain.advance`` as a record batch; the columns of the result named with `prefix`.
+
+    Lists of one length are rows of an array; of lists of any length the values stand one after the other, with a column
+    NAME_end that says where each ends.
+    """
     n = len(rows[f"{prefix}iteration"])
     arrays = []
     for field in columns:
@@ -133,7 +152,10 @@ def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) ->
             continue
         values = np.ascontiguousarray(rows[prefix + field.name])
         if pa.types.is_list(field.type):
-            offsets = np.arange(n + 1, dtype=np.int32) * (values.shape[1] if n else 0)
+            if (ends := rows.get(f"{prefix}{field.name}_end")) is not None:
+                offsets = np.concatenate([[0], ends]).astype(np.int32)
+            else:
+                offsets = np.arange(n + 1, dtype=np.int32) * (values.shape[1] if n else 0)
             arrays.append(pa.ListArray.from_arrays(offsets, pa.array(values.ravel(), type=field.type.value_type)))
         else:
             arrays.append(pa.array(values, type=field.type))
@@ -153,14 +175,25 @@ class RunStore:
         The columns by which rows of several runs are told apart.
     optional : collection of str
         The optional columns of the trace, see `schema.OPTIONAL`.
+    streamed : sequence of str
+        The tables that grow while the chains run.
     """
 
     def __init__(
-        self, path: Path, provenance: dict[str, Any], run_id: str, sampler: str, seed: int, optional: Collection[str]
+        self,
+        path: Path,
+        provenance: dict[str, Any],
+        run_id: str,
+        sampler: str,
+        seed: int,
+        optional: Collection[str],
+        streamed: Sequence[str] = STREAMED,
     ) -> None:
         self.path = path
         self.work = path / WORK
         self.optional = optional
+        self.streamed = streamed
+        self._written: list[str] = []
         self._metadata = json.dumps(provenance, sort_keys=True).encode()
         self._constants = {"run_id": run_id, "sampler": sampler, "seed": seed}
         self._status: dict[str, Any] = {}
@@ -200,7 +233,7 @@ class RunStore:
 
     def chain(self, chain: int) -> ChainStore:
         """The files of one chain."""
-        return ChainStore(self.work, chain, self.optional)
+        return ChainStore(self.work, chain, self.optional, self.streamed)
 
     def checkpoint_together(self, entries: list[dict[str, Any]]) -> None:
         """Store one checkpoint of all chains, made of `ChainStore.entry` of each, in the order of their numbers."""
@@ -217,6 +250,10 @@ class RunStore:
         columns = schema.core(table, self.optional)
         self._write(table, [pa.Table.from_pandas(frame, schema=columns, preserve_index=False)])
 
+    def write_parts(self, table: str, parts: Iterable[pa.Table]) -> None:
+        """Write a table that is made part by part; each becomes a row group."""
+        self._write(table, parts)
+
     def _write(self, table: str, groups: Iterable[pa.Table]) -> None:
         columns = schema.full(table, self.optional, self._metadata)
         with (
@@ -228,10 +265,12 @@ class RunStore:
                     field = columns.field(name)
                     group = group.append_column(field, pa.repeat(pa.scalar(value, field.type), group.num_rows))
                 writer.write_table(group.cast(columns), row_group_size=max(1, group.num_rows))
+        self._written.append(f"{table}.parquet")
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write ``summary.json``."""
         write_json(self.path / SUMMARY, summary)
+        self._written.append(SUMMARY)
 
     def write_clusters(self, labels: list[int], names: list[str] | None = None) -> None:
         """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known."""
@@ -239,19 +278,27 @@ class RunStore:
         if names is not None:
             table["name"] = names
         write_text(self.path / CLUSTERS, table.to_csv(index=False, lineterminator="\n"))
+        self._written.append(CLUSTERS)
 
     def finish(self) -> None:
-        """Remove the streams and checkpoints of a run whose files are complete."""
+        """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
+        self.write_status("done", share=1.0, files=sorted(self._written))
         shutil.rmtree(self.work)
 
 
 def _regroup(batches: Iterable[pa.RecordBatch], columns: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The same rows in tables of exactly `rows` rows, but for the last."""
-    pending = columns.empty_table()
+    pending: list[pa.RecordBatch] = []
+    held = 0
     for batch in batches:
-        pending = pa.concat_tables([pending, pa.Table.from_batches([batch])])
-        while pending.num_rows >= rows:
-            yield pending.slice(0, rows).combine_chunks()
-            pending = pending.slice(rows)
-    if pending.num_rows:
-        yield pending.combine_chunks()
+        pending.append(batch)
+        held += batch.num_rows
+        if held < rows:
+            continue
+        table = pa.Table.from_batches(pending, columns)
+        for begin in range(0, held - rows + 1, rows):
+            yield table.slice(begin, rows).combine_chunks()
+        pending = table.slice(held // rows * rows).to_batches()
+        held %= rows
+    if held:
+        yield pa.Table.from_batches(pending, columns).combine_chunks()

@@ -1,0 +1,240 @@
+"""The topics of a run's chains at their last states: tables of topics, of their words, documents and tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.diagnostics import topics
+from splitmerge_cli.diagnostics.agreement import nmi
+from splitmerge_cli.diagnostics.topics import Match, Topics
+
+Row = tuple[str, int | None, float, str | None]
+"""quantity, chain (None: over all chains), value, note."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Tokens of documents, one document after the other."""
+
+    words: NDArray[np.int32]
+    """``[N]``"""
+    starts: NDArray[np.int64]
+    """``[J + 1]``"""
+    vocabulary: Sequence[str]
+    """``[V]``"""
+    names: Sequence[str] | None
+    """``[J]``, where they have names."""
+
+    @cached_property
+    def document(self) -> NDArray[np.int32]:
+        """Document of every token, ``[N]``."""
+        return topics.document_of(self.starts)
+
+    @property
+    def word_type(self) -> pa.DictionaryArray:
+        """The word of every token, as Arrow writes words."""
+        return _named(self.words, self.vocabulary)
+
+
+class ChainTopics:
+    """The topics of one state, numbered by descending size.
+
+    Parameters
+    ----------
+    data : Documents
+    labels : numpy.ndarray
+        int32 ``[N]``, topic of every token, numbered by first appearance.
+    weights : numpy.ndarray
+        float64 ``[K + 1]``, weight of each of these topics, that of all others last.
+    alpha0, eta : float
+        Concentration of a document's mixture, and that of a topic's words.
+    """
+
+    def __init__(
+        self, data: Documents, labels: NDArray[np.int32], weights: NDArray[np.float64], alpha0: float, eta: float
+    ) -> None:
+        self.data, self.alpha0, self.eta = data, alpha0, eta
+        self.labels, order = topics.by_size(labels)
+        self.weights = weights[order]
+        K = len(order)
+        self.words = topics.counts(self.labels, data.words, (K, len(data.vocabulary)))
+        self.documents = topics.counts(self.labels, data.document, (K, len(data.starts) - 1))
+        self.sizes = self.words.sum(axis=1)
+        self.shares = self.sizes / self.sizes.sum()
+        self._shown = topics.top_entries(self.words)
+        self.top = [self.words.indices[at] for at in self._shown]
+
+    @property
+    def K(self) -> int:
+        """Number of topics."""
+        return len(self.sizes)
+
+    @cached_property
+    def coherence(self) -> NDArray[np.float64]:
+        """See `topics.coherence`."""
+        return topics.coherence(self.top, self.data.words, self.data.starts)
+
+    @cached_property
+    def distributions(self) -> Topics:
+        """Their words' posterior means."""
+        return Topics.of_counts(self.words, self.eta)
+
+    def word_probability(self) -> NDArray[np.float64]:
+        """Posterior mean (eta + n_kw) / (V eta + n_k) of every entry of `words`."""
+        per_topic = np.diff(self.words.indptr)
+        return (self.eta + self.words.data) / np.repeat(self.words.shape[1] * self.eta + self.sizes, per_topic)
+
+    def top_probabilities(self) -> list[NDArray[np.float64]]:
+        """The same of the words in `top`."""
+        probability = self.word_probability()
+        return [probability[at] for at in self._shown]
+
+    def overview(self) -> list[dict[str, Any]]:
+        """What the summary says of each topic."""
+        return [
+            {
+                "topic": k,
+                "tokens": int(self.sizes[k]),
+                "share": float(self.shares[k]),
+                "coherence": float(c) if np.isfinite(c := self.coherence[k]) else None,
+                "top_words": [self.data.vocabulary[w] for w in self.top[k]],
+            }
+            for k in range(self.K)
+        ]
+
+
+def _named(codes: NDArray[Any], names: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names, pa.string()))
+
+
+def _rows(table: csr_array) -> NDArray[np.int32]:
+    """Row of every entry."""
+    return np.repeat(np.arange(table.shape[0], dtype=np.int32), np.diff(table.indptr))
+
+
+def topics_table(chain: int, state: ChainTopics) -> pa.Table:
+    """A row per topic: ``topics.parquet``."""
+    return pa.table(
+        {
+            "chain": np.full(state.K, chain, dtype=np.int32),
+            "topic": np.arange(state.K, dtype=np.int32),
+            "tokens": state.sizes,
+            "share": state.shares,
+            "weight": state.weights,
+            "documents": np.diff(state.documents.indptr).astype(np.int64),
+            "coherence": pa.array(state.coherence, from_pandas=True),
+            "top_words": [[state.data.vocabulary[w] for w in of_topic] for of_topic in state.top],
+            "top_probabilities": [list(of_topic) for of_topic in state.top_probabilities()],
+        }
+    )
+
+
+def words_table(chain: int, state: ChainTopics) -> pa.Table:
+    """A row per topic and word that it holds: ``topic_words.parquet``."""
+    return pa.table(
+        {
+            "chain": np.full(state.words.nnz, chain, dtype=np.int32),
+            "topic": _rows(state.words),
+            "word": _named(state.words.indices, state.data.vocabulary),
+            "count": state.words.data,
+            "probability": state.word_probability(),
+        }
+    )
+
+
+def documents_table(chain: int, state: ChainTopics) -> pa.Table:
+    """A row per document and topic that it holds, document by document: ``topic_documents.parquet``."""
+    held = csr_array(state.documents.T)
+    document, names = _rows(held), state.data.names
+    lengths = np.diff(state.data.starts)
+    mean = (held.data + state.alpha0 * state.weights[held.indices]) / (lengths[document] + state.alpha0)
+    return pa.table(
+        {
+            "chain": np.full(held.nnz, chain, dtype=np.int32),
+            "document": document,
+            "name": pa.nulls(held.nnz, pa.string()) if names is None else pa.array(names, pa.string()).take(document),
+            "topic": held.indices.astype(np.int32),
+            "count": held.data,
+            "probability": mean,
+        }
+    )
+
+
+def tokens_table(state: ChainTopics) -> pa.Table:
+    """A row per token: ``tokens.parquet``."""
+    data = state.data
+    position = np.arange(len(data.words), dtype=np.int64) - data.starts[data.document]
+    return pa.table(
+        {
+            "document": data.document,
+            "position": position.astype(np.int32),
+            "word": data.word_type,
+            "topic": state.labels,
+        }
+    )
+
+
+def agreement_rows(states: Sequence[ChainTopics], best: int, truth: Topics | None) -> list[Row]:
+    """How far the topics of the chains agree with those of chain `best`, and with the true ones where they are known.
+
+    Returns
+    -------
+    list of Row
+        ``topic_similarity/chains``, ``topics_matched/chains``, ``nmi/chains``: each chain against `best`, and over all
+        the mean of these. ``topic_similarity/truth``, ``topics_matched/truth``: each chain, and over all that of
+        `best`. See `splitmerge_cli.diagnostics.topics.Match`.
+    """
+    rows: list[Row] = []
+    if len(states) > 1:
+        note = f"with chain {best}: highest log joint"
+        others = [c for c in range(len(states)) if c != best]
+        matches = {c: topics.match(states[c].distributions, states[best].distributions) for c in others}
+        rows += _mean_rows("topic_similarity/chains", {c: m.similarity for c, m in matches.items()}, note)
+        rows += _mean_rows("topics_matched/chains", {c: float(m.matched) for c, m in matches.items()}, note)
+        rows += _mean_rows("nmi/chains", {c: nmi(states[best].labels, states[c].labels) for c in others}, note)
+    if truth is not None:
+        each = [topics.match(state.distributions, truth) for state in states]
+        note = f"chain {best}: highest log joint; {len(truth.shares)} true topics"
+        for name, value in [("topic_similarity", _similarity), ("topics_matched", _matched)]:
+            rows.append((f"{name}/truth", None, value(each[best]), note))
+            rows += [(f"{name}/truth", c, value(found), None) for c, found in enumerate(each)]
+    return rows
+
+
+def _similarity(found: Match) -> float:
+    return found.similarity
+
+
+def _matched(found: Match) -> float:
+    return float(found.matched)
+
+
+def _mean_rows(quantity: str, each: dict[int, float], note: str) -> list[Row]:
+    over_all: Row = (quantity, None, float(np.mean(list(each.values()))), note)
+    return [over_all, *((quantity, c, value, None) for c, value in each.items())]
+
+
+def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int) -> Topics:
+    """The topics of one chain of ``topic_words.parquet``.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns topic, word, count.
+    eta : float
+    vocabulary : pandas.Index
+        Words to count; holds all of the frame.
+    V : int
+        How many words there are, at least as many as `vocabulary` holds.
+    """
+    column = vocabulary.get_indexer(frame["word"].astype(str))
+    topic = frame["topic"].to_numpy()
+    K = int(topic.max()) + 1
+    return Topics.of_counts(csr_array((frame["count"].to_numpy(), (topic, column)), shape=(K, V)), eta)

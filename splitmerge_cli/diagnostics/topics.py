@@ -1,0 +1,205 @@
+"""Topics as arrays: their counts, top words, coherence, and how well the topics of two states agree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array, csr_array
+
+TOP = 10
+"""Words by which a topic is shown, and of which its coherence is that."""
+MATCHED = 0.5
+"""Similarity of two topics from which they count as the same."""
+_ROUNDING = 1e-12
+
+
+def document_of(starts: ArrayLike) -> NDArray[np.int32]:
+    """Document of every token, int32 ``[N]``; tokens of document j are those from ``starts[j]`` to ``starts[j+1]``."""
+    lengths = np.diff(starts)
+    return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+
+
+def counts(labels: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[int, int]) -> csr_array:
+    """Tokens by topic (rows) and something else of theirs, the word or the document.
+
+    Parameters
+    ----------
+    labels : numpy.ndarray
+        int32 ``[N]``, topic of every token, below ``shape[0]``.
+    columns : numpy.ndarray
+        int32 ``[N]``, below ``shape[1]``.
+    shape : (int, int)
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        int64 ``shape``, indices of a row ascending, no stored zeros.
+    """
+    table = csr_array((np.ones(len(labels), dtype=np.int64), (labels, columns)), shape=shape)
+    table.sum_duplicates()
+    return table
+
+
+def by_size(labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number topics by descending size, among equals by ascending number.
+
+    Returns
+    -------
+    labels : numpy.ndarray
+        int32 ``[N]``, renumbered.
+    order : numpy.ndarray
+        int64 ``[K]``, the old number of each topic.
+    """
+    order = np.argsort(-np.bincount(labels), kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank[labels], order
+
+
+def top_entries(words: csr_array, most: int = TOP) -> list[NDArray[np.int64]]:
+    """Where the words stand that each topic has most tokens of, most first, among equals by ascending number.
+
+    Parameters
+    ----------
+    words : scipy.sparse.csr_array
+        Tokens ``[K, V]`` by topic and word, indices of a row ascending, no stored zeros.
+    most : int
+        So many a topic at most; it has fewer if it holds no more words.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        int64, for each topic positions in ``words.indices`` and ``words.data``.
+    """
+    rows = [slice(begin, end) for begin, end in pairwise(words.indptr)]
+    return [row.start + np.argsort(-words.data[row], kind="stable")[:most] for row in rows]
+
+
+def coherence(
+    top: Sequence[NDArray[np.int64]], words: NDArray[np.int32], starts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Normalised pointwise mutual information of the top words of each topic, mean over their pairs.
+
+    A pair has log(p_ab / (p_a p_b)) / -log p_ab, p the share of the documents that hold a, b, or both: -1 for words
+    that never meet, 0 for independent ones (and for two that every document holds), 1 for words that never part.
+
+    Source: Bouma 2009; Roeder, Both and Hinneburg 2015 (there with a sliding window; here a window is a document).
+
+    Parameters
+    ----------
+    top : sequence of numpy.ndarray
+        The words of each topic.
+    words : numpy.ndarray
+        int32 ``[N]``, word of every token.
+    starts : numpy.ndarray
+        int64 ``[J + 1]``, where each document begins; empty ones do not count.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[K]``; NaN for a topic of a single word.
+    """
+    shown, position = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *top]), return_inverse=True)
+    column = np.full(max(int(words.max(initial=0)), int(shown.max(initial=0))) + 1, -1, dtype=np.int32)
+    column[shown] = np.arange(len(shown), dtype=np.int32)
+    code = column[words]
+    held = code >= 0
+    document = document_of(starts)[held]
+    present = csc_array((np.ones(len(document), dtype=np.int64), (document, code[held])), (len(starts) - 1, len(shown)))
+    present.sum_duplicates()
+    present.data[:] = 1
+    documents = int(np.count_nonzero(np.diff(starts)))
+    each = np.split(position, np.cumsum([len(of_topic) for of_topic in top]))
+    return np.array([_npmi(present[:, columns], documents) for columns in each[: len(top)]], dtype=np.float64)
+
+
+def _npmi(present: csc_array, documents: int) -> float:
+    """Mean over the pairs of columns; `present` is 1 where a document holds a word."""
+    if present.shape[1] < 2:
+        return np.nan
+    together = (present.T @ present).toarray() / documents
+    a, b = np.triu_indices(len(together), 1)
+    alone, both = np.diag(together), together[a, b]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.log(both / (alone[a] * alone[b])) / -np.log(both)
+    return float(np.where(both == 0, -1.0, np.where(both == 1, 0.0, value)).mean())
+
+
+@dataclass(frozen=True)
+class Topics:
+    """K distributions over V words, as the square roots of their probabilities: ``floor[k] + extra[k, w]``."""
+
+    floor: NDArray[np.float64]
+    """``[K]``"""
+    extra: csr_array
+    """float64 ``[K, V]``"""
+    shares: NDArray[np.float64]
+    """``[K]``, share of the tokens that each topic holds."""
+
+    @classmethod
+    def of_counts(cls, words: csr_array, eta: float) -> "Topics":
+        """Posterior means (eta + n_kw) / (V eta + n_k) of tokens ``[K, V]`` by topic and word."""
+        sizes = words.sum(axis=1)
+        total = words.shape[1] * eta + sizes
+        floor = np.sqrt(eta / total)
+        row = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
+        extra = csr_array((np.sqrt((eta + words.data) / total[row]) - floor[row], words.indices, words.indptr))
+        extra.resize(words.shape)
+        return cls(floor, extra, sizes / sizes.sum())
+
+    @classmethod
+    def of_probabilities(cls, probabilities: ArrayLike, shares: ArrayLike) -> "Topics":
+        """Topics ``[K, V]`` that are given as they are, and the share ``[K]`` of the tokens of each."""
+        roots = np.sqrt(np.asarray(probabilities, dtype=np.float64))
+        return cls(np.zeros(len(roots)), csr_array(roots), np.asarray(shares, dtype=np.float64))
+
+
+def similarity(a: Topics, b: Topics) -> NDArray[np.float64]:
+    """1 less the Hellinger distance of every topic of `a` and every one of `b`: 1 for equal topics, 0 for topics that
+    share no word.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[K_a, K_b]``.
+    """
+    # the sum over words of (f + x)(g + y), from the entries of x and y that are not 0
+    affinity = (a.extra @ b.extra.T).toarray()
+    affinity += np.multiply.outer(a.floor, a.extra.shape[1] * b.floor + b.extra.sum(axis=1))
+    affinity += np.multiply.outer(a.extra.sum(axis=1), b.floor)
+    # equal topics are so but for rounding
+    gap = np.where(affinity > 1.0 - _ROUNDING, 0.0, 1.0 - affinity)
+    return 1.0 - np.sqrt(np.minimum(gap, 1.0))
+
+
+@dataclass(frozen=True)
+class Match:
+    """Topics of two states, matched one to one."""
+
+    pairs: NDArray[np.int64]
+    """``[n, 2]``: topic of the first, of the second; n is the smaller number of topics."""
+    each: NDArray[np.float64]
+    """``[n]``, similarity of each pair."""
+    similarity: float
+    """Mean over the tokens of both states: a pair weighs what its two topics hold, a topic without partner has 0."""
+    matched: int
+    """Pairs of similarity `MATCHED` at least."""
+
+
+def match(a: Topics, b: Topics) -> Match:
+    """Match topics one to one so that the sum of the similarities is largest (Hungarian method).
+
+    Parameters
+    ----------
+    a, b : Topics
+        Over the same words.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    alike = similarity(a, b)
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    each = alike[rows, columns]
+    weight = (a.shares[rows] + b.shares[columns]) / 2
+    return Match(np.stack([rows, columns], axis=1), each, float(each @ weight), int((each >= MATCHED).sum()))

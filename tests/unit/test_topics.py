@@ -1,0 +1,205 @@
+"""Topics as arrays: counts, coherence, agreement of topics, averages over states, tables."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.diagnostics import heldout, topics
+from splitmerge_cli.diagnostics.topic_tables import (
+    ChainTopics,
+    Documents,
+    agreement_rows,
+    documents_table,
+    from_words,
+    tokens_table,
+    topics_table,
+    words_table,
+)
+from splitmerge_cli.diagnostics.topics import Topics
+from splitmerge_cli.runner import run_id
+
+# four documents and an empty one: a b b | c a | | b c c c | d
+WORDS = np.array([0, 1, 1, 2, 0, 1, 2, 2, 2, 3], dtype=np.int32)
+STARTS = np.array([0, 3, 5, 5, 9, 10], dtype=np.int64)
+LABELS = np.array([0, 0, 1, 1, 0, 1, 1, 1, 2, 0], dtype=np.int32)
+NAMES = ["one", "two", "none", "three", "four"]
+
+
+@pytest.fixture
+def state() -> ChainTopics:
+    data = Documents(WORDS, STARTS, ["a", "b", "c", "d", "e"], NAMES)
+    return ChainTopics(data, LABELS, np.array([0.3, 0.4, 0.1, 0.2]), alpha0=2.0, eta=0.5)
+
+
+def test_topics_are_numbered_by_size(state: ChainTopics) -> None:
+    assert state.labels.tolist() == [1, 1, 0, 0, 1, 0, 0, 0, 2, 1]
+    assert state.sizes.tolist() == [5, 4, 1]
+    assert state.weights.tolist() == [0.4, 0.3, 0.1]
+    assert state.words.toarray().tolist() == [[0, 2, 3, 0, 0], [2, 1, 0, 1, 0], [0, 0, 1, 0, 0]]
+    # most tokens first, equals by number
+    assert [top.tolist() for top in state.top] == [[2, 1], [0, 1, 3], [2]]
+
+
+def test_coherence_by_hand(state: ChainTopics) -> None:
+    # of four documents with tokens two hold a, two b, two c, one d; each pair of a, b, c meets in one
+    pair = np.log(0.25 / 0.25) / -np.log(0.25)
+    never = -1.0
+    expected = [pair, (pair + never + never) / 3]
+    assert np.allclose(state.coherence[:2], expected, rtol=0, atol=1e-15)
+    assert np.isnan(state.coherence[2])
+    assert state.overview()[2]["coherence"] is None
+
+
+def test_coherence_of_words_that_never_part() -> None:
+    words, starts = np.array([0, 1, 0, 1, 2], dtype=np.int32), np.array([0, 2, 4, 5], dtype=np.int64)
+    assert topics.coherence([np.array([0, 1])], words, starts).tolist() == pytest.approx([1.0])
+    # in every document
+    assert topics.coherence([np.array([0, 1])], words[:4], starts[:3]).tolist() == [0.0]
+    assert topics.coherence([], words, starts).shape == (0,)
+
+
+def test_coherence_against_plain_counts() -> None:
+    rng = np.random.default_rng(0)
+    starts = np.concatenate([[0], np.cumsum(rng.integers(0, 12, size=40))])
+    words = rng.integers(15, size=starts[-1]).astype(np.int32)
+    documents = [set(words[a:b].tolist()) for a, b in pairwise(starts) if a < b]
+    top = [rng.permutation(15)[:10] for _ in range(4)]
+    for of_topic, found in zip(top, topics.coherence(top, words, starts), strict=True):
+        values = []
+        for i, a in enumerate(of_topic):
+            for b in of_topic[:i]:
+                p_a, p_b = (np.mean([w in d for d in documents]) for w in (a, b))
+                both = np.mean([a in d and b in d for d in documents])
+                values.append(np.log(both / (p_a * p_b)) / -np.log(both) if both else -1.0)
+        assert found == pytest.approx(np.mean(values), abs=1e-12)
+
+
+def test_similarity_is_that_of_the_posterior_means(state: ChainTopics) -> None:
+    eta = 0.5
+    phi = (eta + state.words.toarray()) / (5 * eta + state.sizes[:, None])
+    other = np.random.default_rng(1).dirichlet(np.ones(5), size=4)
+    given = Topics.of_probabilities(other, np.full(4, 0.25))
+    expected = 1 - np.sqrt(0.5 * ((np.sqrt(phi)[:, None] - np.sqrt(other)) ** 2).sum(axis=2))
+    assert np.allclose(topics.similarity(state.distributions, given), expected, rtol=0, atol=1e-12)
+    assert np.allclose(topics.similarity(given, state.distributions), expected.T, rtol=0, atol=1e-12)
+    assert np.diag(topics.similarity(state.distributions, state.distributions)).tolist() == [1, 1, 1]
+
+
+def test_match_is_free_of_labels_and_counts_what_is_left_over(state: ChainTopics) -> None:
+    own = state.distributions
+    turned = Topics(own.floor[[2, 0, 1]], own.extra[[2, 0, 1]], own.shares[[2, 0, 1]])
+    found = topics.match(own, turned)
+    assert found.pairs.tolist() == [[0, 1], [1, 2], [2, 0]]
+    assert (found.similarity, found.matched) == (1.0, 3)
+    # the two largest alone: each of the states has what the third lacks
+    without = Topics(own.floor[:2], own.extra[:2], own.shares[:2] / own.shares[:2].sum())
+    found = topics.match(own, without)
+    assert found.pairs.tolist() == [[0, 0], [1, 1]]
+    assert found.similarity == pytest.approx((0.9 + 1.0) / 2)
+
+
+def test_topics_without_a_common_word_are_not_alike() -> None:
+    a, b = (Topics.of_probabilities([row], [1.0]) for row in ([0.5, 0.5, 0, 0], [0, 0, 0.2, 0.8]))
+    found = topics.match(a, b)
+    assert (found.similarity, found.matched) == (0.0, 0)
+
+
+def test_tables(state: ChainTopics) -> None:
+    table = topics_table(3, state).to_pandas()
+    assert table["chain"].tolist() == [3, 3, 3]
+    assert table["share"].tolist() == [0.5, 0.4, 0.1]
+    assert table["documents"].tolist() == [3, 3, 1]
+    assert table["top_words"].map(list).tolist() == [["c", "b"], ["a", "b", "d"], ["c"]]
+    assert np.allclose(table["top_probabilities"][0], [3.5 / 7.5, 2.5 / 7.5])
+    words = words_table(3, state).to_pandas()
+    assert words["word"].tolist() == ["b", "c", "a", "b", "d", "c"]
+    # the words that a topic does not hold have the rest
+    assert words.groupby("topic")["probability"].sum().tolist() == pytest.approx([6 / 7.5, 5.5 / 6.5, 1.5 / 3.5])
+    documents = documents_table(3, state).to_pandas()
+    assert documents["document"].tolist() == [0, 0, 1, 1, 3, 3, 4]
+    assert documents["name"].tolist() == ["one", "one", "two", "two", "three", "three", "four"]
+    assert documents["topic"].tolist() == [0, 1, 0, 1, 0, 2, 1]
+    assert documents["count"].tolist() == [1, 2, 1, 1, 3, 1, 1]
+    assert documents["probability"][0] == pytest.approx((1 + 2.0 * 0.4) / (3 + 2.0))
+    tokens = tokens_table(state).to_pandas()
+    assert tokens["position"].tolist() == [0, 1, 2, 0, 1, 0, 1, 2, 3, 0]
+    assert "".join(tokens["word"]) == "abbcabcccd"
+    assert tokens["topic"].tolist() == state.labels.tolist()
+
+
+def test_topics_are_read_back_from_their_words(state: ChainTopics) -> None:
+    frame = words_table(0, state).to_pandas()
+    # in the order of another run's vocabulary
+    read = from_words(frame, 0.5, pd.Index(["d", "c", "b", "a"]), V=5)
+    assert np.allclose(topics.similarity(read, read), topics.similarity(state.distributions, state.distributions))
+
+
+def test_agreement_of_chains_and_with_the_truth(state: ChainTopics) -> None:
+    other = ChainTopics(state.data, np.zeros(10, dtype=np.int32), np.array([0.9, 0.1]), 2.0, 0.5)
+    phi = (0.5 + state.words.toarray()) / (2.5 + state.sizes[:, None])
+    truth = Topics.of_probabilities(phi, state.shares)
+    rows = {(name, chain): value for name, chain, value, _ in agreement_rows([other, state, state], 1, truth)}
+    assert rows["topic_similarity/chains", 2] == 1.0
+    assert rows["topics_matched/chains", 2] == 3.0
+    assert rows["nmi/chains", 2] == pytest.approx(1.0)
+    assert rows["nmi/chains", 0] == pytest.approx(0.0)
+    assert rows["topic_similarity/chains", None] == (1.0 + rows["topic_similarity/chains", 0]) / 2
+    assert ("nmi/chains", 1) not in rows
+    assert rows["topic_similarity/truth", None] == rows["topic_similarity/truth", 1] == pytest.approx(1.0)
+    assert rows["topics_matched/truth", 0] <= 1.0
+    assert agreement_rows([state], 0, None) == []
+
+
+def log_mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.logaddexp.reduce(rows, axis=0) - np.log(len(rows))
+
+
+@pytest.mark.parametrize("every", [1, 3, 7])
+def test_average_over_the_second_half_so_far(every: int) -> None:
+    rng = np.random.default_rng(every)
+    iterations = np.arange(every, 60, every)
+    # probabilities that differ by hundreds of orders of magnitude
+    log_lik = rng.normal(-800.0, 400.0, size=(len(iterations), 4))
+    for t, found in zip(iterations, heldout.second_half(iterations, log_lik), strict=True):
+        rows = log_lik[(iterations > t / 2) & (iterations <= t)]
+        assert np.allclose(found, log_mean(rows), rtol=1e-12, atol=0)
+
+
+def test_evaluations_of_a_chain() -> None:
+    iterations, tokens = np.array([10, 20, 30]), np.array([5, 5, 5])
+    log_lik = np.log(np.array([[0.5, 0.1], [0.25, 0.2], [0.75, 0.4]]))
+    frame, mean = heldout.evaluations(iterations, tokens, log_lik)
+    assert np.allclose(np.exp(mean), [0.5, 0.3])
+    assert np.allclose(frame["perplexity"], [0.05**-0.2, 0.05**-0.2, 0.3**-0.2])
+    assert np.allclose(frame["averaged"], [0.05**-0.2, 0.05**-0.2, 0.15**-0.2])
+    assert heldout.pooled([np.log([0.5, 0.3]), np.log([0.1, 0.1])], 5) == pytest.approx((0.3 * 0.2) ** -0.2)
+
+
+def test_runs_that_evaluate_nothing_keep_their_identity() -> None:
+    # that of the default configuration before there was perplexity
+    assert run_id(compose([])) == "d5a5c6bdc76a"
+    assert run_id(compose(["perplexity.method=fold_in"])) == "d5a5c6bdc76a"
+    assert run_id(compose(["perplexity.every=10"])) != run_id(compose(["perplexity.every=20"]))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("perplexity.method=magic", "perplexity.method=magic: expected 'completion'"),
+        ("perplexity.particles=0", "perplexity.particles=0: expected a number greater than or equal to 1"),
+        ("perplexity.particles=100000", "perplexity.particles=100000: expected a number less than or equal to 10000"),
+        ("perplexity.every=-1", "perplexity.every=-1: expected a number greater than or equal to 0"),
+        ("perplexity.every=2.5", "perplexity.every=2.5: expected a valid integer"),
+        ("perplexity.evry=1", "perplexity.evry: no such key"),
+        ("perplexity=1", "perplexity=1: expected"),
+        ("perplexity.every=20000", "perplexity.every=20000: expected at most 10000, the iterations"),
+    ],
+)
+def test_perplexity_is_checked(override: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        compose([override])
+    assert message in str(error.value)
