@@ -206,32 +206,45 @@ def points(
     return Dataset(name, "points", x, kept.truth, columns=kept.vocabulary, names=kept.names, meta=meta)
 
 
-def read_ohsumed23(N: int | None = None) -> Documents:
-    """The counts of the published set `ohsumed23`, with vocabulary, categories and names of the documents.
+def read_published(name: str, documents: int, category: str, names: str | None, N: int | None) -> Documents:
+    """The counts of a published set of documents, with vocabulary, categories and names of the documents.
 
     Parameters
     ----------
-    N : int, optional
-        Take the first N documents; all by default.
+    name : str
+        The set, of a folder with counts.npz, docs.csv.gz and the vocabulary.
+    documents : int
+        How many it has.
+    category, names : str or None
+        Columns of docs.csv.gz.
+    N : int or None
+        Take the first N documents; None: all.
 
     Raises
     ------
     DataError
         N out of range; a file is absent or not the published one.
     """
-    require(N is None or 1 <= N <= OHSUMED23, "N", N, f"a whole number from 1 to {OHSUMED23}, the documents, or null")
-    counts = read_counts(published.locate("ohsumed23", "counts.npz"))
-    vocabulary = read_vocabulary(published.locate("ohsumed23", "vocab.txt.gz"), counts.shape[1])
-    path = published.locate("ohsumed23", "docs.csv.gz")
+    good = N is None or (isinstance(N, int) and 1 <= N <= documents)
+    require(good, "N", N, f"a whole number from 1 to {documents}, the documents, or null")
+    counts = read_counts(published.locate(name, "counts.npz"))
+    words = next(file.name for file in published.SETS[name].files if file.name.startswith("vocab"))
+    vocabulary = read_vocabulary(published.locate(name, words), counts.shape[1])
+    path = published.locate(name, "docs.csv.gz")
     table = Text(path, read_text(path), ",")
     table.take_header()
     table.parse([{}])
-    truth, categories = codes(table, index(table, "data=ohsumed23", "category"), "a category")
-    names = table.columns[index(table, "data=ohsumed23", "ohsumed_file")].to_pylist()
-    if len(names) != counts.shape[0]:
-        raise DataError(f"{path}: {len(names)} documents; expected {counts.shape[0]}, as in counts.npz")
+    truth, categories = codes(table, index(table, f"data={name}", category), "a category")
+    if len(truth) != counts.shape[0]:
+        raise DataError(f"{path}: {len(truth)} documents; expected {counts.shape[0]}, as in counts.npz")
     truth = truth[:N]
-    return Documents(counts[:N], vocabulary, truth, categories[: int(truth.max()) + 1], names[:N])
+    named = None if names is None else table.columns[index(table, f"data={name}", names)].to_pylist()[:N]
+    return Documents(counts[:N], vocabulary, truth, categories[: int(truth.max()) + 1], named)
+
+
+def read_ohsumed23(N: int | None = None, name: str = "ohsumed23") -> Documents:
+    """The counts of the published set `ohsumed23`, of any `name`; parameters and errors as for `read_published`."""
+    return read_published(name, OHSUMED23, "category", "ohsumed_file", N)
 
 
 def ohsumed23(N: int | None = None, weights: str = "tfidf", min_documents: int = 1) -> Dataset:

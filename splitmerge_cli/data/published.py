@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platformdirs
@@ -40,7 +40,7 @@ class Published:
     Attributes
     ----------
     name : str
-        Its folder; also that of ``conf/data/NAME.yaml``.
+        That of ``conf/data/NAME.yaml``, and of its folder.
     kind : str
         As in `Dataset`.
     N : str
@@ -49,6 +49,8 @@ class Published:
         What it holds, the paper that uses it, where it comes from and how it was converted, terms of use.
     files : tuple of File
         What the folder holds.
+    folder : str
+        Its folder where that has another name.
     """
 
     name: str
@@ -59,10 +61,12 @@ class Published:
     source: str
     terms: str
     files: tuple[File, ...]
+    folder: str = ""
 
 
 _NOPARAMA = "https://github.com/mrquincle/noparama-datasets, commit 533d3ff0d27d00212716d702ef7bb97cf6260029"
 _BAG_OF_WORDS = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
+_KNOWCEANS = "https://github.com/gregoryyy/knowceans, commit f8aef6854f3a0f1328c57fa82a3b46e324efb780"
 _PUBMED = ("docword.pubmed.txt.gz", "vocab.pubmed.txt")
 
 SETS = {
@@ -205,8 +209,60 @@ SETS = {
             terms="not read here; the page of the collection states them",
             files=tuple(File(name, address=_BAG_OF_WORDS + name) for name in _PUBMED),
         ),
+        Published(
+            name="20news_w100",
+            kind="documents",
+            N="16242",
+            what="Postings of 20 newsgroups in four groups, presence or absence of 100 chosen words: 65,451 ones",
+            paper="002, section 4.2; documents and words agree",
+            source="20news_w100/20news_w100.mat of https://github.com/probml/pmtkdata, commit "
+            "42bc2738a294382f9d6ffb1b0203404ffb10295a, which names http://cs.nyu.edu/~roweis/data.html; here as a "
+            "sparse matrix",
+            terms="none stated",
+            files=(
+                File("counts.npz", 82_233, "57989aebe3b4b6d205c06bfc7787045df95c6bc2743892d1c426a55a78993282"),
+                File("docs.csv.gz", 39_399, "47197834afc39ec5cf5d5d00d9e34be8a97849b32637d0b13fa0bf85d516fd13"),
+                File("vocab.txt", 657, "8878e61c2d5eaa9d05a34fff309a4c1f3d7c4654f1d94e4e11e04ea63e5043d0"),
+            ),
+        ),
+        Published(
+            name="nips_abstracts",
+            kind="documents",
+            N="1740",
+            what="Abstracts of NIPS 0 to 12 (1987 to 1999) as counts of 12,728 words, stop words among them: 269,965 "
+            "tokens; subject of each",
+            paper='002, section 4.2: its "1392 abstracts consisting of 263K words" are 80% of 1,740, but 1,392 of '
+            "these have some 216,000 tokens",
+            source=f"knowceans-tools/corpus-example/nips.abstracts of {_KNOWCEANS}; here counted, tokens being runs "
+            "of a to z in lower case",
+            terms="GPL 3 (that repository); none stated for the abstracts",
+            files=(
+                File("counts.npz", 300_332, "c4990562d8d01b0d8aff9d4137e2729672c9c60b771a57191b54e81d49e3f625"),
+                File("docs.csv.gz", 18_777, "95cc7d477c945907b234f27bcecb532f26a2954ae623b61d467e2a9aebbbe99a"),
+                File("vocab.txt", 109_841, "84c20063abc6f51bf20edb9b5698a5117cf7dbadcfc85fd22f5ba43b3746d8fb"),
+            ),
+        ),
+        Published(
+            name="nips0_12",
+            kind="documents",
+            N="1740",
+            what="Papers of NIPS 0 to 12 (1987 to 1999) as counts of 13,649 words, without stop words: 2,301,375 "
+            "tokens; subject of each",
+            paper="none; the whole papers of the abstracts of 002",
+            source=f"corpus-example/nips.corpus in knowceans-tools/nips-corpus-20111205.zip of {_KNOWCEANS}, whose "
+            "counts come from S. Roweis's NIPS 0-12; here as a sparse matrix",
+            terms="GPL 3 (that repository); none stated for the papers",
+            files=(
+                File("counts.npz", 1_981_454, "d533f2a6f2daca8892eb39349a4ff4c1cd03e06d08628e6f4dfcb2de9fddbef0"),
+                File("docs.csv.gz", 16_576, "4414dc5c2fcf055e4b69e29188f16a83d43f1746ca3329d7af1dc9d087af80e6"),
+                File("vocab.txt", 112_756, "83096d8f506f2210cd09c9b85c81e49bc26a0ab23286c24feb3254580e4ddf65"),
+            ),
+        ),
     )
 }
+SETS["ohsumed23_documents"] = replace(
+    SETS["ohsumed23"], name="ohsumed23_documents", kind="documents", folder="ohsumed23", paper="none"
+)
 
 
 def folder() -> Path:
@@ -215,9 +271,14 @@ def folder() -> Path:
     return Path(named) if named else platformdirs.user_cache_path("smcmc")
 
 
+def place(name: str) -> Path:
+    """The folder of a set."""
+    return folder() / (SETS[name].folder or name)
+
+
 def present(name: str) -> bool:
     """Whether all files of a set are in their folder; they are not read."""
-    return all((folder() / name / file.name).is_file() for file in SETS[name].files)
+    return all((place(name) / file.name).is_file() for file in SETS[name].files)
 
 
 def sha256_of(path: Path) -> str:
@@ -244,7 +305,7 @@ def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> P
     DataError
         It is absent, cannot be read, or is not the published one.
     """
-    path = folder() / name / file
+    path = place(name) / file
     of = next(f for f in SETS[name].files if f.name == file)
     if not path.is_file():
         how = f"smcmc data info {name} says where it comes from"
@@ -262,7 +323,7 @@ def _expected(name: str, file: File) -> tuple[str | None, str]:
     """The SHA-256 that a file must have, None if it is not known, and what that digest is."""
     if file.sha256 is not None:
         return file.sha256, "that of the published file"
-    sums = folder() / name / SUMS
+    sums = place(name) / SUMS
     return _recorded(sums).get(file.name), f"which {sums} says was fetched first (without that line any is accepted)"
 
 
@@ -292,7 +353,7 @@ def describe(name: str) -> str:
     of = SETS[name]
     where = "present" if present(name) else "absent"
     lines = [f"What:    {of.what}", f"Paper:   {of.paper}", f"Source:  {of.source}", f"Terms:   {of.terms}"]
-    lines.append(f"Folder:  {folder() / name} ({where}; {VARIABLE} names the folder above it)")
+    lines.append(f"Folder:  {place(name)} ({where}; {VARIABLE} names the folder above it)")
     for file in of.files:
         size = "" if file.size is None else f", {file.size:,} bytes"
         recorded = "" if file.sha256 else " (recorded when it was fetched)"
@@ -325,7 +386,7 @@ def fetch(name: str, report: Report | None = None) -> Path:
     DataError
         A missing file has no address, cannot be had or written, or is not the published one.
     """
-    of, target = SETS[name], folder() / name
+    of, target = SETS[name], place(name)
     for file in of.files:
         path = target / file.name
         if path.is_file():
