@@ -103,8 +103,8 @@ def test_every_set_is_described(folder: Path, name: str) -> None:
         assert of and of in text
         assert "\n" not in of
     for file in SETS[name].files:
-        (folder / name).mkdir(exist_ok=True)
-        (folder / name / file.name).touch()
+        published.place(name).mkdir(exist_ok=True)
+        (published.place(name) / file.name).touch()
     assert "present" in published.describe(name)
 
 
