@@ -39,6 +39,7 @@ class Chain:
         truth: NDArray[np.int32] | None = ...,
         timing: bool = ...,
         warmup: tuple[Sampler, int] | None = ...,
+        sizes: bool = ...,
     ) -> None: ...
     @property
     def model(self) -> Model: ...

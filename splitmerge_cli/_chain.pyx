@@ -7,7 +7,7 @@ import threading
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy
 
 cdef extern from "time.h" nogil:
@@ -45,6 +45,7 @@ cdef enum:
     # most numbers buffered in one call of advance
     MAX_PARTITION_CELLS = 8_000_000
     MAX_ROWS = 2_000_000
+    MAX_SIZES = 1_000_000
 
 # a chain ends here at the latest
 cdef int64_t MAX_ITERATIONS = 1 << 62
@@ -60,6 +61,10 @@ cdef void book_of(Sampler s, double seconds) noexcept nogil:
 
 cdef step_t STEP = <step_t> step_of
 cdef book_t BOOK = <book_t> book_of
+
+
+cdef int descending(const void *a, const void *b) noexcept nogil:
+    return (<const int32_t *> b)[0] - (<const int32_t *> a)[0]
 
 
 cdef inline double now() noexcept nogil:
@@ -143,7 +148,12 @@ cdef class Rows:
     cdef Py_ssize_t room, rows, partition_room, partition_rows
     cdef dict arrays
     cdef int64_t[::1] iteration, partition_iteration
-    cdef double[::1] seconds, log_joint, log_lik, concentration, nmi, ari
+    cdef double[::1] seconds, log_joint, log_lik, nmi, ari
+    cdef double[:, ::1] hyper
+    cdef tuple hyper_names
+    cdef int32_t[::1] sizes
+    cdef int64_t[::1] sizes_end
+    cdef Py_ssize_t sizes_room, sizes_used
     cdef int32_t[::1] n_clusters, K, partition_K
     cdef double[:, ::1] largest
     cdef int32_t[:, ::1] partition_labels
@@ -162,7 +172,6 @@ cdef class Rows:
             "partition_iteration": np.empty(self.partition_room, dtype=np.int64),
             "partition_K": np.empty(self.partition_room, dtype=np.int32),
             "partition_labels": np.empty((self.partition_room, N if self.partition_room else 0), dtype=np.int32),
-            "concentration": np.empty(self.room if chain.model.random_concentration else 0),
             "nmi": np.empty(scored), "ari": np.empty(scored),
         }
         self.iteration, self.seconds = self.arrays["iteration"], self.arrays["seconds"]
@@ -170,16 +179,35 @@ cdef class Rows:
         self.n_clusters, self.K, self.largest = (self.arrays[name] for name in ("n_clusters", "K", "largest"))
         self.partition_iteration = self.arrays["partition_iteration"]
         self.partition_K, self.partition_labels = self.arrays["partition_K"], self.arrays["partition_labels"]
-        self.concentration, self.nmi, self.ari = (self.arrays[name] for name in ("concentration", "nmi", "ari"))
+        self.nmi, self.ari = self.arrays["nmi"], self.arrays["ari"]
+        self.hyper_names = chain.model.hyperparameters
+        self.hyper = np.empty((self.room, max(1, len(self.hyper_names))))
+        # the sizes of one more row have room at any time
+        self.sizes_room = MAX_SIZES + N if chain.sizes else 0
+        self.sizes = np.empty(self.sizes_room, dtype=np.int32)
+        self.sizes_end = np.empty(self.room if chain.sizes else 0, dtype=np.int64)
 
     def filled(self):
         """dict of ndarray: the rows that were filled; no columns that the chain does not have."""
         out = {}
         for name, values in self.arrays.items():
             rows = self.partition_rows if name.startswith("partition_") else self.rows
-            if len(values) or name not in ("concentration", "nmi", "ari"):
+            if len(values) or name not in ("nmi", "ari"):
                 out[name] = values[:rows]
+        for t, name in enumerate(self.hyper_names):
+            out[name] = np.array(self.hyper[:self.rows, t])
+        if self.sizes_room:
+            out["sizes"] = np.asarray(self.sizes)[:self.sizes_used]
+            out["sizes_end"] = np.asarray(self.sizes_end)[:self.rows]
         return out
+
+    cdef void record_sizes(self, Model m) noexcept nogil:
+        """Sizes of all clusters, the largest first."""
+        cdef int32_t *out = &self.sizes[self.sizes_used]
+        memcpy(out, m.size, m.K * sizeof(int32_t))
+        qsort(out, m.K, sizeof(int32_t), descending)
+        self.sizes_used += m.K
+        self.sizes_end[self.rows] = self.sizes_used
 
 
 cdef class Chain:
@@ -204,6 +232,8 @@ cdef class Chain:
         False records 0 seconds, so that two runs give the same bytes.
     warmup : (Sampler, int), optional
         A sampler that alone makes a step in each of the first so many iterations.
+    sizes : bool
+        The sizes of all clusters are recorded.
     """
 
     cdef readonly Model model
@@ -215,6 +245,7 @@ cdef class Chain:
     cdef Py_ssize_t thin, partitions
     cdef Agreement agreement
     cdef readonly bint timing
+    cdef bint sizes                     # the sizes of all clusters are recorded
     cdef readonly int64_t iteration
     cdef readonly double seconds        # of sampling so far
     cdef bint begun                     # row 0 was recorded
@@ -231,7 +262,7 @@ cdef class Chain:
     cdef int32_t *present               # [N]
 
     def __init__(self, Model model not None, Rng rng not None, samplers, weights=None, Py_ssize_t thin=1,
-                 Py_ssize_t partitions=0, truth=None, bint timing=True, warmup=None):
+                 Py_ssize_t partitions=0, truth=None, bint timing=True, warmup=None, bint sizes=False):
         cdef Py_ssize_t t
         self.samplers = list(samplers)
         if not self.samplers:
@@ -247,6 +278,7 @@ cdef class Chain:
         if partitions < 0:
             raise ValueError(f"partitions: expected at least 0, got {partitions}")
         self.model, self.rng, self.thin, self.partitions, self.timing = model, rng, thin, partitions, timing
+        self.sizes = sizes
         self.n_steps = len(self.samplers)
         self.steps = <void **> doubles(self.n_steps)
         if weights is not None:
@@ -372,8 +404,8 @@ cdef class Chain:
         -------
         dict of ndarray
             One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
-            truth nmi, ari; where it is resampled concentration; partition_iteration, partition_K, partition_labels
-            (rows, N). Fewer iterations may have been made than asked for; see ``iteration``.
+            truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K, partition_labels (rows,
+            N); with sizes those of all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been made than asked for; see ``iteration``.
         """
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
         cdef Rows out = Rows(self, iterations)
@@ -387,7 +419,8 @@ cdef class Chain:
 
     cdef bint full(self, Rows out) noexcept nogil:
         """Whether there is no room for a further row."""
-        return out.rows >= out.room or (out.partition_room > 0 and out.partition_rows >= out.partition_room)
+        return (out.rows >= out.room or (out.partition_room > 0 and out.partition_rows >= out.partition_room)
+                or (self.sizes and out.sizes_used + self.model.N > out.sizes_room))
 
     cdef int iterate(self, Rows out) except -1 nogil:
         """One iteration, or at the very first the start as it is; and what is to be recorded of it."""
@@ -402,16 +435,16 @@ cdef class Chain:
             self.past.record(self.number, self.present)
         if self.iteration % self.thin == 0:
             ll = self.model.log_lik(self.model.numbers, self.model.K)
-            lj = (ll + self.model.log_prior(self.model.size, self.model.K, self.model.K)
-                  + self.model.log_extra())
+            lj = ll + self.model.log_prior_all() + self.model.log_extra()
             out.iteration[row] = self.iteration
             out.seconds[row] = self.seconds
             out.log_joint[row] = lj
             out.log_lik[row] = ll
             out.K[row] = <int32_t> self.model.K
             out.n_clusters[row] = self.five_largest(&out.largest[row, 0])
-            if self.model.random_concentration:
-                out.concentration[row] = self.model.concentration
+            self.model.traced(&out.hyper[row, 0])
+            if self.sizes:
+                out.record_sizes(self.model)
             if self.agreement is not None:
                 self.agreement.update(self.model)
                 out.nmi[row] = self.agreement.nmi

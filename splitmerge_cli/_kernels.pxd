@@ -1,6 +1,6 @@
 # The compiled core: what a sampler may ask of a generator and of a model. See docs/design.md.
 cimport cython
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int8_t, int32_t, int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_beta, random_standard_gamma, random_standard_normal
@@ -122,6 +122,7 @@ cdef class Model:
     cdef readonly bint conjugate     # parameters integrated out
     cdef readonly object vectors     # the items as vectors, [N, D] dense or sparse, as they were given; None without
     cdef readonly bint coupled       # the likelihood of a cluster depends on the others (IRM)
+    cdef readonly bint weighted      # clusters have weights, which are part of the state and shared by groups of items (HDP)
     cdef readonly bint plug_in       # offers the density of an item given a cluster's estimated parameters
     cdef readonly bint random_concentration  # the concentration has a prior of its own and is resampled
     cdef readonly double concentration  # present value (Chinese restaurant process); nan for models without
@@ -138,11 +139,13 @@ cdef class Model:
     cdef int8_t *known              # [cap]
     cdef int32_t *numbers           # [cap] 0, 1, 2, ...: "all clusters" for log_lik
     # -- the prior's allocation weight, linear scale, by the size of the cluster joined; entry 0: an empty or new
-    # cluster
+    # cluster; NULL where it depends on more than the size
     cdef double *alloc              # [N + 1]
     cdef double *scan_table         # [N + 1] alloc times whatever of the likelihood depends on the size alone
     cdef double *W                  # [cap] scan_table[size[k]] of the options of a scan, 0 past them
     cdef double *w                  # [cap] weights of the last scan
+    cdef double *log_beta           # [cap] log weight of each cluster, scratch included; NULL where they have none
+    cdef double log_unseen          # log weight of all that no cluster holds
 
     # -- statistics: what a model supplies. `k` may be a scratch cluster.
     cdef int grow(self, Py_ssize_t cap) except -1
@@ -160,6 +163,17 @@ cdef class Model:
     cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil
     cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil
+    cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef double log_prior_all(self) noexcept nogil
+    cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
+    cdef Py_ssize_t sweep(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
+    # -- of a model whose clusters have weights
+    cdef bint divide(self, Rng rng, Py_ssize_t c, Py_ssize_t a, double p, double q) noexcept nogil
+    cdef void set_weight(self, Py_ssize_t k, double log_beta) noexcept nogil
+    cdef double expected_tables(self, Py_ssize_t k, double log_beta) noexcept nogil
+    cdef void refresh_weights(self, Rng rng) noexcept nogil
+    cdef double log_configuration(self) noexcept nogil
     # -- of a model with plug_in
     cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil
     cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
@@ -171,6 +185,7 @@ cdef class Model:
     cdef void copy_parameters(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil
     cdef void resample_concentration(self, Rng rng) noexcept nogil
+    cdef void traced(self, double *out) noexcept nogil
     cdef double log_extra(self) noexcept nogil
     # -- offered to samplers, the same for every model unless overridden
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil
@@ -199,6 +214,17 @@ cdef class Model:
     cdef inline Py_ssize_t options(self) noexcept nogil:
         """Options of a Gibbs draw: the clusters and, without empty clusters, a new one (algorithm 8: several)."""
         return self.K if self.allows_empty else self.K + self.auxiliaries
+
+    @cython.final
+    cdef inline void price(self, Py_ssize_t k) noexcept nogil:
+        """Bring W[k] up to date with the size of cluster k."""
+        if self.scan_table != NULL:
+            self.W[k] = self.scan_table[self.size[k]]
+
+    @cython.final
+    cdef inline double fresh(self) noexcept nogil:
+        """W of a new cluster, or of what is past the options."""
+        return 0.0 if self.allows_empty or self.scan_table == NULL else self.scan_table[0]
 
     @cython.final
     cdef inline void scratch(self, Py_ssize_t k) noexcept nogil:
@@ -286,6 +312,7 @@ cdef class SplitMerge(Sampler):
     cdef double log_label_term(self, Py_ssize_t K) noexcept nogil
     cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil
     cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double log_divided_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef double allocate(self, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b, bint forced, bint sized) noexcept nogil
     cdef double restricted_scan(self, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b, const int8_t *target,
@@ -293,9 +320,19 @@ cdef class SplitMerge(Sampler):
     cdef int accept_split(self, Py_ssize_t c, Py_ssize_t n, Py_ssize_t extra) except -1 nogil
 
 
+cdef inline double log_add(double a, double b) noexcept nogil:
+    """log(exp(a) + exp(b))."""
+    cdef double top = a if a > b else b
+    if top == -INFINITY:
+        return top
+    return top + log1p(exp((b if a > b else a) - top))
+
+
 cdef double log_rising(double a, Py_ssize_t n, double *out) noexcept nogil
 cdef double log_sum_exp(const double *lw, Py_ssize_t m) noexcept nogil
 cdef double exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogil
 cdef double *doubles(Py_ssize_t n) except NULL
+cdef int32_t *ints(Py_ssize_t n) except NULL
+cdef int8_t *flags(Py_ssize_t n) except NULL
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL
 cdef void release(void *p) noexcept nogil

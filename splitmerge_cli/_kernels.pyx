@@ -320,8 +320,9 @@ cdef class Model:
         self.z = ints(n_items)
         self.after = ints(n_items)
         self.before = ints(n_items)
-        self.alloc = doubles(n_items + 2)
-        self.scan_table = doubles(n_items + 2)
+        if not self.weighted:
+            self.alloc = doubles(n_items + 2)
+            self.scan_table = doubles(n_items + 2)
         self._reserve(1)
         return 0
 
@@ -338,6 +339,7 @@ cdef class Model:
         free(self.scan_table)
         free(self.W)
         free(self.w)
+        free(self.log_beta)
 
     # -- what a model supplies
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -380,6 +382,28 @@ cdef class Model:
         """Log density of item i with the parameters of cluster k put at their estimates."""
         return NAN
 
+    # -- what a model whose clusters have weights, which groups of items share, supplies beside it (HDP)
+    cdef bint divide(self, Rng rng, Py_ssize_t c, Py_ssize_t a, double p, double q) noexcept nogil:
+        """Give scratch columns a and a + 1 the shares u and 1 - u of the weight of cluster c, u ~ Beta(p, q); False if
+        one of them got nothing. Does nothing, True, where clusters have no weights."""
+        return True
+
+    cdef void set_weight(self, Py_ssize_t k, double log_beta) noexcept nogil:
+        """Set the weight of scratch column k."""
+        pass
+
+    cdef double expected_tables(self, Py_ssize_t k, double log_beta) noexcept nogil:
+        """Tables to expect of scratch column k, if its weight were this."""
+        return NAN
+
+    cdef void refresh_weights(self, Rng rng) noexcept nogil:
+        """Draw the weights of all clusters given the partition and the present weights."""
+        pass
+
+    cdef double log_configuration(self) noexcept nogil:
+        """Log prior of the partition given the weights, as paper 002 prints it (equation 11)."""
+        return NAN
+
     # -- what a coupled model, in which the likelihood of a cluster depends on the others, supplies beside it
     cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
         """Make n scratch columns from `first` on empty clusters that stand in the place of these m live ones (which may
@@ -408,12 +432,59 @@ cdef class Model:
     cdef void resample_concentration(self, Rng rng) noexcept nogil:
         pass
 
+    cdef void traced(self, double *out) noexcept nogil:
+        """Present values of ``hyperparameters``."""
+        if self.random_concentration:
+            out[0] = self.concentration
+
     cdef double log_extra(self) noexcept nogil:
         """log density of parameters and of a random concentration: what `log_prior` leaves out, since moves of the
         partition draw parameters from their prior and keep the concentration."""
         return 0.0
 
     # -- defaults, slow but right, that a model may override
+    cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """log of the prior's weight of item i, which is not counted in it, in column k."""
+        return log(self.alloc[self.size[k]])
+
+    cdef double log_prior_all(self) noexcept nogil:
+        """Log prior of the state; ``log_extra`` not counted."""
+        return self.log_prior(self.size, self.K, self.K)
+
+    cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log ratio of the priors of the state with scratch columns a, b in the place of cluster c, and of this one.
+
+        Where clusters have weights it is a ratio of densities in them, times that of volumes.
+        """
+        cdef int32_t sizes[2]
+        sizes[0] = self.size[a]
+        sizes[1] = self.size[b]
+        return self.log_prior(sizes, 2, self.K + 1) - self.log_prior(self.size + c, 1, self.K)
+
+    cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """log ratio of the priors of the state with clusters i and j made one, and of this one.
+
+        A model whose clusters have weights leaves the two, counted, in scratch columns K and K + 1.
+        """
+        cdef int32_t sizes[2]
+        cdef int32_t n
+        sizes[0] = self.size[i]
+        sizes[1] = self.size[j]
+        n = sizes[0] + sizes[1]
+        return self.log_prior(&n, 1, self.K - 1) - self.log_prior(sizes, 2, self.K)
+
+    cdef Py_ssize_t sweep(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        """Gibbs updates of items first, ..., first + n - 1 in turn; returns how many changed their cluster."""
+        cdef Py_ssize_t i, k, changed = 0
+        self.begin_scan()
+        for i in range(first, first + n):
+            self.scan(i)
+            k = rng.draw_categorical(self.w, self.options())
+            if k != self.z[i]:
+                self.move(i, k)
+                changed += 1
+        return changed
+
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         return exp(self.log_odds(i, a, b, own, sized))
 
@@ -424,7 +495,7 @@ cdef class Model:
             self.leave(i, own)
         r = self.log_pred(i, b) - self.log_pred(i, a)
         if sized:
-            r += log(self.alloc[self.size[b]]) - log(self.alloc[self.size[a]])
+            r += self.log_weight(i, b) - self.log_weight(i, a)
         if own >= 0:
             self.join(i, own)
         return r
@@ -435,7 +506,7 @@ cdef class Model:
         cdef Py_ssize_t s
         cdef double top = -INFINITY
         for s in range(m):
-            w[s] = self.log_pred(i, first + s) + log(self.alloc[self.size[first + s]])
+            w[s] = self.log_pred(i, first + s) + self.log_weight(i, first + s)
             if w[s] > top:
                 top = w[s]
         for s in range(m):
@@ -459,7 +530,7 @@ cdef class Model:
         if own >= 0:
             self.leave(i, own)
         for k in range(m):
-            self.w[k] = self.log_pred(i, k) + log(self.alloc[self.size[k]])
+            self.w[k] = self.log_pred(i, k) + self.log_weight(i, k)
         if own >= 0:
             self.join(i, own)
         if alone:
@@ -480,7 +551,7 @@ cdef class Model:
         self.leave(i, own)
         for t in range(m):
             k = clusters[t]
-            lw[t] = self.log_pred(i, k) + log(self.alloc[self.size[k]])
+            lw[t] = self.log_pred(i, k) + self.log_weight(i, k)
         self.join(i, own)
 
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
@@ -579,14 +650,14 @@ cdef class Model:
         self.leave(i, k)
         self.unlink(i)
         self.z[i] = -1
-        self.W[k] = self.scan_table[self.size[k]]
+        self.price(k)
         self.version += 1
 
     cdef void put(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Put item i, which is not placed, into live cluster k."""
         self.join(i, k)
         self.link(i, k)
-        self.W[k] = self.scan_table[self.size[k]]
+        self.price(k)
         self.version += 1
 
     cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil:
@@ -615,8 +686,8 @@ cdef class Model:
         if not self.allows_empty:
             self.scratch(self.K)
         for k in range(self.K):
-            self.W[k] = self.scan_table[self.size[k]]
-        self.W[self.K] = 0.0 if self.allows_empty else self.scan_table[0]
+            self.price(k)
+        self.W[self.K] = self.fresh()
 
     cdef int move(self, Py_ssize_t i, Py_ssize_t k) except -1 nogil:
         """Put item i into cluster k; k = K opens a new one. Without empty clusters an emptied cluster is deleted."""
@@ -627,8 +698,8 @@ cdef class Model:
         self.unlink(i)
         self.join(i, k)
         self.link(i, k)
-        self.W[old] = self.scan_table[self.size[old]]
-        self.W[k] = self.scan_table[self.size[k]]
+        self.price(old)
+        self.price(k)
         self.version += 1
         if self.size[old] == 0 and not self.allows_empty:
             self.delete(old)
@@ -640,10 +711,10 @@ cdef class Model:
         self.scratch(self.K)
         self.head[self.K] = -1
         self.K += 1
-        self.W[self.K - 1] = self.scan_table[0]
+        self.price(self.K - 1)
         # The column behind is the next "new cluster" of a scan that is under way.
         self.scratch(self.K)
-        self.W[self.K] = 0.0 if self.allows_empty else self.scan_table[0]
+        self.W[self.K] = self.fresh()
         self.version += 1
         return 0
 
@@ -666,7 +737,7 @@ cdef class Model:
         self.K = last
         self.head[last] = -1
         self.scratch(last)
-        self.W[last] = 0.0 if self.allows_empty else self.scan_table[0]
+        self.W[last] = self.fresh()
         self.version += 1
 
     cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil:
@@ -820,7 +891,7 @@ cdef class Model:
 
     def log_prior_total(self):
         """float: log prior of the state."""
-        return self.log_prior(self.size, self.K, self.K) + self.log_extra()
+        return self.log_prior_all() + self.log_extra()
 
     def log_joint(self):
         """float: log prior plus log likelihood of the state."""
@@ -829,7 +900,12 @@ cdef class Model:
     @property
     def refreshes(self):
         """bool: whether the state holds more than the partition: parameters, or a random concentration."""
-        return not self.conjugate or self.random_concentration
+        return not self.conjugate or self.random_concentration or self.weighted
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: names of those that are resampled, in the order of ``traced``."""
+        return ("concentration",) if self.random_concentration else ()
 
     @property
     def parameters(self):
@@ -948,6 +1024,8 @@ cdef class Sampler:
     LITERAL_TERM = None
     NEEDS_CONJUGATE = True
     """Whether it needs a model whose parameters are integrated out."""
+    DIVIDES_WEIGHTS = False
+    """Whether it serves a model whose clusters have weights: a split divides one, a merge adds two."""
 
     def __cinit__(self, *args, **kwargs):
         cdef int t
@@ -976,6 +1054,9 @@ cdef class Sampler:
         if cls.NEEDS_CONJUGATE and not model.conjugate:
             return False, ("it needs the parameters integrated out (model.conjugate=true); "
                            "neal8, dyadic, sams, triadic and lshsm do without")
+        if model.weighted and not cls.DIVIDES_WEIGHTS:
+            return False, ("topics have weights, and no density of the weights that its moves would need was derived; "
+                           "gibbs, smag, dyadic, sams, rgsm, sdds and ss serve them")
         return True, ""
 
     cdef int make_step(self) except -1 nogil:
@@ -1107,30 +1188,26 @@ cdef class SplitMerge(Sampler):
         return log(<double> clusters) if self.model.allows_empty else 0.0
 
     cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """log pi'/pi of putting scratch columns a, b in the place of cluster c."""
+        """log pi'/pi of putting scratch columns a, b in the place of cluster c, whose weight, where it has one, they
+        share uniformly at random."""
+        if not self.model.divide(self.rng, c, a, 1.0, 1.0):
+            return -INFINITY
+        return self.log_divided_ratio(c, a, b)
+
+    cdef double log_divided_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log pi'/pi of putting scratch columns a, b with the weights that they have in the place of cluster c."""
         cdef int32_t old = <int32_t> c
         cdef int32_t new[2]
-        cdef int32_t sizes[2]
         new[0] = <int32_t> a
         new[1] = <int32_t> b
-        sizes[0] = self.model.size[a]
-        sizes[1] = self.model.size[b]
-        return (self.model.log_lik(new, 2) - self.model.log_lik(&old, 1)
-                + self.model.log_prior(sizes, 2, self.model.K + 1) - self.model.log_prior(self.model.size + c, 1,
-                self.model.K))
+        return self.model.log_lik(new, 2) - self.model.log_lik(&old, 1) + self.model.log_split_prior(c, a, b)
 
     cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """log pi'/pi of making clusters i and j one."""
         cdef int32_t old[2]
-        cdef int32_t sizes[2]
-        cdef int32_t n
         old[0] = <int32_t> i
         old[1] = <int32_t> j
-        sizes[0] = self.model.size[i]
-        sizes[1] = self.model.size[j]
-        n = sizes[0] + sizes[1]
-        return (self.model.log_union(i, j) - self.model.log_lik(old, 2)
-                + self.model.log_prior(&n, 1, self.model.K - 1) - self.model.log_prior(sizes, 2, self.model.K))
+        return self.model.log_union(i, j) - self.model.log_lik(old, 2) + self.model.log_merge_prior(i, j)
 
     cdef double allocate(self, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b, bint forced, bint sized) noexcept nogil:
         """Put items[:n], in order, into columns a and b by their predictive given those already there.

@@ -25,7 +25,7 @@ GAMMA = re.compile(r"gamma\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
 cdef double MODERATE = 1e6
 
 
-def gamma_prior(text):
+def gamma_prior(text, key="model.concentration"):
     """Shape and rate of a concentration given as ``gamma(shape,rate)``.
 
     Raises
@@ -38,11 +38,11 @@ def gamma_prior(text):
         shape, rate = (float(number) for number in match.groups())
     except (AttributeError, ValueError):
         raise ValueError(
-            f"model.concentration: expected a positive number or gamma(shape,rate), got {text!r}"
+            f"{key}: expected a positive number or gamma(shape,rate), got {text!r}"
         ) from None
     for name, value in (("shape", shape), ("rate", rate)):
         if not 1e-3 <= value <= 1e6:
-            raise ValueError(f"model.concentration: {name} of gamma: expected 0.001 to 1e6, got {value:g}")
+            raise ValueError(f"{key}: {name} of gamma: expected 0.001 to 1e6, got {value:g}")
     return shape, rate
 
 

@@ -12,6 +12,7 @@ cdef class SmartMoves(SplitMerge):
     """Smart split (Algorithm 2, lines 3-7) and smart merge (Algorithm 3, lines 3-5), with their probabilities."""
 
     TERMS = ("target", "labels", "forward", "reverse")
+    DIVIDES_WEIGHTS = True
 
     cdef Py_ssize_t choose_split(self, double *log_f) except -1 nogil:
         """Algorithm 2, line 5: a cluster c with probability proportional to 1/g(c); `log_f` becomes its logarithm."""

@@ -30,6 +30,7 @@ cdef class Dyadic(PairMoves):
     """
 
     MOVES = ("split", "merge")
+    DIVIDES_WEIGHTS = True
 
     cdef int make_step(self) except -1 nogil:
         """Steps (1) to (6) of section 2.1."""

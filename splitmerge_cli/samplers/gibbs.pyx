@@ -24,6 +24,7 @@ cdef class Gibbs(Sampler):
     """
 
     MOVES = ("gibbs",)
+    DIVIDES_WEIGHTS = True
 
     cdef readonly bint full
 
@@ -36,15 +37,9 @@ cdef class Gibbs(Sampler):
 
     cdef int make_step(self) except -1 nogil:
         """Algorithm 1, lines 6-8, or line 7 for one item."""
-        cdef Py_ssize_t i, k, changed = 0, n = self.model.N if self.full else 1
-        cdef Py_ssize_t start = 0 if self.full else self.rng.draw_index(self.model.N)
-        self.model.begin_scan()
-        for i in range(start, start + n):
-            self.model.scan(i)
-            k = self.rng.draw_categorical(self.model.w, self.model.options())
-            if k != self.model.z[i]:
-                self.model.move(i, k)
-                changed += 1
+        cdef Py_ssize_t n = self.model.N if self.full else 1
+        cdef Py_ssize_t first = 0 if self.full else self.rng.draw_index(self.model.N)
+        cdef Py_ssize_t changed = self.model.sweep(self.rng, first, n)
         self.move = 0
         self.last_log_ratio = 0.0
         self.proposed[0] += n

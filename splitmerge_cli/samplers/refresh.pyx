@@ -32,6 +32,7 @@ cdef class Refresh(Sampler):
 
     MOVES = ("parameters", "concentration")
     NEEDS_CONJUGATE = False
+    DIVIDES_WEIGHTS = True
 
     def __init__(self, Model model not None, Rng rng not None, str mode="exact"):
         super().__init__(model, rng, mode)
@@ -46,7 +47,7 @@ cdef class Refresh(Sampler):
 
     cdef int make_step(self) except -1 nogil:
         self.last_log_ratio = 0.0
-        if not self.model.conjugate:
+        if not self.model.conjugate or self.model.weighted:
             self.move = PARAMETERS
             self.proposed[PARAMETERS] += self.model.K
             self.accepted[PARAMETERS] += self.model.refresh_parameters(self.rng)

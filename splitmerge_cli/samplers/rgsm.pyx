@@ -42,6 +42,7 @@ cdef class RGSM(SplitMerge):
 
     MOVES = ("split", "merge")
     TERMS = ("target", "labels", "orders", "scan")
+    DIVIDES_WEIGHTS = True
 
     cdef readonly int t, r, g
     cdef int8_t *present                # [N] merge: the present sides

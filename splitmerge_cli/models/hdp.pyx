@@ -1,0 +1,1211 @@
+"""Hierarchical Dirichlet process of words in documents, by direct assignment (paper 002, sections 3.1 and 3.2).
+
+Items are the tokens i = 1..N, each a word w(i) in a document j(i); clusters are topics. Topics' distributions over
+words, Dirichlet(eta), and documents' mixtures of topics are integrated out; the weights beta_1, ..., beta_K of the
+topics, and beta_u, that of all topics without tokens, are part of the state:
+
+    pi(z, beta) = gamma^K beta_u^(gamma - 1) prod_k 1/beta_k . prod_j [prod_k <alpha0 beta_k>_{n_jk} / <alpha0>_{n_j}]
+                  . prod_k DM(k)                                                      (docs/derivations-topics.md)
+    DM(k) = prod_w <eta>_{n_kw} / <V eta>_{n_k},   <a>_n = a (a + 1) ... (a + n - 1)
+
+Equation 11 is not this: it counts the token that opens a topic twice and leaves out the density of beta.
+
+Gibbs (equations 8 to 10). A token goes to topic k with probability proportional to
+(alpha0 beta_k + n_jk)(eta + n_kw)/(V eta + n_k), to a new one with alpha0 beta_u/V. The sum over topics is taken in parts,
+an exact draw: topics that hold the word, those in the document, all of them. ``refresh`` draws tables (9), alpha0,
+gamma and weights (10).
+
+Cost of a token: topics that hold the word (at most its tokens), those of the document now and then; a word with
+as many tokens as there are columns has a row of counts, eight topics at a time. O(K) once for every K tokens.
+Memory: 20 bytes a token (word, document, label, list of members) and at most 8 for the counts, whatever K; 14 (V + J)
+for proposals.
+"""
+cimport cython
+from libc.math cimport INFINITY, exp, expm1, lgamma, log, log1p
+from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memmove, memset
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from splitmerge_cli._kernels cimport Model, Rng, doubles, flags, ints, larger, log_add, log_rising
+
+from splitmerge_cli._kernels import check_range
+from splitmerge_cli._mixture import gamma_prior
+
+cdef extern from "_topics.h" nogil:
+    double topics_row(const double *share, const int32_t *row, Py_ssize_t blocks, double *w, double *total)
+    double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, double *total)
+    Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
+    Py_ssize_t topics_pick(const double *w, const double *total, Py_ssize_t blocks, double u)
+    void __builtin_prefetch(const void *p)
+
+cdef enum:
+    SLOTS = 3                           # scratch columns
+
+cdef double LOG_2 = log(2.0)
+# the least and the largest value of a hyper-parameter
+cdef double LEAST = 1e-6, MOST = 1e6
+# the least u of a stick log(1 - b) = log(u)/gamma, so that b > 0
+cdef double TINY = 2.0 ** -54
+
+
+cdef double log_rise(double a, Py_ssize_t n) noexcept nogil:
+    """log <a>_n, which for a large `a` keeps the digits that a difference of two log gammas loses."""
+    cdef double b = a + n
+    if n < 16:
+        return log_rising(a, n, NULL)
+    if a < 50.0:
+        return lgamma(b) - lgamma(a)
+    # Stirling's series, the difference term by term
+    return ((b - 0.5) * log1p(n / a) + n * (log(a) - 1.0) + (1.0 / b - 1.0 / a) / 12.0
+            - (1.0 / (b * b * b) - 1.0 / (a * a * a)) / 360.0
+            + (1.0 / (b * b * b * b * b) - 1.0 / (a * a * a * a * a)) / 1260.0)
+
+
+def hyper_prior(str key, value):
+    """Present value, shape and rate of a hyper-parameter given as a number or as ``gamma(shape,rate)``: shape 0 of a
+    number.
+
+    Raises
+    ------
+    ValueError
+        For anything else; the message names `key`.
+    """
+    if isinstance(value, str):
+        shape, rate = gamma_prior(value, key)
+        return min(max(shape / rate, LEAST), MOST), shape, rate
+    check_range(key, value, LEAST, MOST)
+    return float(value), 0.0, 0.0
+
+
+cdef class HDP(Model):
+    """Topics of the tokens of documents.
+
+    Parameters
+    ----------
+    words : array_like of int, shape (N,)
+        Word of each token, 0 .. V-1, documents one after the other.
+    starts : array_like of int, shape (J + 1,)
+        Tokens of document j are those from starts[j] to before starts[j + 1]; a document may have none.
+    V : int
+        Words of the vocabulary.
+    gamma : float or str
+        Concentration of the topics' weights; or ``gamma(shape,rate)``, its prior, then it is resampled.
+    alpha0 : float or str
+        Concentration of the documents' mixtures; or its prior.
+    eta : float
+        Pseudo-count of every word in a topic.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range (the message names it), or words or starts that are not as said.
+    """
+
+    kind = "documents"
+
+    # -- the corpus
+    cdef readonly Py_ssize_t V, J
+    cdef int32_t *word                  # [N]
+    cdef int32_t *doc                   # [N]
+    cdef int64_t *start                 # [J + 1]
+    cdef int32_t *tokens_of             # [V] tokens of each word
+    cdef Py_ssize_t longest             # tokens of the longest document
+    # -- the counts n_kw: of a word with at least `cap` tokens a row of `cap` counts, of others pairs (topic, count)
+    cdef int64_t *row                   # [V] where its row begins in `dense`, or its first pair in `pair`
+    cdef int32_t *used                  # [V] pairs in use, topics ascending; -1: it has a row
+    cdef int32_t *dense
+    cdef int32_t *pair
+    # -- weights and hyper-parameters
+    cdef readonly double gamma, alpha0, eta
+    cdef double gamma_shape, gamma_rate, alpha0_shape, alpha0_rate
+    cdef double mass                    # V eta
+    # -- tables: log <eta>_n; log <alpha0>_n, valid for the present alpha0
+    cdef double *log_eta                # [most tokens of a word + 1]
+    cdef double *log_alpha0             # [longest + 1]
+    cdef double log_documents           # sum over documents of log <alpha0>_{n_j}
+    # -- numbers of tokens n_jk > 0, topic by topic, documents ascending; of the partition of version `paired`
+    cdef int32_t *n_doc                 # [N]
+    cdef int64_t *n_doc_start           # [cap + 1]
+    cdef int64_t paired
+    cdef int32_t *longer                # [longest + 2] zeros; documents by their number of tokens of a topic
+    # -- the document at hand, in a scan
+    cdef int32_t *here                  # [cap] n_jk
+    cdef int32_t *topics                # [cap] topics of the document, ascending
+    cdef Py_ssize_t n_topics
+    cdef double *prior                  # [cap] alpha0 beta_k; 0 of an emptied topic
+    cdef double *per                    # [cap] 1/(V eta + n_k)
+    cdef double *share                  # [cap] (alpha0 beta_k + n_jk)/(V eta + n_k)
+    cdef double *total                  # [cap] running sums of a draw
+    cdef double unseen                  # alpha0 beta_u
+    cdef double of_document             # sum of n_jk/(V eta + n_k)
+    cdef double of_all                  # sum of alpha0 beta_k/(V eta + n_k)
+    cdef Py_ssize_t emptied             # topics that lost their last token in this scan, still in the list
+    # -- scratch columns K, K + 1, K + 2
+    cdef int32_t *side_word[SLOTS]      # [V] n_w
+    cdef int8_t *word_seen[SLOTS]       # [V]
+    cdef int32_t *words_seen[SLOTS]     # [V] words that were counted, in the order of their first tokens
+    cdef Py_ssize_t n_words[SLOTS]
+    cdef int32_t *side_doc[SLOTS]       # [J] the same of documents
+    cdef int8_t *doc_seen[SLOTS]
+    cdef int32_t *docs_seen[SLOTS]
+    cdef Py_ssize_t n_docs[SLOTS]
+    cdef double side_prior[SLOTS]       # alpha0 times the weight
+    cdef int32_t *buffer                # [N] members of a topic
+    cdef Py_ssize_t held                # the topic that the last scratch column holds, in the partition of this version
+    cdef int64_t held_version
+    cdef double *rise[SLOTS]            # [longest + 1] log <a>_n of three weights
+
+    def __init__(self, words, starts, V, gamma="gamma(1,1)", alpha0="gamma(1,1)", eta=0.1):
+        cdef Py_ssize_t i, j, s, most = 0
+        cdef int32_t[::1] w = np.ascontiguousarray(words, dtype=np.int32)
+        cdef int64_t[::1] begin = np.ascontiguousarray(starts, dtype=np.int64)
+        N = w.shape[0]
+        if N == 0 or begin.shape[0] < 2 or begin[0] != 0 or begin[begin.shape[0] - 1] != N:
+            raise ValueError("starts: expected 0, ..., the number of tokens, at least one")
+        if (np.diff(np.asarray(begin)) < 0).any():
+            raise ValueError("starts: expected them ascending")
+        if np.min(w) < 0 or np.max(w) >= V:
+            raise ValueError(f"words: expected 0 to {V - 1}")
+        self.gamma, self.gamma_shape, self.gamma_rate = hyper_prior("model.gamma", gamma)
+        self.alpha0, self.alpha0_shape, self.alpha0_rate = hyper_prior("model.alpha0", alpha0)
+        check_range("model.eta", eta, LEAST, MOST)
+        self.eta, self.mass, self.V, self.J = eta, V * eta, V, begin.shape[0] - 1
+        self.word, self.doc = ints(N), ints(N)
+        self.start = <int64_t *> doubles(self.J + 1)
+        memcpy(self.word, &w[0], N * sizeof(int32_t))
+        memcpy(self.start, &begin[0], (self.J + 1) * sizeof(int64_t))
+        for j in range(self.J):
+            self.longest = max(self.longest, begin[j + 1] - begin[j])
+            for i in range(begin[j], begin[j + 1]):
+                self.doc[i] = <int32_t> j
+        self.tokens_of, self.used = ints(V), ints(V)
+        self.row = <int64_t *> doubles(V)
+        for i in range(N):
+            self.tokens_of[w[i]] += 1
+            most = max(most, self.tokens_of[w[i]])
+        self.log_eta = doubles(most + 2)
+        log_rising(self.eta, most + 1, self.log_eta)
+        self.log_alpha0 = doubles(self.longest + 2)
+        self.longer = ints(self.longest + 2)
+        self.n_doc, self.buffer = ints(N), ints(N)
+        for s in range(SLOTS):
+            self.side_word[s], self.words_seen[s], self.word_seen[s] = ints(V), ints(V), flags(V)
+            self.side_doc[s], self.docs_seen[s], self.doc_seen[s] = ints(self.J), ints(self.J), flags(self.J)
+            self.rise[s] = doubles(self.longest + 2)
+        self.weighted = True
+        self.paired = self.held_version = -1
+        self._allocate(N, N)
+        self.set_alpha0(self.alpha0)
+        self.set_labels(np.zeros(N, dtype=np.int32))
+
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset of kind `documents`; raises as ``Model.from_data``."""
+        if data.kind != cls.kind:
+            raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        return cls(data.values.tokens.words, data.values.tokens.starts, data.values.V, **params)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t s
+        for s in range(SLOTS):
+            free(self.side_word[s])
+            free(self.word_seen[s])
+            free(self.words_seen[s])
+            free(self.side_doc[s])
+            free(self.doc_seen[s])
+            free(self.docs_seen[s])
+            free(self.rise[s])
+        free(self.word)
+        free(self.doc)
+        free(self.start)
+        free(self.tokens_of)
+        free(self.row)
+        free(self.used)
+        free(self.dense)
+        free(self.pair)
+        free(self.log_eta)
+        free(self.log_alpha0)
+        free(self.n_doc)
+        free(self.n_doc_start)
+        free(self.longer)
+        free(self.here)
+        free(self.topics)
+        free(self.prior)
+        free(self.per)
+        free(self.share)
+        free(self.total)
+        free(self.buffer)
+
+    # ---------------------------------------------------------------------------------------------- counts of words
+
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t old = self.cap
+        self.log_beta = <double *> larger(self.log_beta, old * 8, cap * 8)
+        self.prior = <double *> larger(self.prior, old * 8, cap * 8)
+        self.per = <double *> larger(self.per, old * 8, cap * 8)
+        self.share = <double *> larger(self.share, old * 8, cap * 8)
+        self.total = <double *> larger(self.total, old * 8, cap * 8)
+        self.here = <int32_t *> larger(self.here, old * 4, cap * 4)
+        self.topics = <int32_t *> larger(self.topics, old * 4, cap * 4)
+        self.n_doc_start = <int64_t *> larger(self.n_doc_start, (old + 1) * 8 if old else 0, (cap + 1) * 8)
+        return self.lay_out(cap)
+
+    cdef int lay_out(self, Py_ssize_t cap) except -1:
+        """Lay the counts out for this many columns, keeping what they are."""
+        cdef int64_t rows = 0, pairs = 0
+        cdef Py_ssize_t w, e
+        cdef int32_t *was_dense = self.dense
+        cdef int32_t *was_pair = self.pair
+        cdef int32_t *to
+        cdef const int32_t *of
+        cdef int32_t *dense
+        cdef int32_t *pair
+        for w in range(self.V):
+            if self.tokens_of[w] >= cap:
+                rows += cap
+            else:
+                pairs += self.tokens_of[w]
+        dense = <int32_t *> larger(NULL, 0, rows * 4 + 64)
+        try:
+            pair = <int32_t *> larger(NULL, 0, pairs * 8 + 64)
+        except MemoryError:
+            free(dense)
+            raise
+        rows = pairs = 0
+        for w in range(self.V):
+            if self.tokens_of[w] < cap:
+                to = pair + 2 * pairs
+                if self.used[w] < 0:
+                    # a row that is no longer worth its memory
+                    of = was_dense + self.row[w]
+                    self.used[w] = 0
+                    for e in range(self.cap):
+                        if of[e]:
+                            to[2 * self.used[w]] = <int32_t> e
+                            to[2 * self.used[w] + 1] = of[e]
+                            self.used[w] += 1
+                elif self.used[w]:
+                    memcpy(to, was_pair + 2 * self.row[w], self.used[w] * 8)
+                self.row[w] = pairs
+                pairs += self.tokens_of[w]
+            else:
+                if self.used[w] < 0:
+                    memcpy(dense + rows, was_dense + self.row[w], self.cap * 4)
+                self.used[w] = -1
+                self.row[w] = rows
+                rows += cap
+        free(was_dense)
+        free(was_pair)
+        self.dense, self.pair = dense, pair
+        return 0
+
+    @cython.final
+    cdef inline Py_ssize_t place(self, const int32_t *of, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+        """Where topic k stands, or would stand, among n pairs."""
+        cdef Py_ssize_t e = 0, low
+        if n > 16:
+            low = 0
+            while n - low > 8:
+                e = (low + n) >> 1
+                if of[2 * e] < k:
+                    low = e + 1
+                else:
+                    n = e
+            e = low
+        while e < n and of[2 * e] < k:
+            e += 1
+        return e
+
+    @cython.final
+    cdef inline int32_t count(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
+        """n_kw of a live topic."""
+        cdef const int32_t *of
+        cdef Py_ssize_t e
+        if self.used[w] < 0:
+            return self.dense[self.row[w] + k]
+        of = self.pair + 2 * self.row[w]
+        e = self.place(of, self.used[w], k)
+        return of[2 * e + 1] if e < self.used[w] and of[2 * e] == k else 0
+
+    @cython.final
+    cdef inline void gain(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
+        """One more token of word w in live topic k."""
+        cdef int32_t *of
+        cdef Py_ssize_t e, n = self.used[w]
+        if n < 0:
+            self.dense[self.row[w] + k] += 1
+            return
+        of = self.pair + 2 * self.row[w]
+        e = self.place(of, n, k)
+        if e < n and of[2 * e] == k:
+            of[2 * e + 1] += 1
+            return
+        memmove(of + 2 * e + 2, of + 2 * e, (n - e) * 8)
+        of[2 * e] = <int32_t> k
+        of[2 * e + 1] = 1
+        self.used[w] += 1
+
+    @cython.final
+    cdef inline void lose(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
+        """One token of word w less in live topic k."""
+        cdef int32_t *of
+        cdef Py_ssize_t e, n = self.used[w]
+        if n < 0:
+            self.dense[self.row[w] + k] -= 1
+            return
+        of = self.pair + 2 * self.row[w]
+        e = self.place(of, n, k)
+        of[2 * e + 1] -= 1
+        if of[2 * e + 1] == 0:
+            memmove(of + 2 * e, of + 2 * e + 2, (n - e - 1) * 8)
+            self.used[w] -= 1
+
+    # ------------------------------------------------------------------------------------------- statistics of columns
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t s = k - self.K, t
+        for t in range(self.n_words[s]):
+            self.side_word[s][self.words_seen[s][t]] = 0
+            self.word_seen[s][self.words_seen[s][t]] = False
+        for t in range(self.n_docs[s]):
+            self.side_doc[s][self.docs_seen[s][t]] = 0
+            self.doc_seen[s][self.docs_seen[s][t]] = False
+        self.n_words[s] = self.n_docs[s] = 0
+        if s == SLOTS - 1:
+            self.held_version = -1
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t s = k - self.K
+        cdef int32_t w = self.word[i], j = self.doc[i]
+        if s < 0:
+            self.gain(w, k)
+            return
+        if not self.word_seen[s][w]:
+            self.word_seen[s][w] = True
+            self.words_seen[s][self.n_words[s]] = w
+            self.n_words[s] += 1
+        if not self.doc_seen[s][j]:
+            self.doc_seen[s][j] = True
+            self.docs_seen[s][self.n_docs[s]] = j
+            self.n_docs[s] += 1
+        self.side_word[s][w] += 1
+        self.side_doc[s][j] += 1
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t s = k - self.K
+        if s < 0:
+            self.lose(self.word[i], k)
+        else:
+            self.side_word[s][self.word[i]] -= 1
+            self.side_doc[s][self.doc[i]] -= 1
+
+    @cython.final
+    cdef void count_topic(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil:
+        """Count the tokens of live topic k in a scratch column, which gets its weight too."""
+        cdef Py_ssize_t t, n = self.members(k, k, self.buffer)
+        self.scratch(column)
+        for t in range(n):
+            self.join(self.buffer[t], column)
+        self.set_weight(column, self.log_beta[k])
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t s = k - self.K
+        cdef int32_t n = self.count(self.word[i], k) if s < 0 else self.side_word[s][self.word[i]]
+        return log((self.eta + n) / (self.mass + self.size[k]))
+
+    cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Equation 7: log(alpha0 beta_k + n_jk)."""
+        cdef Py_ssize_t s = k - self.K, t
+        cdef double n = 0.0
+        if s >= 0:
+            return log(self.side_prior[s] + self.side_doc[s][self.doc[i]])
+        for t in range(self.start[self.doc[i]], self.start[self.doc[i] + 1]):
+            n += t != i and self.z[t] == k
+        return log(self.alpha0 * exp(self.log_beta[k]) + n)
+
+    cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
+        """Equation 8, by definition; a topic that token i holds alone stays on offer with its own weight."""
+        cdef Py_ssize_t k, own = self.z[i]
+        if own >= 0:
+            self.leave(i, own)
+        for k in range(self.K):
+            self.w[k] = self.log_pred(i, k) + self.log_weight(i, k)
+        self.w[self.K] = log(self.alpha0 / self.V) + self.log_unseen
+        if own >= 0:
+            self.join(i, own)
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k
+        self.log_scan(i)
+        for k in range(self.K + 1):
+            self.w[k] = exp(self.w[k])
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef Py_ssize_t sa = a - self.K, sb = b - self.K
+        cdef int32_t w = self.word[i], j = self.doc[i]
+        cdef double of_a, of_b, r
+        if sa < 0 or sb < 0:
+            return exp(self.log_odds(i, a, b, own, sized))
+        of_a, of_b = own == a, own == b
+        r = ((self.eta + (self.side_word[sb][w] - of_b)) * (self.mass + (self.size[a] - of_a))
+             / ((self.eta + (self.side_word[sa][w] - of_a)) * (self.mass + (self.size[b] - of_b))))
+        if sized:
+            r *= ((self.side_prior[sb] + (self.side_doc[sb][j] - of_b))
+                  / (self.side_prior[sa] + (self.side_doc[sa][j] - of_a)))
+        return r
+
+    @cython.final
+    cdef double log_words(self, Py_ssize_t n) noexcept nogil:
+        """The part of log DM that depends on the number of tokens alone."""
+        return -log_rise(self.mass, n)
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        """log DM(k). Live topics are all brought up to date in one pass over the counts, words ascending, so that the
+        sums do not depend on what was moved before."""
+        cdef Py_ssize_t s = k - self.K, t, w
+        cdef double total = 0.0
+        cdef int32_t n
+        cdef const int32_t *of
+        if s >= 0:
+            for t in range(self.n_words[s]):
+                total += self.log_eta[self.side_word[s][self.words_seen[s][t]]]
+            return total + self.log_words(self.size[k])
+        memset(self.total, 0, self.K * sizeof(double))
+        for w in range(self.V):
+            n = self.used[w]
+            if n < 0:
+                of = self.dense + self.row[w]
+                for t in range(self.K):
+                    self.total[t] += self.log_eta[of[t]]
+            else:
+                of = self.pair + 2 * self.row[w]
+                for t in range(n):
+                    self.total[of[2 * t]] += self.log_eta[of[2 * t + 1]]
+        for t in range(self.K):
+            if not self.known[t]:
+                self.ll[t] = self.total[t] + self.log_words(self.size[t])
+                self.known[t] = True
+        return self.ll[k]
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log DM of both as one: b's, and what the words of a change in it."""
+        cdef Py_ssize_t s = a - self.K, t, w, last = self.K + SLOTS - 1
+        cdef double total
+        cdef int32_t n
+        if s < 0:
+            # one topic after the other is asked for its union with a
+            if not (self.held == a and self.held_version == self.version):
+                self.count_topic(a, last)
+                self.held, self.held_version = a, self.version
+            s = SLOTS - 1
+        total = self.lik(b) - self.log_words(self.size[b])
+        for t in range(self.n_words[s]):
+            w = self.words_seen[s][t]
+            n = self.count(w, b) if b < self.K else self.side_word[b - self.K][w]
+            total += self.log_eta[n + self.side_word[s][w]] - self.log_eta[n]
+        return total + self.log_words(self.size[a] + self.size[b])
+
+    # ------------------------------------------------------------------------------------------------- weights
+
+    cdef void set_alpha0(self, double value) noexcept nogil:
+        cdef Py_ssize_t j
+        self.alpha0 = value
+        log_rising(value, self.longest, self.log_alpha0)
+        self.log_documents = 0.0
+        for j in range(self.J):
+            self.log_documents += self.log_alpha0[self.start[j + 1] - self.start[j]]
+
+    cdef void set_weight(self, Py_ssize_t k, double log_beta) noexcept nogil:
+        """Set the weight of a scratch column."""
+        self.log_beta[k] = log_beta
+        self.side_prior[k - self.K] = self.alpha0 * exp(log_beta)
+
+    cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        """Empty sides with equal parts of the clusters' weight: the paper's "simple allocation"."""
+        cdef Py_ssize_t s
+        cdef double both = self.log_beta[clusters[0]]
+        for s in range(1, m):
+            if clusters[s] != clusters[0]:
+                both = log_add(both, self.log_beta[clusters[s]])
+        for s in range(n):
+            self.scratch(first + s)
+            self.set_weight(first + s, both - log(<double> n))
+
+    cdef bint divide(self, Rng rng, Py_ssize_t c, Py_ssize_t a, double p, double q) noexcept nogil:
+        cdef double u = rng.draw_beta(p, q)
+        if not 0.0 < u < 1.0:
+            return False
+        self.set_weight(a, self.log_beta[c] + log(u))
+        self.set_weight(a + 1, self.log_beta[c] + log1p(-u))
+        return True
+
+    cdef double expected_tables(self, Py_ssize_t k, double log_beta) noexcept nogil:
+        """sum over documents j and t < n_jk of a/(a + t), a = alpha0 times the weight."""
+        cdef Py_ssize_t s = k - self.K, t, n
+        cdef double a = self.alpha0 * exp(log_beta), total = 0.0
+        cdef double *expected = self.rise[0]
+        n = self.most_in_a_document(s)
+        for t in range(n):
+            expected[t + 1] = (1.0 if t == 0 else expected[t] + a / (a + t))
+        for t in range(self.n_docs[s]):
+            n = self.side_doc[s][self.docs_seen[s][t]]
+            if n:
+                total += expected[n]
+        return total
+
+    cdef Py_ssize_t most_in_a_document(self, Py_ssize_t s) noexcept nogil:
+        cdef Py_ssize_t t, n = 0
+        for t in range(self.n_docs[s]):
+            n = max(n, self.side_doc[s][self.docs_seen[s][t]])
+        return n
+
+    cdef void rises(self, double log_beta, Py_ssize_t n, double *out) noexcept nogil:
+        """out[t] = log <alpha0 beta>_t, t = 0..n; alpha0 beta may be less than any double."""
+        cdef Py_ssize_t t
+        cdef double log_a = log(self.alpha0) + log_beta, a = exp(log_a)
+        out[0] = 0.0
+        for t in range(n):
+            out[t + 1] = log_a if t == 0 else out[t] + log(a + t)
+
+    cdef double log_divided_prior(self, double log_beta) noexcept nogil:
+        """log ratio of the density with scratch columns K, K + 1 to that with their union, of this weight, in their
+        place, times the volume beta: gamma beta^2/(beta_1 beta_2) . prod_j <..>_{n_j1} <..>_{n_j2}/<..>_{n_j}."""
+        cdef Py_ssize_t t, j, n = self.most_in_a_document(0) + self.most_in_a_document(1)
+        cdef double total
+        n = min(n, self.longest)
+        self.rises(self.log_beta[self.K], n, self.rise[0])
+        self.rises(self.log_beta[self.K + 1], n, self.rise[1])
+        self.rises(log_beta, n, self.rise[2])
+        total = log(self.gamma) + 2.0 * log_beta - self.log_beta[self.K] - self.log_beta[self.K + 1]
+        for t in range(self.n_docs[0]):
+            j = self.docs_seen[0][t]
+            total += (self.rise[0][self.side_doc[0][j]] + self.rise[1][self.side_doc[1][j]]
+                      - self.rise[2][self.side_doc[0][j] + self.side_doc[1][j]])
+        for t in range(self.n_docs[1]):
+            j = self.docs_seen[1][t]
+            if not self.doc_seen[0][j]:
+                total += self.rise[1][self.side_doc[1][j]] - self.rise[2][self.side_doc[1][j]]
+        return total
+
+    cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return self.log_divided_prior(self.log_beta[c])
+
+    cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        self.reserve(self.K)
+        self.count_topic(i, self.K)
+        self.count_topic(j, self.K + 1)
+        return -self.log_divided_prior(log_add(self.log_beta[i], self.log_beta[j]))
+
+    cdef void count_documents(self) noexcept nogil:
+        """n_doc: the numbers n_jk > 0, topic by topic."""
+        cdef Py_ssize_t j, k, t
+        if self.paired == self.version:
+            return
+        self.paired = self.version
+        memset(self.n_doc_start, 0, (self.K + 1) * sizeof(int64_t))
+        for j in range(self.J):
+            self.enter(j)
+            for t in range(self.n_topics):
+                k = self.topics[t]
+                self.n_doc_start[k + 1] += 1
+                self.here[k] = 0
+        for k in range(self.K):
+            self.n_doc_start[k + 1] += self.n_doc_start[k]
+        for j in range(self.J):
+            self.enter(j)
+            for t in range(self.n_topics):
+                k = self.topics[t]
+                self.n_doc[self.n_doc_start[k]] = self.here[k]
+                self.n_doc_start[k] += 1
+                self.here[k] = 0
+        for k in range(self.K, 0, -1):
+            self.n_doc_start[k] = self.n_doc_start[k - 1]
+        self.n_doc_start[0] = 0
+
+    cdef void enter(self, Py_ssize_t j) noexcept nogil:
+        """here and topics: those of document j; the topics not in order. `here` was all 0."""
+        cdef Py_ssize_t i
+        cdef int32_t k
+        self.n_topics = 0
+        for i in range(self.start[j], self.start[j + 1]):
+            k = self.z[i]
+            if self.here[k] == 0:
+                self.topics[self.n_topics] = k
+                self.n_topics += 1
+            self.here[k] += 1
+
+    cdef Py_ssize_t tally(self, Py_ssize_t k) noexcept nogil:
+        """longer[t] = documents with t tokens of topic k; returns the most tokens."""
+        cdef int64_t p
+        cdef Py_ssize_t most = 0
+        for p in range(self.n_doc_start[k], self.n_doc_start[k + 1]):
+            self.longer[self.n_doc[p]] += 1
+            most = max(most, self.n_doc[p])
+        return most
+
+    cdef double log_risings(self) noexcept nogil:
+        """Sum over topics and documents of log <alpha0 beta_k>_{n_jk}."""
+        cdef Py_ssize_t k, t, most
+        cdef int64_t more
+        cdef double log_a, a, total = 0.0
+        self.count_documents()
+        for k in range(self.K):
+            log_a = log(self.alpha0) + self.log_beta[k]
+            a = exp(log_a)
+            more = self.n_doc_start[k + 1] - self.n_doc_start[k]
+            total += more * log_a
+            most = self.tally(k)
+            for t in range(1, most + 1):
+                # so many documents have more than t tokens of the topic
+                more -= self.longer[t]
+                self.longer[t] = 0
+                if more:
+                    total += more * log(a + t)
+        return total
+
+    cdef double log_prior_all(self) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef double total = self.K * log(self.gamma) + (self.gamma - 1.0) * self.log_unseen
+        for k in range(self.K):
+            total -= self.log_beta[k]
+        return total + self.log_risings() - self.log_documents
+
+    cdef double log_configuration(self) noexcept nogil:
+        """Equation 11, as printed: topics in list order, beta_{u_k} what is left from the k-th on."""
+        cdef Py_ssize_t k
+        cdef double rest = self.log_unseen, total = self.K * log(self.alpha0)
+        for k in range(self.K - 1, -1, -1):
+            rest = log_add(rest, self.log_beta[k])
+            total += rest
+        return total + self.log_risings() - self.log_documents
+
+    cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
+        """Sizes alone say nothing here."""
+        return self.log_prior_all()
+
+    cdef double log_extra(self) noexcept nogil:
+        """log density of random hyper-parameters."""
+        cdef double total = 0.0
+        if self.gamma_shape > 0.0:
+            total += (self.gamma_shape * log(self.gamma_rate) - lgamma(self.gamma_shape)
+                      + (self.gamma_shape - 1.0) * log(self.gamma) - self.gamma_rate * self.gamma)
+        if self.alpha0_shape > 0.0:
+            total += (self.alpha0_shape * log(self.alpha0_rate) - lgamma(self.alpha0_shape)
+                      + (self.alpha0_shape - 1.0) * log(self.alpha0) - self.alpha0_rate * self.alpha0)
+        return total
+
+    # ------------------------------------------------------------------------------------ equations 9 and 10
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """Tables, alpha0, gamma (the weights integrated out), weights."""
+        cdef int64_t tables = self.draw_tables(rng)
+        if self.alpha0_shape > 0.0:
+            self.draw_alpha0(rng, tables)
+        if self.gamma_shape > 0.0:
+            self.draw_gamma(rng, tables)
+        self.draw_weights(rng)
+        return self.K
+
+    cdef void refresh_weights(self, Rng rng) noexcept nogil:
+        self.draw_tables(rng)
+        self.draw_weights(rng)
+
+    cdef int64_t draw_tables(self, Rng rng) noexcept nogil:
+        """Equation 9: total[k] = the tables that serve topic k; returns their sum. Token after token opens a table or
+        not."""
+        cdef Py_ssize_t k, t, _one, most
+        cdef int64_t more, m, tables = 0
+        cdef double a, p
+        self.count_documents()
+        for k in range(self.K):
+            a = self.alpha0 * exp(self.log_beta[k])
+            more = self.n_doc_start[k + 1] - self.n_doc_start[k]
+            m = more
+            most = self.tally(k)
+            for t in range(1, most + 1):
+                more -= self.longer[t]
+                self.longer[t] = 0
+                p = a / (a + t)
+                for _one in range(more):
+                    m += rng.draw_coin(p)
+            self.total[k] = m
+            tables += m
+        return tables
+
+    cdef void draw_alpha0(self, Rng rng, int64_t tables) noexcept nogil:
+        """Teh, Jordan, Beal and Blei (2006), appendix A."""
+        cdef Py_ssize_t j, n
+        cdef double shape = self.alpha0_shape + tables, rate = self.alpha0_rate, w
+        for j in range(self.J):
+            n = self.start[j + 1] - self.start[j]
+            if n:
+                w = rng.draw_beta(self.alpha0 + 1.0, n)
+                rate -= log(w if w > 1e-300 else 1e-300)
+                shape -= rng.draw_coin(n / (n + self.alpha0))
+        self.set_alpha0(min(max(rng.draw_gamma(shape) / rate, LEAST), MOST))
+
+    cdef void draw_gamma(self, Rng rng, int64_t tables) noexcept nogil:
+        """Escobar and West (1995), with tables for items and topics for clusters."""
+        cdef double x = rng.draw_beta(self.gamma + 1.0, tables), rate, odds, shape = self.gamma_shape + self.K
+        rate = self.gamma_rate - log(x if x > 1e-300 else 1e-300)
+        odds = (shape - 1.0) / (tables * rate)
+        if not rng.draw_coin(odds / (1.0 + odds)):
+            shape -= 1.0
+        self.gamma = min(max(rng.draw_gamma(shape) / rate, LEAST), MOST)
+
+    cdef void draw_weights(self, Rng rng) noexcept nogil:
+        """Equation 10: Dirichlet(total[0], ..., total[K - 1], gamma), in logs."""
+        cdef Py_ssize_t k
+        cdef double g, top, sum_of = 0.0
+        for k in range(self.K):
+            g = rng.draw_gamma(self.total[k])
+            self.log_beta[k] = log(g if g > 1e-300 else 1e-300)
+        # a gamma of a small shape underflows: shape + 1, times a power of a uniform
+        self.log_unseen = log(rng.draw_gamma(self.gamma + 1.0)) + log1p(-rng.next()) / self.gamma
+        top = self.log_unseen
+        for k in range(self.K):
+            top = max(top, self.log_beta[k])
+        for k in range(self.K):
+            sum_of += exp(self.log_beta[k] - top)
+        sum_of = top + log(sum_of + exp(self.log_unseen - top))
+        for k in range(self.K):
+            self.log_beta[k] -= sum_of
+        self.log_unseen -= sum_of
+
+    # ------------------------------------------------------------------------------------------------- equation 8
+
+    cdef Py_ssize_t sweep(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        """Equation 8, in buckets. A topic that loses its last token gives its weight back at once and keeps its number
+        until the end of the sweep, unless a new topic takes it."""
+        cdef Py_ssize_t i = first, end = first + n, until, k, changed = 0
+        cdef bint relink = 4 * n > self.N
+        cdef int64_t since = 0
+        if rng.scripted:
+            rng.continuous = True
+            return 0
+        self.begin_sweep()
+        while i < end:
+            if since >= self.K:
+                self.sum_all()
+                since = 0
+            until = min(end, <Py_ssize_t> self.start[self.doc[i] + 1])
+            self.enter(self.doc[i])
+            self.begin_document()
+            since += until - i
+            while i < until:
+                changed += self.resample(rng, i, relink)
+                i += 1
+            self.end_document()
+        self.version += 1
+        memset(self.known, 0, self.K)
+        if relink:
+            self.link_all()
+        k = self.K - 1
+        while self.emptied:
+            if self.size[k] == 0:
+                self.delete(k)
+                self.emptied -= 1
+            k -= 1
+        return changed
+
+    cdef void begin_sweep(self) noexcept nogil:
+        cdef Py_ssize_t k
+        self.unseen = self.alpha0 * exp(self.log_unseen)
+        self.emptied = 0
+        for k in range(self.K):
+            self.prior[k] = self.alpha0 * exp(self.log_beta[k])
+            self.per[k] = 1.0 / (self.mass + self.size[k])
+            self.share[k] = self.prior[k] * self.per[k]
+        memset(self.share + self.K, 0, (self.cap - self.K) * sizeof(double))
+        self.sum_all()
+
+    cdef void sum_all(self) noexcept nogil:
+        """Between documents: of_all afresh, without what rounding left."""
+        cdef Py_ssize_t k
+        self.of_all = 0.0
+        for k in range(self.K):
+            self.of_all += self.prior[k] * self.per[k]
+
+    cdef void begin_document(self) noexcept nogil:
+        cdef Py_ssize_t t, at
+        cdef int32_t k
+        self.of_document = 0.0
+        for t in range(1, self.n_topics):
+            k = self.topics[t]
+            at = t
+            while at and self.topics[at - 1] > k:
+                self.topics[at] = self.topics[at - 1]
+                at -= 1
+            self.topics[at] = k
+        for t in range(self.n_topics):
+            k = self.topics[t]
+            self.share[k] = (self.prior[k] + self.here[k]) * self.per[k]
+            self.of_document += self.here[k] * self.per[k]
+
+    cdef void end_document(self) noexcept nogil:
+        cdef Py_ssize_t t
+        cdef int32_t k
+        for t in range(self.n_topics):
+            k = self.topics[t]
+            self.here[k] = 0
+            self.share[k] = self.prior[k] * self.per[k]
+
+    cdef int resample(self, Rng rng, Py_ssize_t i, bint relink) except -1 nogil:
+        """Draw the topic of token i, of the document at hand; whether it changed."""
+        cdef Py_ssize_t w = self.word[i], k, e, n = self.used[w], blocks = (self.K + 7) >> 3
+        cdef int32_t old = self.z[i]
+        cdef int32_t *of
+        cdef double q, u, was_per = self.per[old], was_share = self.share[old]
+        cdef double was_document = self.of_document, was_all = self.of_all
+        if i + 1 < self.N:
+            e = self.word[i + 1]
+            __builtin_prefetch(self.dense + self.row[e] if self.used[e] < 0 else self.pair + 2 * self.row[e])
+        # take it out; what has become 0 stays in the lists until it is known where the token goes
+        self.size[old] -= 1
+        self.here[old] -= 1
+        self.reweigh(old, was_per, self.here[old] + 1)
+        if n < 0:
+            of = self.dense + self.row[w]
+            of[old] -= 1
+            q = topics_row(self.share, of, blocks, self.w, self.total)
+        else:
+            of = self.pair + 2 * self.row[w]
+            e = self.place(of, n, old)
+            of[2 * e + 1] -= 1
+            q = topics_list(self.share, of, n, self.total)
+        u = rng.next() * (q + self.eta * (self.of_document + self.of_all) + self.unseen / self.V)
+        if u < q:
+            if n < 0:
+                k = topics_pick(self.w, self.total, blocks, u)
+            else:
+                k = topics_place(self.total, n, u)
+                k = of[2 * k]
+        else:
+            k = self.of_other_buckets((u - q) / self.eta)
+        if k == old:
+            self.size[old] += 1
+            self.here[old] += 1
+            self.per[old], self.share[old] = was_per, was_share
+            self.of_document, self.of_all = was_document, was_all
+            if n < 0:
+                of[old] += 1
+            else:
+                of[2 * e + 1] += 1
+            return 0
+        if n >= 0 and of[2 * e + 1] == 0:
+            memmove(of + 2 * e, of + 2 * e + 2, (n - e - 1) * 8)
+            self.used[w] -= 1
+        if self.here[old] == 0:
+            self.leave_document(old)
+        if k == self.K:
+            # may lay the counts out anew
+            k = self.open_topic(rng)
+        self.gain(w, k)
+        was_per = self.per[k]
+        if self.here[k] == 0:
+            self.enter_document(<int32_t> k)
+        self.size[k] += 1
+        self.here[k] += 1
+        self.reweigh(k, was_per, self.here[k] - 1)
+        if self.size[old] == 0:
+            self.close_topic(old)
+        if relink:
+            self.z[i] = <int32_t> k
+        else:
+            self.unlink(i)
+            self.link(i, k)
+        return 1
+
+    @cython.final
+    cdef inline void reweigh(self, Py_ssize_t k, double was_per, Py_ssize_t was_here) noexcept nogil:
+        """Bring what depends on n_k and n_jk up to date."""
+        cdef double per = 1.0 / (self.mass + self.size[k])
+        self.per[k] = per
+        self.share[k] = (self.prior[k] + self.here[k]) * per
+        self.of_document += self.here[k] * per - was_here * was_per
+        self.of_all += self.prior[k] * (per - was_per)
+
+    cdef Py_ssize_t of_other_buckets(self, double u) noexcept nogil:
+        """The topic at u/eta behind those that hold the word: in the document, any, or a new one, which is K."""
+        cdef Py_ssize_t t, k
+        cdef double c = 0.0
+        if u < self.of_document:
+            for t in range(self.n_topics):
+                k = self.topics[t]
+                c += self.here[k] * self.per[k]
+                if u < c:
+                    return k
+        u -= self.of_document
+        c = 0.0
+        if u < self.of_all:
+            for k in range(self.K):
+                c += self.prior[k] * self.per[k]
+                if u < c:
+                    return k
+        return self.K
+
+    cdef void leave_document(self, int32_t k) noexcept nogil:
+        cdef Py_ssize_t t = 0
+        while self.topics[t] != k:
+            t += 1
+        self.n_topics -= 1
+        memmove(self.topics + t, self.topics + t + 1, (self.n_topics - t) * sizeof(int32_t))
+
+    cdef void enter_document(self, int32_t k) noexcept nogil:
+        cdef Py_ssize_t t = self.n_topics
+        while t and self.topics[t - 1] > k:
+            self.topics[t] = self.topics[t - 1]
+            t -= 1
+        self.topics[t] = k
+        self.n_topics += 1
+
+    cdef Py_ssize_t open_topic(self, Rng rng) except -1 nogil:
+        """A topic with the share b ~ Beta(1, gamma) of beta_u, after equation 8: the least number that is free, or the
+        next."""
+        cdef Py_ssize_t k = 0
+        cdef double u = rng.next(), log_rest
+        # a topic that the token at hand has left alone has its weight still
+        while k < self.K and (self.emptied == 0 or self.log_beta[k] != -INFINITY):
+            k += 1
+        if k == self.K:
+            self.reserve(self.K + 1)
+            self.head[k] = -1
+            self.K += 1
+        else:
+            self.emptied -= 1
+        log_rest = log1p(-(u if u > TINY else TINY)) / self.gamma
+        self.log_beta[k] = self.log_unseen + log(-expm1(log_rest))
+        self.log_unseen += log_rest
+        self.unseen = self.alpha0 * exp(self.log_unseen)
+        self.prior[k] = self.alpha0 * exp(self.log_beta[k])
+        self.size[k] = 0
+        self.here[k] = 0
+        self.per[k] = 1.0 / self.mass
+        self.share[k] = self.prior[k] * self.per[k]
+        self.of_all += self.share[k]
+        return k
+
+    cdef void close_topic(self, Py_ssize_t k) noexcept nogil:
+        """Topic k has no token any more: its weight goes back."""
+        self.of_all -= self.prior[k] * self.per[k]
+        self.log_unseen = log_add(self.log_unseen, self.log_beta[k])
+        self.unseen = self.alpha0 * exp(self.log_unseen)
+        self.log_beta[k] = -INFINITY
+        self.prior[k] = self.share[k] = 0.0
+        self.emptied += 1
+
+    # ------------------------------------------------------------------------------------------- changes of the state
+
+    cdef void link_all(self) noexcept nogil:
+        """The lists of members, afresh."""
+        cdef Py_ssize_t i, k
+        for k in range(self.K):
+            self.head[k] = -1
+        for i in range(self.N):
+            self.link(i, self.z[i])
+
+    cdef int append_empty(self) except -1 nogil:
+        """One more topic, which takes the share of beta_u to expect, 1/(1 + gamma)."""
+        self.reserve(self.K + 1)
+        self.head[self.K] = -1
+        self.size[self.K] = 0
+        self.known[self.K] = False
+        self.log_beta[self.K] = self.log_unseen - log1p(self.gamma)
+        self.log_unseen += log(self.gamma) - log1p(self.gamma)
+        self.K += 1
+        self.version += 1
+        return 0
+
+    cdef void begin_scan(self) noexcept nogil:
+        pass
+
+    cdef void delete(self, Py_ssize_t k) noexcept nogil:
+        """Delete topic k, which has no tokens; the last topic takes its number. Its weight, if it has any, goes back to
+        beta_u."""
+        cdef Py_ssize_t last = self.K - 1
+        cdef int32_t i
+        self.log_unseen = log_add(self.log_unseen, self.log_beta[k])
+        if k != last:
+            i = self.head[last]
+            self.head[k] = i
+            while i >= 0:
+                self.lose(self.word[i], last)
+                self.gain(self.word[i], k)
+                self.z[i] = <int32_t> k
+                i = self.after[i]
+            self.size[k] = self.size[last]
+            self.ll[k] = self.ll[last]
+            self.known[k] = self.known[last]
+            self.log_beta[k] = self.log_beta[last]
+        self.head[last] = -1
+        self.size[last] = 0
+        self.K = last
+        self.version += 1
+
+    cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil:
+        cdef Py_ssize_t t, b = self.K
+        cdef double of_a = self.log_beta[b], of_b = self.log_beta[b + 1]
+        self.reserve(self.K + 1)
+        self.K += 1
+        self.head[b] = -1
+        self.size[b] = <int32_t> n
+        self.size[c] -= <int32_t> n
+        self.log_beta[c], self.log_beta[b] = of_a, of_b
+        self.known[c] = self.known[b] = False
+        for t in range(n):
+            self.hand_over(to_b[t], c, b)
+        self.version += 1
+        return 0
+
+    cdef void hand_over(self, Py_ssize_t i, Py_ssize_t old, Py_ssize_t k) noexcept nogil:
+        """Token i, of topic `old`, belongs to topic k; the sizes are counted already."""
+        self.lose(self.word[i], old)
+        self.gain(self.word[i], k)
+        self.unlink(i)
+        self.link(i, k)
+
+    cdef void commit_merge(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        cdef Py_ssize_t keep = i if i < j else j, gone = j if i < j else i
+        self.log_beta[keep] = log_add(self.log_beta[keep], self.log_beta[gone])
+        self.log_beta[gone] = -INFINITY
+        self.size[keep] += self.size[gone]
+        self.known[keep] = False
+        while self.head[gone] >= 0:
+            self.hand_over(self.head[gone], gone, keep)
+        self.size[gone] = 0
+        self.delete(gone)
+
+    cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil:
+        """Make this the partition, with equal weights for all topics and what is unseen."""
+        cdef Py_ssize_t i, k, w
+        self.reserve(K)
+        for w in range(self.V):
+            if self.used[w] < 0:
+                memset(self.dense + self.row[w], 0, self.cap * sizeof(int32_t))
+            else:
+                self.used[w] = 0
+        memset(self.size, 0, self.cap * sizeof(int32_t))
+        memset(self.known, 0, self.cap)
+        self.K = K
+        for i in range(self.N):
+            self.z[i] = labels[i]
+            self.size[labels[i]] += 1
+            self.gain(self.word[i], labels[i])
+        self.link_all()
+        for k in range(K):
+            self.log_beta[k] = -log(K + 1.0)
+        self.log_unseen = -log(K + 1.0)
+        self.version += 1
+        return 0
+
+    # ------------------------------------------------------------------------------------------------- Python side
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: those of gamma and alpha0 that are resampled."""
+        return ("gamma",) * (self.gamma_shape > 0) + ("alpha0",) * (self.alpha0_shape > 0)
+
+    cdef void traced(self, double *out) noexcept nogil:
+        cdef int t = 0
+        if self.gamma_shape > 0.0:
+            out[t] = self.gamma
+            t += 1
+        if self.alpha0_shape > 0.0:
+            out[t] = self.alpha0
+
+    @property
+    def log_weights(self):
+        """ndarray of float64, shape (K + 1,): log beta_1, ..., log beta_K, log beta_u, a copy."""
+        return np.array([*(self.log_beta[k] for k in range(self.K)), self.log_unseen])
+
+    @property
+    def weights(self):
+        """ndarray of float64, shape (K + 1,): beta_1, ..., beta_K, beta_u; beta_u may underflow to 0."""
+        return np.exp(self.log_weights)
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (K + 3, 1): log beta_1, ..., log beta_K, log beta_u, gamma, alpha0."""
+        return np.array([*self.log_weights, self.gamma, self.alpha0])[:, None]
+
+    def set_parameters(self, values):
+        """Set the weights and hyper-parameters, as ``parameters`` gives them.
+
+        Raises
+        ------
+        ValueError
+            For another number of values.
+        """
+        given = np.asarray(values, dtype=np.float64).reshape(-1)
+        if given.shape != (self.K + 3,):
+            raise ValueError(f"parameters: expected {self.K + 3} numbers, got {given.size}")
+        cdef double[::1] v = np.ascontiguousarray(given)
+        memcpy(self.log_beta, &v[0], self.K * sizeof(double))
+        self.log_unseen, self.gamma = v[self.K], v[self.K + 1]
+        self.set_alpha0(v[self.K + 2])
+
+    def start_parameters(self, Rng rng not None):
+        """Draw the weights given the partition: the start of a chain."""
+        self.refresh_weights(rng)
+
+    def word_topics(self):
+        """Counts n_kw: scipy.sparse.csr_array of int32, shape (V, K), indices of a row ascending."""
+        cdef Py_ssize_t w, k, e, n
+        cdef int64_t at = 0
+        indptr = np.zeros(self.V + 1, dtype=np.int64)
+        cdef int64_t[::1] begin = indptr
+        for w in range(self.V):
+            n = self.used[w]
+            if n < 0:
+                n = 0
+                for k in range(self.K):
+                    n += self.dense[self.row[w] + k] > 0
+            begin[w + 1] = begin[w] + n
+        indices = np.empty(begin[self.V], dtype=np.int32)
+        data = np.empty(begin[self.V], dtype=np.int32)
+        cdef int32_t[::1] topic = indices, number = data
+        for w in range(self.V):
+            n = self.used[w]
+            for e in range(self.K if n < 0 else n):
+                k = self.dense[self.row[w] + e] if n < 0 else self.pair[2 * (self.row[w] + e) + 1]
+                if k:
+                    topic[at] = <int32_t> e if n < 0 else self.pair[2 * (self.row[w] + e)]
+                    number[at] = <int32_t> k
+                    at += 1
+        return csr_array((data, indices, indptr), shape=(self.V, self.K))
+
+    def prior_labels(self, generator):
+        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
+
+        The weights are broken from the stick as topics are met; a token takes the topic of an earlier one of its
+        document, or one by weight.
+        """
+        cdef Py_ssize_t i, j, at, K = 0
+        cdef double u, rest = 1.0
+        labels = np.empty(self.N, dtype=np.int32)
+        uniform = generator.random(self.N)
+        cdef int32_t[::1] z = labels
+        cdef double[::1] draw = uniform
+        beta: list = []
+        for j in range(self.J):
+            for i in range(self.start[j], self.start[j + 1]):
+                u = draw[i] * (self.alpha0 + (i - self.start[j]))
+                if u >= self.alpha0:
+                    at = self.start[j] + <Py_ssize_t> (u - self.alpha0)
+                    z[i] = z[min(at, i - 1)]
+                    continue
+                u /= self.alpha0
+                at = 0
+                while at < K and u >= beta[at]:
+                    u -= beta[at]
+                    at += 1
+                if at == K:
+                    beta.append(rest * generator.beta(1.0, self.gamma))
+                    rest -= beta[K]
+                    K += 1
+                z[i] = <int32_t> at
+        numbered = np.unique(labels, return_inverse=True)[1].astype(np.int32)
+        return numbered, int(numbered.max()) + 1
