@@ -10,11 +10,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from splitmerge_cli import __version__
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.topic_report import RunTopics
+    from splitmerge_cli.results.read import Run
 
 app = typer.Typer(
     name="smcmc",
@@ -173,9 +177,27 @@ def run(
     if plan.done:
         typer.echo("done before; resume=false repeats it", err=True)
     path = runner.run(plan)
+    _say_topics(path)
     for warning in _warnings(path):
         typer.echo(warning, err=True)
     typer.echo(path)
+
+
+def _say_topics(path: Path) -> None:
+    """The top words of a run of topics."""
+    from splitmerge_cli.results.read import Run
+
+    run = Run(path)
+    if not run.has_topics:
+        return
+    from rich.console import Console
+
+    from splitmerge_cli.diagnostics.topic_report import overview, perplexity_line
+
+    console = Console(stderr=True) if sys.stderr.isatty() else Console(stderr=True, width=160)
+    console.print(overview(run.summary))
+    if line := perplexity_line(run.summary):
+        console.print(line, highlight=False)
 
 
 def _warnings(path: Path) -> Iterator[str]:
@@ -336,7 +358,10 @@ def _scale(scale: str) -> str:
 def diagnose(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
 ) -> None:
-    """Show R-hat, effective sample size, autocorrelation time, acceptance per move, scores against the truth."""
+    """Show R-hat, effective sample size, autocorrelation time, acceptance per move, scores against the truth.
+
+    Of several runs of topics also how far their topics agree.
+    """
     from rich.console import Console
 
     from splitmerge_cli.config import ConfigError, learns
@@ -346,7 +371,7 @@ def diagnose(
     from splitmerge_cli.results.read import find_runs
 
     console = Console() if sys.stdout.isatty() else Console(width=200)
-    status = 0
+    status, of_topics = 0, []
     for path in runs:
         found = find_runs(path)
         if not found:
@@ -358,10 +383,26 @@ def diagnose(
                 with suppress(ConfigError):  # a sampler of the user's own may be gone
                     if learns(one.config):
                         console.print(_LEARNT, highlight=False)
+                if one.done and one.has_topics:
+                    of_topics.append(_topics_of(one))
             except (DamagedRun, FileNotFoundError) as error:
                 _complain(str(error))
                 status = 1
+    if len(of_topics) > 1:
+        from splitmerge_cli.diagnostics.topic_report import between_runs
+
+        console.print(between_runs(of_topics))
     raise typer.Exit(status)
+
+
+def _topics_of(run: "Run") -> "RunTopics":
+    """The topics of a run's best chain."""
+    from splitmerge_cli.diagnostics.topic_report import RunTopics
+
+    words, summary = run.topic_words(["chain", "topic", "word", "count"]), run.summary
+    words = words[words["chain"] == summary["topics_of"]["chain"]]
+    eta, V = summary["hyperparameters"]["eta"], summary["documents"]["words"]
+    return RunTopics(str(run.path), words, run.tokens(["document", "word", "topic"]), eta, V)
 
 
 @app.command()

@@ -420,8 +420,12 @@ def check_options(
         elif key not in known:
             named = [k for k in known if k not in ("name", "_target_")] + ["weight"] * prefix.startswith("schedule.mix")
             raise ConfigError(_unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
-        elif not (f"{group}.{key}" in _NUMBER_OR_PRIOR and isinstance(value, str)):
+        elif f"{group}.{key}" not in _NUMBER_OR_PRIOR:
             checked[key] = _like(f"{prefix}.{key}", value, known[key], declared.get(key))
+        elif not isinstance(value, str):
+            # the file may have either
+            default = 1.0 if isinstance(known[key], str) else known[key]
+            checked[key] = _like(f"{prefix}.{key}", value, default, declared.get(key))
     return checked
 
 

@@ -179,7 +179,7 @@ class Plan:
             truth=self.dataset.truth,
             timing=cfg.timing,
             warmup=(_gibbs(cfg, model, rng, samplers), cfg.warmup) if cfg.warmup else None,
-            **({"sizes": True} if self.of_topics else {}),
+            sizes=self.of_topics,
         )
         return chain, model
 

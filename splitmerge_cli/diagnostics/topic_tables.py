@@ -221,7 +221,7 @@ def _mean_rows(quantity: str, each: dict[int, float], note: str) -> list[Row]:
     return [over_all, *((quantity, c, value, None) for c, value in each.items())]
 
 
-def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int) -> Topics:
+def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int | None = None) -> Topics:
     """The topics of one chain of ``topic_words.parquet``.
 
     Parameters
@@ -231,10 +231,12 @@ def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int) ->
     eta : float
     vocabulary : pandas.Index
         Words to count; holds all of the frame.
-    V : int
-        How many words there are, at least as many as `vocabulary` holds.
+    V : int, optional
+        How many words there are, at least as many as `vocabulary` holds; by default so many.
     """
     column = vocabulary.get_indexer(frame["word"].astype(str))
     topic = frame["topic"].to_numpy()
     K = int(topic.max()) + 1
-    return Topics.of_counts(csr_array((frame["count"].to_numpy(), (topic, column)), shape=(K, V)), eta)
+    return Topics.of_counts(
+        csr_array((frame["count"].to_numpy(), (topic, column)), shape=(K, V or len(vocabulary))), eta
+    )

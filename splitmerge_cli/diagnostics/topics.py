@@ -155,6 +155,10 @@ class Topics:
         roots = np.sqrt(np.asarray(probabilities, dtype=np.float64))
         return cls(np.zeros(len(roots)), csr_array(roots), np.asarray(shares, dtype=np.float64))
 
+    def probabilities(self) -> NDArray[np.float64]:
+        """All of them, ``[K, V]``."""
+        return (self.floor[:, None] + self.extra.toarray()) ** 2
+
 
 def similarity(a: Topics, b: Topics) -> NDArray[np.float64]:
     """1 less the Hellinger distance of every topic of `a` and every one of `b`: 1 for equal topics, 0 for topics that

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from splitmerge_cli.figures import network, points
+from splitmerge_cli.figures import network, points, topics
 from splitmerge_cli.figures.base import option, thinned
 from splitmerge_cli.figures.style import COLOURS, NAMES, footnote
 from splitmerge_cli.results.read import Run
@@ -18,14 +18,18 @@ def traces(run: Run) -> Figure:
     """Draw K, the log joint, the five largest fractions and (where the truth is known) the adjusted Rand index.
 
     Every chain is a line; of the fractions the first chain is shown. The axis of the log joint is that of the last 90 %
-    of the iterations.
+    of the iterations. A finished run of topics shows the sizes of all topics in place of five, and the perplexity of
+    held-out documents, where it was evaluated.
     """
     trace = run.trace()
     sampler = option(run, "sampler")
     colour = COLOURS.get(sampler, "#444444")
-    series = [("log_joint", "log joint"), ("K", "K"), ("ari", "adjusted Rand index")]
+    of_topics = topics.can_draw(run)
+    series = [("log_joint", "log joint"), ("K", "topics" if of_topics else "K"), ("ari", "adjusted\nRand index")]
     series = [(name, label) for name, label in series if name in trace]
-    figure, axes = plt.subplots(len(series) + 1, 1, figsize=(7.2, 1.55 * (len(series) + 1) + 0.4), sharex=True)
+    evaluated = run.perplexity() if of_topics and run.has_perplexity else pd.DataFrame()
+    panels = len(series) + 1 + (len(evaluated) > 0)
+    figure, axes = plt.subplots(panels, 1, figsize=(7.2, 1.55 * panels + 0.4), sharex=True)
     chains = [chain for _, chain in trace.groupby("chain", sort=True)]
     for ax, (name, label) in zip(axes, series, strict=False):
         for k, chain in enumerate(chains):
@@ -36,11 +40,19 @@ def traces(run: Run) -> Figure:
             )
         ax.set_ylabel(label)
     _clip_climb(figure, axes[0], chains)
-    stack_fractions(axes[-1], chains[0], colour, most=2000)
+    if len(evaluated):
+        topics.draw_perplexity(axes[-2], evaluated, colour)
+    if of_topics:
+        sizes = run.topic_sizes()
+        topics.stack_sizes(axes[-1], sizes[sizes["chain"] == sizes["chain"].min()], colour, most=1000)
+        axes[-1].set_ylabel("shares of\nthe topics")
+    else:
+        stack_fractions(axes[-1], chains[0], colour, most=2000)
+        axes[-1].set_ylabel("five largest\nfractions")
     axes[-1].set(xlabel="iteration")
-    axes[-1].set_ylabel("five largest\nfractions")
     N = run.summary["N"] if run.done else run.config["N"] or "all"
-    which = f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, N = {N}"
+    size = f"{run.summary['documents']['documents']:,} documents" if of_topics else f"N = {N}"
+    which = f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, {size}"
     chains_text = f"{len(chains)} chain{'s' * (len(chains) > 1)}, seed {run.config['seed']}"
     axes[0].set_title(f"{which}, schedule {option(run, 'schedule')}, {chains_text}")
     return figure
@@ -80,7 +92,8 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
 
 
 def pictures(run: Run) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name: traces, and the clusters found, where points or a network show them.
+    """The pictures of a run, each with its name: traces, and the clusters found, where points, a network or words show
+    them.
 
     Raises
     ------
@@ -88,6 +101,8 @@ def pictures(run: Run) -> Iterator[tuple[str, Figure]]:
         Its data set cannot be loaded again.
     """
     yield "traces", traces(run)
+    if topics.can_draw(run):
+        yield "topics", topics.topics(run)
     if points.can_draw(run):
         yield "points", points.clusters(run)
     if network.can_draw(run):

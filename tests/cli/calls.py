@@ -18,8 +18,8 @@ def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str], secon
     raise AssertionError("timed out")
 
 
-def parquet_bytes(path: Path) -> dict[str, bytes]:
+def parquet_bytes(path: Path, files: int = 4) -> dict[str, bytes]:
     """Content of the parquet files of a run, by name."""
     found = {file.name: file.read_bytes() for file in path.glob("*.parquet")}
-    assert len(found) == 4
+    assert len(found) == files
     return found

@@ -22,6 +22,7 @@ MAY = {
     "_mixture": {"_kernels"},
     "_normal": {"_kernels", "_mixture"},
     "_chain": {"_kernels", "_past"},
+    "_heldout": {"_kernels"},
     "models": {"_kernels", "_mixture", "_normal"},
     "samplers": {"_kernels", "_smart", "_dyadic", "_reconfigure", "_past", "_hashing"},
     "data": set(),
@@ -30,7 +31,7 @@ MAY = {
     "config": set(),
     "progress": set(),
     "initial": {"_kernels", "config", "data"},
-    "runner": {"_chain", "_kernels", "config", "data", "diagnostics", "initial", "progress", "results"},
+    "runner": {"_chain", "_heldout", "_kernels", "config", "data", "diagnostics", "initial", "progress", "results"},
     "sweep": {"config", "data", "progress", "results", "runner"},
     # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify`
     "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},

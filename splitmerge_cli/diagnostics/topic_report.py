@@ -1,0 +1,96 @@
+"""Topics on a terminal: the top words of a run, and how far the topics of several runs agree."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from rich.table import Table
+
+from splitmerge_cli.diagnostics import topics
+from splitmerge_cli.diagnostics.agreement import nmi
+from splitmerge_cli.diagnostics.topic_tables import from_words
+
+SHOWN = 12
+"""Topics that are listed at most, the largest."""
+
+
+def overview(summary: Mapping[str, Any]) -> Table:
+    """The largest topics of a run's best chain, given its ``summary.json``."""
+    found = summary["topics"]
+    chain = summary["topics_of"]["chain"]
+    out = Table(title=f"{len(found)} topics (last state of chain {chain}: highest log joint)", title_justify="left")
+    for name in ("topic", "share", "coherence"):
+        out.add_column(name, justify="right")
+    out.add_column("top words", overflow="fold")
+    for topic in found[:SHOWN]:
+        coherence = "–" if topic["coherence"] is None else f"{topic['coherence']:.2f}"
+        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, _plain(" ".join(topic["top_words"])))
+    if left := found[SHOWN:]:
+        share = sum(topic["share"] for topic in left)
+        out.add_row("", f"{share:.1%}", "", f"in {len(left)} more")
+    return out
+
+
+def _plain(text: str) -> str:
+    """Text whose brackets are no markup."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def perplexity_line(summary: Mapping[str, Any]) -> str | None:
+    """How well held-out documents are predicted, in a line; None where that was not evaluated."""
+    told = summary.get("perplexity")
+    if not told:
+        return None
+    last = ", ".join(f"{value:.4g}" for value in told["averaged"])
+    return (
+        f"held-out perplexity ({told['method']}, {told['tokens']:,} tokens): {told['all_chains']:.4g}, averaged over "
+        f"the states of the second half of all chains (each: {last})"
+    )
+
+
+@dataclass(frozen=True)
+class RunTopics:
+    """The topics of the best chain of a run, as its files tell them."""
+
+    name: str
+    words: pd.DataFrame
+    """Columns topic, word, count of ``topic_words.parquet``."""
+    tokens: pd.DataFrame
+    """``tokens.parquet``."""
+    eta: float
+    V: int
+    """Words of the vocabulary."""
+
+
+def between_runs(runs: Sequence[RunTopics]) -> Table:
+    """How far the topics of every two runs agree, whatever their numbers.
+
+    Topics are matched one to one by the Hellinger distance of their words' posterior means (see
+    `splitmerge_cli.diagnostics.topics.match`), those of different corpora over the words of both. Where the corpora are
+    the same, there is also the normalised mutual information of the topics of their tokens.
+    """
+    out = Table(title="topics of runs, matched by Hellinger distance", title_justify="left")
+    out.add_column("run", overflow="fold")
+    out.add_column("and run", overflow="fold")
+    for name in ("similarity", "matched", "topics", "NMI of tokens"):
+        out.add_column(name, justify="right")
+    for a, b in combinations(runs, 2):
+        vocabulary = pd.Index(pd.unique(pd.concat([run.words["word"].astype(str) for run in (a, b)])))
+        V = max(a.V, b.V, len(vocabulary))
+        own, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
+        found = topics.match(own, other)
+        sizes = f"{len(own.shares)} and {len(other.shares)}"
+        out.add_row(a.name, b.name, f"{found.similarity:.3f}", str(found.matched), sizes, _nmi(a.tokens, b.tokens))
+    return out
+
+
+def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
+    """NMI of the topics of the tokens, where they are the same tokens."""
+    same = len(a) == len(b) and (a["document"].to_numpy() == b["document"].to_numpy()).all()
+    if not same or (a["word"].astype(str).to_numpy() != b["word"].astype(str).to_numpy()).any():
+        return "–"
+    return f"{nmi(a['topic'], b['topic']):.3f}"

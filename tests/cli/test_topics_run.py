@@ -1,0 +1,213 @@
+"""What a run of topics leaves: tables, held-out perplexity, pictures; that nothing depends on how it was made."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from cli.calls import parquet_bytes, wait_for
+from splitmerge_cli import runner
+from splitmerge_cli.config import compose
+from splitmerge_cli.diagnostics.agreement import nmi
+from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.runner import prepare
+
+DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
+SMALL = [*DATA, "sampler=gibbs", "chains=2", "iterations=60", "perplexity.every=20", "progress=none"]
+TINY = ["data=docs200", "N=12", "data.length=20", "sampler=smag", "chains=2", "iterations=30", "progress=none"]
+FILES = 10
+"""Parquet files of a run that evaluates held-out documents."""
+
+
+def run_path(result) -> Path:
+    assert result.exit_code == 0, result.output
+    return Path(result.stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def run(smcmc) -> Run:
+    return Run(run_path(smcmc("run", *SMALL)))
+
+
+def test_tables_agree_with_each_other_and_the_data(run: Run) -> None:
+    dataset = prepare(compose(SMALL)).dataset
+    words, starts = dataset.values.tokens.words, dataset.values.tokens.starts
+    sizes = run.topic_sizes()
+    trace = run.trace()
+    assert sizes[["chain", "iteration"]].equals(trace[["chain", "iteration"]])
+    assert [len(of_state) for of_state in sizes["sizes"]] == trace["K"].tolist()
+    for of_state in sizes["sizes"]:
+        assert of_state.sum() == len(words)
+        assert (np.diff(of_state) <= 0).all()
+    table = run.topics()
+    for chain in (0, 1):
+        of_chain = table[table["chain"] == chain]
+        assert of_chain["topic"].tolist() == list(range(len(of_chain)))
+        assert of_chain["tokens"].tolist() == sizes[sizes["chain"] == chain]["sizes"].iloc[-1].tolist()
+        assert 0 < of_chain["weight"].sum() < 1
+        for name, of in [("topic_words", run.topic_words()), ("topic_documents", run.topic_documents())]:
+            assert of[of["chain"] == chain].groupby("topic")["count"].sum().tolist() == of_chain["tokens"].tolist(), (
+                name
+            )
+    tokens = run.tokens()
+    best = run.summary["topics_of"]["chain"]
+    assert tokens["word"].tolist() == [dataset.vocabulary[w] for w in words]
+    assert tokens["document"].tolist() == np.repeat(np.arange(len(starts) - 1), np.diff(starts)).tolist()
+    held = tokens.groupby(["topic", "document"]).size()
+    documents = run.topic_documents()
+    documents = documents[documents["chain"] == best].set_index(["topic", "document"])["count"].sort_index()
+    assert held.to_dict() == documents.to_dict()
+
+
+def test_summary_and_diagnosis(run: Run) -> None:
+    summary = run.summary
+    best = summary["topics_of"]["chain"]
+    table = run.topics()
+    table = table[table["chain"] == best]
+    assert [topic["tokens"] for topic in summary["topics"]] == table["tokens"].tolist()
+    assert [topic["top_words"] for topic in summary["topics"]] == [list(words) for words in table["top_words"]]
+    assert summary["documents"]["tokens"] == summary["N"] == len(run.tokens())
+    assert len(summary["point_estimate"]["labels"]) == summary["N"]
+    quantities = run.diagnostics().set_index(["quantity", "chain"])["value"]
+    assert 0 < quantities["topic_similarity/chains", 1 - best] <= 1
+    assert 0 < quantities["topic_similarity/truth", best] <= 1
+    truth = prepare(compose(SMALL)).dataset.truth
+    assert quantities["nmi/last", best] == pytest.approx(nmi(truth, run.tokens()["topic"]))
+    # gamma and alpha0 have priors unless they are given
+    assert run.trace()["gamma"].nunique() > 10
+    names = {quantity for quantity, _ in quantities.index}
+    assert {"rhat/gamma", "ess/alpha0", "topics_matched/truth"} <= names
+    assert "rhat/concentration" not in names
+
+
+def test_perplexity(run: Run) -> None:
+    table = run.perplexity()
+    held = prepare(compose(SMALL)).dataset.values.heldout
+    assert table.groupby("chain")["iteration"].apply(list).tolist() == [[20, 40, 60]] * 2
+    assert set(table["method"]) == {"completion"}
+    assert (table["tokens"] == (~held.observed).sum()).all()
+    assert np.allclose(table["perplexity"], np.exp(-table["log_lik"] / table["tokens"]))
+    # better than a word drawn from the vocabulary
+    assert table["perplexity"].between(1, 40).all()
+    first = table["iteration"] == 20
+    assert table.loc[first, "averaged"].tolist() == table.loc[first, "perplexity"].tolist()
+    last = table[table["iteration"] == 60]
+    told = run.summary["perplexity"]
+    assert (told["perplexity"], told["averaged"]) == (last["perplexity"].tolist(), last["averaged"].tolist())
+    assert told["all_chains"] <= max(told["averaged"])
+    assert {"data_sha256", "config"} <= set(
+        json.loads(pq.read_schema(run.path / "perplexity.parquet").metadata[b"smcmc"])
+    )
+
+
+def test_without_evaluation_there_is_no_perplexity(smcmc) -> None:
+    result = smcmc("run", *TINY, "model.gamma=1", "model.alpha0=0.5")
+    run = Run(run_path(result))
+    assert not run.has_perplexity
+    assert "perplexity" not in run.summary
+    assert not {"gamma", "alpha0"} & set(run.trace())
+    assert run.summary["hyperparameters"]["alpha0"] == 0.5
+    assert "held-out" not in result.stderr
+
+
+def test_threads_and_batches_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = [*SMALL, "timing=false", "perplexity.every=3", "trace.partitions=10"]
+    one = run_path(smcmc("run", *args, "workers=1", "out=one"))
+    monkeypatch.setattr(runner, "FIRST_BATCH", 0.001)
+    monkeypatch.setattr(runner, "BATCH", 0.001)
+    two = run_path(smcmc("run", *args, "workers=2", "out=two"))
+    assert parquet_bytes(one, FILES) == parquet_bytes(two, FILES)
+    assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
+
+
+def test_killed_and_resumed(smcmc, spawn) -> None:
+    long = [*SMALL, "iterations=6000", "perplexity.every=50", "timing=false"]
+    whole = run_path(smcmc("run", *long, "out=whole"))
+    process = spawn("run", *long, "progress=bars", "out=broken")
+    wait_for(lambda: list(Path("broken").glob("*/*/work/chain*.npz")), process)
+    process.kill()
+    process.wait()
+    run = find_runs("broken")[0]
+    assert run.status["state"] == "interrupted"
+    # rows that reached the disk after the last checkpoint, whole or torn, are cut off
+    streams = [*run.path.glob("work/*.heldout.arrows"), *run.path.glob("work/*.topic_sizes.arrows")]
+    assert len(streams) == 4
+    for stream in streams:
+        with stream.open("ab") as file:
+            file.write(stream.read_bytes()[-333:])
+    broken = run_path(smcmc("run", *long, "out=broken"))
+    assert parquet_bytes(broken, FILES) == parquet_bytes(whole, FILES)
+    assert (broken / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+
+
+def test_top_words_are_printed_and_the_path_comes_last(smcmc) -> None:
+    result = smcmc("run", *SMALL)
+    run = Run(run_path(result))
+    assert len(result.stdout.splitlines()) == 1
+    for topic in run.summary["topics"][:3]:
+        assert " ".join(topic["top_words"]) in result.stderr
+    assert "held-out perplexity (completion" in result.stderr
+
+
+def test_many_tokens_are_not_listed(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "LISTED", 100)
+    path = run_path(smcmc("run", *TINY, "trace.partitions=5"))
+    summary = Run(path).summary
+    assert not (path / "clusters.csv").exists()
+    assert "labels" not in json.dumps({key: summary[key] for key in ("point_estimate", "highest_log_joint")})
+    assert summary["least_expected_vi"] is None
+    assert "more than 100 tokens" in summary["point_estimate"]["note"]
+    assert "done before" in smcmc("run", *TINY, "trace.partitions=5").stderr
+    (path / "tokens.parquet").unlink()
+    assert "done before" not in smcmc("run", *TINY, "trace.partitions=5").stderr
+    assert (path / "tokens.parquet").exists()
+
+
+def test_runs_are_compared(smcmc) -> None:
+    for seed in (1, 2):
+        run_path(smcmc("run", *TINY, f"seed={seed}"))
+    run_path(smcmc("run", *TINY, "data.seed=5"))
+    result = smcmc("diagnose", "results")
+    assert result.exit_code == 0
+    rows = [line for line in result.stdout.splitlines() if line.count("results/") == 2]
+    assert len(rows) == 3
+    # the tokens of one pair alone are the same
+    assert sum("–" in row for row in rows) == 2
+    assert "topic_similarity/truth" in result.stdout
+
+
+@pytest.mark.parametrize("args", [SMALL, TINY], ids=["bars", "map"])
+def test_pictures(smcmc, args: list[str]) -> None:
+    path = run_path(smcmc("run", *args))
+    result = smcmc("plot", str(path))
+    assert result.exit_code == 0, result.output
+    for name in ("traces.png", "topics.png", "topics.pdf"):
+        assert (path / name).stat().st_size > 10_000
+        assert str(path / name) in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        ([*DATA, "data.heldout=0", "perplexity.every=1"], ["perplexity.every=1", "data.heldout"]),
+        (["perplexity.every=1"], ["perplexity.every=1", "model=emm", "tokens"]),
+        ([*DATA, "perplexity.method=guess"], ["perplexity.method=guess", "left_to_right"]),
+        ([*DATA, "perplexity.every=5", "perplexity.particles=0"], ["perplexity.particles=0"]),
+        ([*DATA, "perplexity.every=11"], ["perplexity.every=11", "at most 10"]),
+        ([*DATA, "model=bernoulli"], ["model=bernoulli", "model=hdp"]),
+        (["model=hdp"], ["model=hdp", "documents", "model=emm"]),
+        ([*DATA, "model.gamma=gamma(1)"], ["model.gamma", "gamma(1)"]),
+        ([*DATA, "model.alpha0=-1"], ["model.alpha0"]),
+    ],
+    ids=lambda value: " ".join(value[-2:]),
+)
+def test_bad_input(smcmc, tmp_path: Path, args: list[str], named: list[str]) -> None:
+    result = smcmc("run", "sampler=gibbs", "iterations=10", *args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+    for part in named:
+        assert part in result.stderr
+    assert not list(tmp_path.iterdir())
