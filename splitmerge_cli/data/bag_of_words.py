@@ -29,6 +29,8 @@ from splitmerge_cli.data.transfer import LINE_EVERY, shown
 
 CHUNK = 1 << 24
 """Bytes of text that are read at the same time."""
+MOST_DOCUMENTS = 100_000_000
+"""Largest number of documents that are parsed in memory."""
 HEADER = ("documents", "words", "entries")
 ROW = re.compile(rb"\d+ \d+ \d+")
 RECORD = "source.json"
@@ -82,6 +84,33 @@ def read(path: Path, documents: int | None = None) -> csr_array:
     elif not _stamp(path).items() <= record.items():
         _write_record(folder_of(path), record | _stamp(path))
     return _mapped(path, documents)
+
+
+def parse(path: Path) -> csr_array:
+    """Counts ``[documents, words]`` of a text that fits into memory; nothing is written.
+
+    Parameters
+    ----------
+    path : Path
+        The text, gzipped if its name ends in .gz.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        int32; the indices of a row ascend. A document without a word is an empty row.
+
+    Raises
+    ------
+    DataError
+        The text is none of this kind (the message names the row), or has more than 100,000,000 documents.
+    """
+    with _Text(path) as text:
+        if text.D > MOST_DOCUMENTS:
+            raise DataError(f"{path}: row 1: {text.D} documents; expected at most {MOST_DOCUMENTS}")
+        blocks = [(entries[0], entries[1:].astype(np.int32)) for entries in text.documents()]
+    many = sum(np.bincount(document, minlength=text.D + 1) for document, _ in blocks)
+    word, count = np.concatenate([entries for _, entries in blocks], axis=1)
+    return csr_array((count, word - np.int32(1), np.cumsum(many)), shape=(text.D, text.W))
 
 
 def folder_of(path: Path) -> Path:

@@ -37,8 +37,7 @@ class Tokens:
     def __post_init__(self) -> None:
         _check_array("words", self.words, np.int32, 1)
         _check_array("starts", self.starts, np.int64, 1)
-        if len(self.words) > LARGEST:
-            raise DataError(f"{len(self.words)} tokens; expected at most {LARGEST}")
+        check_size(len(self.words))
         if len(self.words) and (least := int(self.words.min())) < 0:
             raise DataError(f"token {int(np.argmin(self.words))}: word {least}; expected at least 0")
         starts = self.starts
@@ -67,7 +66,12 @@ class Tokens:
     def pick(self, chosen: NDArray[np.bool_]) -> "Tokens":
         """Some of the documents; `chosen`: bool ``[J]``."""
         words = self.words[np.repeat(chosen, self.lengths)]
-        return Tokens(words, _starts(self.lengths[chosen]))
+        return Tokens(words, starts_of(self.lengths[chosen]))
+
+    def first(self, documents: int) -> "Tokens":
+        """The first so many documents."""
+        starts = self.starts[: documents + 1]
+        return Tokens(self.words[: starts[-1]], starts)
 
 
 @dataclass(frozen=True)
@@ -191,26 +195,34 @@ def _check_length(what: str, x: list[str] | None, n: int) -> None:
         raise DataError(f"{len(x)} {what}; expected {n}")
 
 
-def _starts(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+def starts_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """int64 ``[n + 1]``: where parts of these lengths start, one after the other, and where the last ends."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
-def tokens_of(counts: csr_array) -> Tokens:
+def check_size(tokens: int, of: object = None) -> None:
+    """Raise a `DataError` if there are more tokens (`of` a file) than a model can number."""
+    if tokens > LARGEST:
+        raise DataError(f"{'' if of is None else f'{of}: '}{tokens} tokens; expected at most {LARGEST}")
+
+
+def tokens_of(counts: csr_array, of: object = None) -> Tokens:
     """The tokens of counts of words, those of a document in the order of the vocabulary.
 
     Parameters
     ----------
     counts : scipy.sparse.csr_array
         int32 ``[documents, words]``, 1 or more.
+    of : object
+        The file that holds them, for messages.
 
     Raises
     ------
     DataError
         There are more than 2,147,483,647 tokens.
     """
-    upto = _starts(counts.data)
-    if upto[-1] > LARGEST:
-        raise DataError(f"{upto[-1]} tokens; expected at most {LARGEST}")
+    upto = starts_of(counts.data)
+    check_size(int(upto[-1]), of)
     return Tokens(np.repeat(counts.indices.astype(np.int32), counts.data), upto[counts.indptr])
 
 

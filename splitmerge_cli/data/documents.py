@@ -71,23 +71,25 @@ def read_counts(path: Path) -> csr_array:
     return x.astype(np.int32)
 
 
-def read_vocabulary(path: Path, words: int) -> list[str]:
+def read_vocabulary(path: Path, words: int | None = None, encoding: str | None = None) -> list[str]:
     """The words of a text file, one a line, perhaps gzipped.
 
     Parameters
     ----------
     path : Path
         The file.
-    words : int
-        How many there must be.
+    words : int, optional
+        How many there must be; by default any number.
+    encoding : str, optional
+        As in `splitmerge_cli.data.tables.read_text`.
 
     Raises
     ------
     DataError
         It cannot be read, has another number of lines, an empty line, or a word twice.
     """
-    lines = [line.strip() for line in read_text(path).decode("utf-8").split("\n")]
-    if len(lines) != words:
+    lines = [line.strip() for line in read_text(path, encoding).decode("utf-8").split("\n")]
+    if words is not None and len(lines) != words:
         raise DataError(f"{path}: {len(lines)} lines; expected {words}, one for each word")
     seen: dict[str, int] = {}
     for row, word in enumerate(lines, start=1):

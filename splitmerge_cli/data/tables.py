@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -226,13 +226,20 @@ def existing(path: str | Path, expected: str) -> Path:
     return path
 
 
-def read_text(path: Path) -> bytes:
-    """Content of a text file, unpacked if its name ends in .gz, without byte order mark and last line ends.
+def read_text(path: Path, encoding: str | None = None) -> bytes:
+    """Content of a text file as UTF-8, unpacked if its name ends in .gz, without byte order mark and last line ends.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    encoding : str, optional
+        How its text is encoded, by the key data.encoding; by default UTF-8.
 
     Raises
     ------
     DataError
-        It cannot be read, or is not UTF-8.
+        It cannot be read, or is not so encoded.
     """
     try:
         data = path.read_bytes()
@@ -241,10 +248,14 @@ def read_text(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
     try:
-        data.decode("utf-8")
+        text = data.decode(encoding or "utf-8")
+        data = data if encoding is None else text.encode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected UTF-8 text") from error
+        expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"
+        raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
+    except UnicodeError as error:
+        raise DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
     return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
 
 
@@ -376,19 +387,21 @@ def words(table: Table, j: int, expected: str) -> pa.ChunkedArray:
     return column
 
 
-def codes(table: Table, j: int, expected: str) -> tuple[NDArray[np.int32], list[str]]:
+def codes(
+    table: Table, j: int, expected: str, missing: Collection[str] = MISSING
+) -> tuple[NDArray[np.int32], list[str]]:
     """Codes of the cells of column `j`, by first appearance, and what they stand for.
 
     Raises
     ------
     DataError
-        As for `words`; a cell is empty or NaN.
+        As for `words`; a cell is one of the `missing`, by default empty or NaN.
     """
     encoded = pc.dictionary_encode(words(table, j, expected), null_encoding="encode").combine_chunks()
     distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
     coded = encoded.indices.to_numpy().astype(np.int32)
     for code, word in enumerate(distinct):
-        if word.strip().lower() in MISSING:
+        if word.strip().lower() in missing:
             raise table.error(int(np.argmax(coded == code)), j, expected)
     return coded, distinct
 

@@ -1,0 +1,469 @@
+"""Documents of the user: every format, its faults, and damage done to good files."""
+
+import gzip
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from scipy.sparse import csc_array, csr_array, save_npz
+
+from splitmerge_cli.data import bag_of_words, corpus_files
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.corpus_files import corpus, digest
+
+COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
+WORDS = ["heart", "lung", "acute", "flow"]
+TABLE = "b,heart\nb,acute\na,acute\nb,heart\na,flow\na,acute\n"
+LDAC = "2 0:2 2:1\n2 2:3 3:1\n0\n2 2:1 0:1\n"
+UCI = "4\n4\n6\n1 1 2\n1 3 1\n2 3 3\n2 4 1\n4 1 1\n4 3 1\n"
+TEXT = "Heart heart, acute!\nacute acute: ACUTE flow\n\nthe heart is a\n"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("v.txt").write_text("\n".join(WORDS) + "\n")
+
+
+def table(of: Dataset) -> list[list[str]]:
+    words = np.array(of.vocabulary)[of.values.tokens.words]
+    return [part.tolist() for part in np.split(words, of.values.tokens.starts[1:-1])]
+
+
+def put(name: str, content: str | bytes) -> Path:
+    data = content.encode() if isinstance(content, str) else content
+    Path(name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+    return Path(name)
+
+
+# tables
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", TABLE),
+        ("t.csv.gz", TABLE),
+        ("t.csv", "\ufeff" + TABLE.replace("\n", "\r\n")),
+        ("t.csv", TABLE.replace(",", ", ")),
+        ("t.tsv", TABLE.replace(",", "\t")),
+        ("t.csv", "doc,word\n" + TABLE),
+        ("t.csv", "Document,Token\n" + TABLE),
+        ("t.csv", "b,heart,2\nb,acute,1\na,acute,2\na,flow,1\n"),
+        ("t.csv", "b,heart,1\nb,acute,1\na,acute,2\nb,heart,1.0\na,flow,1\n"),
+        ("t.csv", "wer,was,wie oft\nb,heart,2\nb,acute,1\na,acute,2\na,flow,1\n"),
+        ("t.csv", "count,word,doc\n2,heart,b\n1,acute,b\n2,acute,a\n1,flow,a\n"),
+        ("t.csv", "b,heart,2\nb,flow,0\nb,acute,1\na,acute,2\na,flow,1\n"),
+    ],
+)
+def test_tables(name: str, content: str) -> None:
+    made = corpus(put(name, content))
+    assert sorted(map(sorted, table(made))) == [["acute", "acute", "flow"], ["acute", "heart", "heart"]]
+    assert made.values.documents == ["b", "a"] and made.N == 6 and made.name == "t"
+    assert (
+        made.vocabulary is not None
+        and made.vocabulary[0] == "heart"
+        and sorted(made.vocabulary) == sorted(["heart", "acute", "flow"])
+    )
+    assert made.meta["format"] == "tokens" and made.meta["path"] == name
+
+
+def test_tokens_keep_the_order_of_the_rows() -> None:
+    made = corpus(put("t.csv", TABLE))
+    assert table(made) == [["heart", "acute", "heart"], ["acute", "flow", "acute"]]
+    assert made.vocabulary == ["heart", "acute", "flow"]
+    few = corpus(put("t.csv", "b,heart\na,lung\nb,acute\n"), N=1)
+    assert table(few) == [["heart", "acute"]] and few.vocabulary == ["heart", "acute"]
+    with pytest.raises(DataError, match=r"^N=3: expected a whole number from 1 to 2, the documents of t.csv, or null"):
+        corpus("t.csv", N=3)
+
+
+def test_columns_of_tables() -> None:
+    put("t.csv", "id,text,lemma,times\n7,b,heart,2\n8,a,flow,1\n")
+    for columns in (["text", "lemma", "times"], [2, 3, 4], ["text", -2, "times"]):
+        assert table(corpus("t.csv", columns=columns)) == [["heart", "heart"], ["flow"]]
+    assert table(corpus("t.csv", columns=["text", "lemma"])) == [["heart"], ["flow"]]
+    for name in ("id", "nan"):
+        put("n.csv", f"1,{name}\n2,{name}\n")
+        assert corpus("n.csv", header=False).vocabulary == [name]
+
+
+def test_a_table_in_parquet() -> None:
+    columns = {"doc": [7, 7, 3], "word": pa.array(["x", "y", "x"]).dictionary_encode(), "count": [1, 2, 3]}
+    pa.parquet.write_table(pa.table(columns), "t.parquet")
+    made = corpus("t.parquet")
+    assert table(made) == [["x", "y", "y"], ["x"] * 3] and made.values.documents == ["7", "3"]
+
+
+def test_a_table_with_a_vocabulary() -> None:
+    made = corpus(put("t.csv", TABLE), vocabulary="v.txt")
+    assert made.vocabulary == WORDS and table(made) == [["heart", "acute", "heart"], ["acute", "flow", "acute"]]
+    with pytest.raises(DataError, match=r"^t.csv: row 2, column 2: 'liver'; expected a word of v.txt"):
+        corpus(put("t.csv", "b,heart\nb,liver\n"), vocabulary="v.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", {}, "t.csv: the file is empty; expected at least one row"),
+        ("doc,word\n", {}, "t.csv: the file holds a header and no row of data"),
+        ("b,heart\nb\n", {}, "t.csv: row 2: cells: 1; expected 2, as in row 1"),
+        ("b,heart\n,acute\n", {}, "t.csv: row 2, column 1: an empty cell; expected the name of a document"),
+        ("b,heart\nb,\n", {}, "t.csv: row 2, column 2: an empty cell; expected a word"),
+        ("b,heart,1\nb,flow,-1\n", {}, "t.csv: row 2, column 3: '-1'; expected a count, a whole number from 0"),
+        ("b,heart,1\nb,flow,1.5\n", {}, "t.csv: row 2, column 3: '1.5'; expected a count"),
+        ("b,heart,1\nb,flow,nan\n", {}, "t.csv: row 2, column 3: 'nan'; expected a"),
+        ("b,heart,nan\nb,flow,1\n", {}, "t.csv: row 1, column 3: 'nan'; expected a"),
+        ("b,heart,1\nb,flow,\n", {}, "t.csv: row 2, column 3: an empty cell; expected a"),
+        ("b,heart,1\nb,flow,many\n", {}, "t.csv: row 2, column 3: 'many'; expected a count"),
+        ("b,heart,1\nb,flow,3e9\n", {}, "t.csv: row 2, column 3: '3e9'; expected a count"),
+        ("b,x,2000000000\nb,y,2000000000\n", {}, "[tc].*: 4000000000 tokens; expected at most 2147483647"),
+        ("b,heart,0\n", {}, "t.csv: documents: 1, tokens: none; expected at least one token"),
+        ("b\nb\n", {}, r"t.csv: 1 columns; expected document and word, or document, word and count \(data.columns"),
+        ("a,b,c,d\n", {}, "t.csv: 4 columns; expected document and word"),
+        ("doc,word,topic\n1,x,3\n", {}, r"t.csv: 3 columns \(doc, word, topic\); expected document and word"),
+        (
+            "artikel,wort\n1,x\n1,y\n",
+            {},
+            "t.csv: row 1: 'artikel' and 'wort', which stand nowhere else; expected names",
+        ),
+        (TABLE, {"columns": [1]}, r"data.columns=\[1\]: expected columns of document, word and perhaps count"),
+        (TABLE, {"columns": "12"}, "data.columns=12: expected columns"),
+        (TABLE, {"columns": [1, 1]}, r"data.columns=\[1, 1\]: t.csv: expected each column once"),
+        (TABLE, {"columns": [1, 3]}, "data.columns=3: t.csv has no such column; expected a number from 1 to 2"),
+        (TABLE, {"header": "maybe"}, "data.header=maybe: expected auto, true or false"),
+        (b"b,heart\nb,\xff\n", {}, r"t.csv: row 2: byte 0xff; expected text in utf-8 \(data.encoding\)"),
+        (TABLE, {"vocabulary": "none.txt"}, "none.txt: no such file; expected the words, one a line"),
+    ],
+)
+def test_faults_of_tables(content: str | bytes, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        corpus(put("t.csv", content), **options)
+
+
+# counts
+
+
+def counted(name: str, content: Any) -> Path:
+    if name.endswith(".npz"):
+        save_npz(name, content)
+        return Path(name)
+    return put(name, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("c.npz", csr_array(COUNTS)),
+        ("c.npz", csc_array(COUNTS.astype(float))),
+        ("c.ldac", LDAC),
+        ("c.ldac.gz", LDAC),
+        ("c.dat", LDAC.replace("\n", "\r\n")),
+        ("c.txt", LDAC.replace(" ", "  ").replace("\n", " \n")),
+        ("docword.c.txt", UCI),
+        ("docword.c.txt.gz", UCI),
+    ],
+)
+def test_counts(name: str, content: Any) -> None:
+    path = counted(name, content)
+    before = sorted(Path().iterdir())
+    made = corpus(path, vocabulary="v.txt")
+    assert made.vocabulary == WORDS and made.values.documents is None and made.truth is None
+    assert sorted(map(sorted, table(made))) == [
+        [],
+        ["acute", "acute", "acute", "flow"],
+        ["acute", "heart"],
+        ["acute", "heart", "heart"],
+    ]
+    assert made.meta["documents"]["empty"] == 1 and made.values.tokens.lengths.tolist() == [3, 4, 0, 2]
+    assert corpus(path, vocabulary="v.txt", N=2).values.tokens.lengths.tolist() == [3, 4]
+    with pytest.raises(DataError, match=rf"^N=5: expected a whole number from 1 to 4, the documents of {path}"):
+        corpus(path, vocabulary="v.txt", N=5)
+    assert sorted(Path().iterdir()) == before
+
+
+def test_words_without_a_vocabulary() -> None:
+    assert corpus(put("c.ldac", LDAC)).vocabulary == ["0", "1", "2", "3"]
+    assert corpus(put("c.txt", UCI)).vocabulary == ["1", "2", "3", "4"]
+    assert corpus("c.txt", min_documents=1).vocabulary == ["1", "3", "4"]
+    assert corpus(put("one.ldac", "1 0:1\n")).N == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "c.ldac: the file is empty; expected at least one row"),
+        ("1 0:1\n\n1 1:1\n", "c.ldac: row 2: an empty line; expected the number of different words, 0 if none"),
+        ("1 0:1\n1 1\n", "c.ldac: row 2, field 2: '1'; expected WORD:COUNT, two whole numbers, the count from 1"),
+        ("1 0:1\n2 0:1 1:x\n", "c.ldac: row 2, field 3: '1:x'; expected WORD:COUNT"),
+        ("1 0:-1\n", "c.ldac: row 1, field 2: '0:-1'; expected WORD:COUNT"),
+        ("1 -1:1\n", "c.ldac: row 1, field 2: '-1:1'; expected WORD:COUNT"),
+        ("1 0:0.5\n", "c.ldac: row 1, field 2: '0:0.5'; expected WORD:COUNT"),
+        ("1 0:nan\n", "c.ldac: row 1, field 2: '0:nan'; expected WORD:COUNT"),
+        ("1 0:0\n", "c.ldac: row 1, field 2: '0:0'; expected WORD:COUNT"),
+        ("1 0:1:1\n", "c.ldac: row 1, field 2: '0:1:1'; expected WORD:COUNT"),
+        ("1 0:3000000000\n", "c.ldac: row 1, field 2: '0:3000000000'; expected WORD:COUNT"),
+        ("one 0:1\n", "c.ldac: row 1, field 1: 'one'; expected the number of different words"),
+        ("1 0:1\n3 0:1 1:1\n", "c.ldac: row 2, field 1: '3'; expected 2, the pairs of the row"),
+        ("1 0:1\n2 1:1 1:2\n", "c.ldac: row 2, field 3: '1:2'; expected every word of a document once"),
+        ("1 0:1\n2 1:1 4:2\n", "c.ldac: row 2, field 3: '4:2'; expected a word from 0 to 3, the lines of v.txt"),
+        ("2 0:2000000000 1:2000000000\n", "[tc].*: 4000000000 tokens; expected at most"),
+        ("0\n0\n", "c.ldac: documents: 2, tokens: none; expected at least one token"),
+        (b"1 0:1\n1 \xff\n", "c.ldac: row 2: byte 0xff; expected text in utf-8"),
+    ],
+)
+def test_faults_of_ldac(content: str | bytes, message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        corpus(put("c.ldac", content), vocabulary="v.txt")
+
+
+def test_words_with_large_numbers() -> None:
+    message = r"^c.ldac: word 9999999999; expected at most 10000000 words without data.vocabulary"
+    with pytest.raises(DataError, match=message):
+        corpus(put("c.ldac", "1 9999999999:1\n"))
+    with pytest.raises(DataError, match=r"^c.txt: word 20000000; expected at most 10000000 words without"):
+        corpus(put("c.txt", "1\n20000000\n1\n1 1 1\n"))
+    with pytest.raises(DataError, match=r"^c.txt: row 1: 2000000000 documents; expected at most 100000000"):
+        corpus(put("c.txt", "2000000000\n2\n1\n1 1 1\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "vocabulary", "message"),
+    [
+        (UCI.replace("1 3 1", "1 5 1"), "v.txt", "c.txt: row 5: word 5; expected a whole number from 1 to 4"),
+        (UCI.replace("1 3 1", "1 3 -1"), "v.txt", "c.txt: row 5: count -1; expected a whole number from 1"),
+        (UCI[:-6], "v.txt", "c.txt: ends after row 8: 5 entries; expected 6"),
+        (UCI, "w.txt", r"w.txt: 2 lines; expected 4, the words of c.txt \(row 2\)"),
+    ],
+)
+def test_faults_of_bags_of_words(content: str, vocabulary: str, message: str) -> None:
+    Path("w.txt").write_text("a\nb")
+    with pytest.raises(DataError, match=f"^{message}"):
+        corpus(put("c.txt", content), vocabulary=vocabulary)
+
+
+def test_a_bag_of_words_is_parsed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bag_of_words, "CHUNK", 12)
+    assert np.array_equal(bag_of_words.parse(put("c.txt", UCI)).toarray(), COUNTS)
+
+
+@pytest.mark.parametrize("bad", [-1, 0.5, np.nan, np.inf])
+def test_counts_that_are_none(bad: float) -> None:
+    x = COUNTS.astype(float)
+    x[1, 3] = bad
+    with pytest.raises(DataError, match=r"^c.npz: row 2, column 4: .*; expected a count, a whole number"):
+        corpus(counted("c.npz", csr_array(x)), vocabulary="v.txt")
+
+
+def test_faults_of_sparse_counts() -> None:
+    path = counted("c.npz", csr_array(COUNTS))
+    with pytest.raises(DataError, match=r"^data.vocabulary=null: c.npz: expected a text file with its 4 words, one a"):
+        corpus(path)
+    put("w.txt", "a\nb\na\nc\n")
+    with pytest.raises(DataError, match=r"^w.txt: row 3: 'a', which is row 1 too; expected each word once"):
+        corpus(path, vocabulary="w.txt")
+    put("w.txt", "a\nb\n")
+    with pytest.raises(DataError, match=r"^w.txt: 2 lines; expected 4, one for each word"):
+        corpus(path, vocabulary="w.txt")
+    counted("z.npz", csr_array(0 * COUNTS))
+    with pytest.raises(DataError, match=r"^z.npz: documents: 4, tokens: none; expected at least one token"):
+        corpus("z.npz", vocabulary="v.txt")
+    np.savez("d.npz", COUNTS)
+    with pytest.raises(DataError, match=r"^d.npz: not a readable sparse matrix"):
+        corpus("d.npz", vocabulary="v.txt")
+
+
+# texts
+
+
+def test_a_document_a_line() -> None:
+    made = corpus(put("t.txt", TEXT))
+    assert made.vocabulary == ["acute", "flow", "heart", "is", "the"] and made.values.documents is None
+    assert table(made) == [["acute", "heart", "heart"], ["acute"] * 3 + ["flow"], [], ["heart", "is", "the"]]
+    assert made.meta["documents"]["empty"] == 1 and made.meta["format"] == "text"
+    few = corpus("t.txt", stop_words="english", N=2, min_documents=2)
+    assert table(few) == [["acute"], ["acute"] * 3]
+    assert corpus(put("t.txt.gz", TEXT), N=1).vocabulary == ["acute", "heart"]
+
+
+def test_encodings() -> None:
+    for encoding in ("latin-1", "utf-16", "UTF-8"):
+        made = corpus(put("t.txt", "Größe größe\nweiß\n".encode(encoding)), encoding=encoding)
+        assert made.vocabulary == ["größe", "weiß"]
+    for encoding in ("utf-9", "hex", 8, "", "punycode\0"):
+        with pytest.raises(DataError, match=r"^data.encoding=.*: expected the name of an encoding of text"):
+            corpus("t.txt", encoding=encoding)  # type: ignore[arg-type]
+    put("w.txt", "größe\n".encode("latin-1"))
+    table = corpus(put("t.csv", "1,größe\n".encode("latin-1")), vocabulary="w.txt", encoding="latin-1")
+    assert table.vocabulary == ["größe"]
+    with pytest.raises(DataError, match=r"^t.txt: row 2: byte 0xdf; expected text in utf-8 \(data.encoding\)"):
+        corpus(put("t.txt", "gross\nweiß\n".encode("latin-1")))
+
+
+def test_a_folder_of_texts() -> None:
+    for name, text in {"b/2.txt": "heart", "a/1.txt": "flow flow", "b/1": "", "b/.hidden": "no", ".no/x": "no"}.items():
+        Path("texts", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("texts", name).write_text(text)
+    made = corpus("texts")
+    assert made.values.documents == ["a/1.txt", "b/1", "b/2.txt"] and table(made) == [["flow", "flow"], [], ["heart"]]
+    assert made.values.categories == ["a", "b"] and made.values.labels.tolist() == [0, 1, 1]
+    assert corpus("texts", N=1).values.documents == ["a/1.txt"]
+    put("texts/alone.txt", "heart")
+    assert corpus("texts").values.labels is None
+    Path("texts/b/2.txt").write_bytes(b"one\ntwo \xff\n")
+    with pytest.raises(DataError, match=r"^texts/b/2.txt: row 2: byte 0xff; expected text in utf-8"):
+        corpus("texts")
+    with pytest.raises(DataError, match=r"^data.format=ldac: texts is a folder; expected a file"):
+        corpus("texts", format="ldac")
+
+
+def test_digests_of_folders() -> None:
+    Path("texts/a").mkdir(parents=True)
+    put("texts/a/1", "x")
+    first = digest("texts")
+    assert re.fullmatch("[0-9a-f]{64}", first) and digest(Path("texts")) == first
+    put("texts/.hidden", "y")
+    assert digest("texts") == first
+    put("texts/a/1", "y")
+    second = digest("texts")
+    Path("texts/a/1").rename("texts/a/2")
+    assert len({first, second, digest("texts"), digest("v.txt")}) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", {}, "t.txt: the file is empty; expected a document a line"),
+        ("\n\n", {}, "t.txt: the file is empty; expected a document a line"),
+        ("a\nb !\n", {}, "t.txt: no word; expected one at least, of two letters or digits or more"),
+        ("the and\nwe\n", {"stop_words": "english"}, "data.stop_words=english, .*: no word of t is left"),
+        (TEXT, {"vocabulary": "v.txt"}, "data.vocabulary=v.txt: expected null: texts bring their own words"),
+        (TEXT, {"columns": [1, 2]}, r"data.columns=\[1, 2\]: expected null with data.format=text"),
+        (TEXT, {"format": "words"}, "data.format=words: expected one of auto, tokens, npz, ldac, uci, text"),
+        (TEXT, {"N": 5}, "N=5: expected a whole number from 1 to 4, the documents of t.txt"),
+        (TEXT, {"N": 0}, "N=0: expected a whole number from 1 to 4"),
+        (TEXT, {"heldout": 0.95}, "data.heldout=0.95: 4 of the 4 documents of t; expected one at least to hold out"),
+        (TEXT, {"min_documents": 4}, "data.stop_words=null, data.min_documents=4, .*: no word of t is left"),
+    ],
+)
+def test_faults_of_texts(content: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        corpus(put("t.txt", content), **options)
+
+
+# which format
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (TEXT, "text"),
+        (LDAC, "ldac"),
+        (UCI, "uci"),
+        ("1\n2\n3\n", "text"),
+        ("10:30 is early\n", "text"),
+        ("one\ttwo three\nfour\n", "text"),
+        ("a\tb\tc\td\n", "text"),
+    ],
+)
+def test_formats_are_told(content: str, format: str) -> None:
+    for name in ("x.txt", "x.gz", "x"):
+        assert corpus_files._told(put(name, content), "utf-8") == format
+    long = content * (corpus_files.HEAD // len(content)) if format != "uci" else content
+    assert corpus_files._told(put("x", long), "utf-8") == format
+
+
+def test_a_format_that_cannot_be_told() -> None:
+    put("t.txt", TABLE.replace(",", "\t"))
+    with pytest.raises(
+        DataError, match=r"^t.txt: the first rows may be cells of a table or texts with tabs; expected d"
+    ):
+        corpus("t.txt")
+    assert corpus("t.txt", format="tokens").values.documents == ["b", "a"]
+    assert corpus("t.txt", format="text").values.tokens.J == 6
+    with pytest.raises(DataError, match=r"^t.mtx: unknown format '.mtx'; expected a table of document and word"):
+        corpus(put("t.mtx", "x"))
+    with pytest.raises(DataError, match=r"^none.csv: no such file; expected a table of document and word"):
+        corpus("none.csv")
+    Path("empty").mkdir()
+    for read in (corpus, digest):
+        with pytest.raises(DataError, match=r"^empty: the folder holds no file; expected one for each document"):
+            read("empty")
+
+
+# damage
+
+
+def damaged(data: bytes, rng: np.random.Generator) -> bytes:
+    """Some bytes replaced, left out, put in or doubled; perhaps the end cut off."""
+    for _ in range(rng.integers(1, 4)):
+        at, upto = sorted(rng.integers(len(data) + 1, size=2).tolist())
+        upto = min(upto, at + 6)
+        new = bytes(rng.choice(list(b'0123456789:-., \t\r\n"abc\xff\0'), size=rng.integers(4)).tolist())
+        kind = rng.integers(5)
+        if kind == 0:
+            data = data[:at] + new + data[upto:]
+        elif kind == 1:
+            data = data[:at] + new + data[at:]
+        elif kind == 2:
+            data = data[:at] + data[at:upto] + data[at:]
+        elif kind == 3:
+            data = data[:at] + bytes(rng.integers(256, size=upto - at).tolist()) + data[upto:]
+        else:
+            data = data[:at]
+    return data
+
+
+def npz() -> bytes:
+    file = io.BytesIO()
+    save_npz(file, csr_array(COUNTS), compressed=False)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "options"),
+    [
+        ("d.csv", lambda: TABLE.encode(), {}),
+        ("d.csv", lambda: TABLE.replace("\n", ",2\n").encode(), {"vocabulary": "v.txt"}),
+        ("d.csv", lambda: b'doc,word,count\n"a ""x""","heart, l",1\nb,flow,2\n', {}),
+        ("d.npz", npz, {"vocabulary": "v.txt"}),
+        ("d.ldac", LDAC.encode, {}),
+        ("d.ldac", LDAC.encode, {"vocabulary": "v.txt"}),
+        ("d.txt", UCI.encode, {}),
+        ("d.txt", UCI.encode, {"vocabulary": "v.txt", "format": "uci"}),
+        ("d.txt", TEXT.encode, {}),
+        ("d.txt.gz", lambda: gzip.compress(LDAC.encode(), mtime=0), {"format": "ldac"}),
+        ("d.txt.gz", lambda: gzip.compress(TEXT.encode(), mtime=0), {}),
+    ],
+)
+def test_damaged_files_are_read_or_refused(name: str, make: Callable[[], bytes], options: dict[str, str]) -> None:
+    rng = np.random.default_rng(len(name))
+    good, read = make(), 0
+    for _ in range(150):
+        Path(name).write_bytes(damaged(good, rng))
+        try:
+            made = corpus(name, **options)  # type: ignore[arg-type]
+        except DataError as error:
+            assert re.match(r"(d\.|v\.txt: |data\.)", str(error)) and "\n" not in str(error)
+        else:
+            read += 1
+            assert made.N == len(made.values.tokens.words) > 0
+    assert read < 150
+
+
+def test_damaged_vocabularies() -> None:
+    rng = np.random.default_rng(1)
+    put("d.ldac", LDAC)
+    good = "\n".join(WORDS).encode()
+    for _ in range(150):
+        Path("w.txt").write_bytes(damaged(good, rng))
+        try:
+            assert len(set(corpus("d.ldac", vocabulary="w.txt").vocabulary or [])) >= 4
+        except DataError as error:
+            assert "expected" in str(error)
