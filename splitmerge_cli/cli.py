@@ -192,9 +192,10 @@ def _say_topics(path: Path) -> None:
         return
     from rich.console import Console
 
-    from splitmerge_cli.diagnostics.topic_report import overview, perplexity_line
+    from splitmerge_cli.diagnostics.topic_report import headline, overview, perplexity_line
 
     console = Console(stderr=True) if sys.stderr.isatty() else Console(stderr=True, width=160)
+    console.print(headline(run.summary), highlight=False)
     console.print(overview(run.summary))
     if line := perplexity_line(run.summary):
         console.print(line, highlight=False)

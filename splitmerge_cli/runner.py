@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import PointEstimate
     from splitmerge_cli.diagnostics.summary import Clustering, Row
     from splitmerge_cli.diagnostics.topic_tables import ChainTopics
+    from splitmerge_cli.diagnostics.topics import Topics
 
 FIRST_BATCH = 0.1
 """Seconds of the first batch of a chain: something to show soon."""
@@ -748,9 +749,11 @@ def _assemble_topics(
         "topics": states[best].overview(),
         "hyperparameters": {name: outcomes[best]["topics"][name] for name in ("gamma", "alpha0", "eta")},
     }
+    truth = _true_topics(plan)
+    told["true_topics"] = None if truth is None else int((truth.shares > 0).sum())
     if plan.cfg.perplexity.every:
         told["perplexity"] = _assemble_perplexity(plan, store, chains)
-    return told, tables.agreement_rows(states, best, _true_topics(plan))
+    return told, tables.agreement_rows(states, best, truth)
 
 
 def _last_topics(plan: Plan, outcomes: list[dict[str, Any]]) -> list["ChainTopics"]:
@@ -763,7 +766,7 @@ def _last_topics(plan: Plan, outcomes: list[dict[str, Any]]) -> list["ChainTopic
     return [ChainTopics(data, outcome["last_labels"], *(outcome["topics"][key] for key in of)) for outcome in outcomes]
 
 
-def _true_topics(plan: Plan) -> Any:
+def _true_topics(plan: Plan) -> "Topics | None":
     """The topics that the documents were generated with, where they were."""
     from splitmerge_cli.diagnostics.topics import Topics
 

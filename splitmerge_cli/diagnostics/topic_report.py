@@ -19,8 +19,7 @@ SHOWN = 12
 def overview(summary: Mapping[str, Any]) -> Table:
     """The largest topics of a run's best chain, given its ``summary.json``."""
     found = summary["topics"]
-    chain = summary["topics_of"]["chain"]
-    out = Table(title=f"{len(found)} topics (last state of chain {chain}: highest log joint)", title_justify="left")
+    out = Table()
     for name in ("topic", "share", "coherence"):
         out.add_column(name, justify="right")
     out.add_column("top words", overflow="fold")
@@ -31,6 +30,12 @@ def overview(summary: Mapping[str, Any]) -> Table:
         share = sum(topic["share"] for topic in left)
         out.add_row("", f"{share:.1%}", "", f"in {len(left)} more")
     return out
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """How many topics a run has, and where."""
+    chain = summary["topics_of"]["chain"]
+    return f"{len(summary['topics'])} topics in the last state of chain {chain}, the one of highest log joint"
 
 
 def _plain(text: str) -> str:
@@ -76,14 +81,14 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
     out = Table(title="topics of runs, matched by Hellinger distance", title_justify="left")
     out.add_column("run", overflow="fold")
     out.add_column("and run", overflow="fold")
-    for name in ("similarity", "matched", "topics", "NMI of tokens"):
+    for name in ("similarity", "matched", "of large topics", "NMI of tokens"):
         out.add_column(name, justify="right")
     for a, b in combinations(runs, 2):
         vocabulary = pd.Index(pd.unique(pd.concat([run.words["word"].astype(str) for run in (a, b)])))
         V = max(a.V, b.V, len(vocabulary))
         own, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
         found = topics.match(own, other)
-        sizes = f"{len(own.shares)} and {len(other.shares)}"
+        sizes = f"{found.large[0]} and {found.large[1]}"
         out.add_row(a.name, b.name, f"{found.similarity:.3f}", str(found.matched), sizes, _nmi(a.tokens, b.tokens))
     return out
 

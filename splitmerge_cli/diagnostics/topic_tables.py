@@ -201,7 +201,7 @@ def agreement_rows(states: Sequence[ChainTopics], best: int, truth: Topics | Non
         rows += _mean_rows("nmi/chains", {c: nmi(states[best].labels, states[c].labels) for c in others}, note)
     if truth is not None:
         each = [topics.match(state.distributions, truth) for state in states]
-        note = f"chain {best}: highest log joint; {len(truth.shares)} true topics"
+        note = f"chain {best}: highest log joint; {each[best].large[1]} true topics"
         for name, value in [("topic_similarity", _similarity), ("topics_matched", _matched)]:
             rows.append((f"{name}/truth", None, value(each[best]), note))
             rows += [(f"{name}/truth", c, value(found), None) for c, found in enumerate(each)]

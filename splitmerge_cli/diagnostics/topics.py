@@ -11,7 +11,9 @@ from scipy.sparse import csc_array, csr_array
 TOP = 10
 """Words by which a topic is shown, and of which its coherence is that."""
 MATCHED = 0.5
-"""Similarity of two topics from which they count as the same."""
+"""Similarity of two topics from which they count as the same, ..."""
+LARGE = 0.01
+"""... if both hold this share of the tokens: the posterior means of smaller ones are alike for want of tokens."""
 _ROUNDING = 1e-12
 
 
@@ -189,7 +191,9 @@ class Match:
     similarity: float
     """Mean over the tokens of both states: a pair weighs what its two topics hold, a topic without partner has 0."""
     matched: int
-    """Pairs of similarity `MATCHED` at least."""
+    """Pairs of similarity `MATCHED` at least, both of share `LARGE` at least."""
+    large: tuple[int, int]
+    """Topics of that share of the first, of the second."""
 
 
 def match(a: Topics, b: Topics) -> Match:
@@ -205,5 +209,7 @@ def match(a: Topics, b: Topics) -> Match:
     alike = similarity(a, b)
     rows, columns = linear_sum_assignment(alike, maximize=True)
     each = alike[rows, columns]
-    weight = (a.shares[rows] + b.shares[columns]) / 2
-    return Match(np.stack([rows, columns], axis=1), each, float(each @ weight), int((each >= MATCHED).sum()))
+    ours, theirs = a.shares[rows], b.shares[columns]
+    same = (each >= MATCHED) & (np.minimum(ours, theirs) >= LARGE)
+    large = int((a.shares >= LARGE).sum()), int((b.shares >= LARGE).sum())
+    return Match(np.stack([rows, columns], axis=1), each, float(each @ (ours + theirs)) / 2, int(same.sum()), large)

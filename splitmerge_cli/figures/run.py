@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from splitmerge_cli.figures import network, points, topics
 from splitmerge_cli.figures.base import option, thinned
-from splitmerge_cli.figures.style import COLOURS, NAMES, footnote
+from splitmerge_cli.figures.style import COLOURS, NAMES, REFERENCE, footnote
 from splitmerge_cli.results.read import Run
 
 
@@ -40,12 +40,16 @@ def traces(run: Run) -> Figure:
             )
         ax.set_ylabel(label)
     _clip_climb(figure, axes[0], chains)
+    axes[1].yaxis.get_major_locator().set_params(integer=of_topics)
+    if of_topics and (true := run.summary["true_topics"]):
+        axes[1].axhline(true, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)), label=f"true number, {true}")
+        axes[1].legend(loc="lower right", fontsize=6.5)
     if len(evaluated):
         topics.draw_perplexity(axes[-2], evaluated, colour)
     if of_topics:
         sizes = run.topic_sizes()
-        topics.stack_sizes(axes[-1], sizes[sizes["chain"] == sizes["chain"].min()], colour, most=1000)
-        axes[-1].set_ylabel("shares of\nthe topics")
+        topics.stack_sizes(axes[-1], sizes[sizes["chain"] == 0], colour, most=1000)
+        axes[-1].set_ylabel("shares of topics,\nchain 0")
     else:
         stack_fractions(axes[-1], chains[0], colour, most=2000)
         axes[-1].set_ylabel("five largest\nfractions")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics import topic_tables
-from splitmerge_cli.diagnostics.topics import Match, Topics, match
+from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match
 from splitmerge_cli.figures.base import option, thinned
 from splitmerge_cli.figures.style import COLOURS, NAMES, footnote
 from splitmerge_cli.results.read import Run
@@ -57,7 +57,7 @@ def topics(run: Run) -> Figure:
 
 def _title(run: Run, K: int) -> str:
     sampler, sizes = option(run, "sampler"), run.summary["documents"]
-    held = f"{sizes['documents']:,} documents, {sizes['tokens']:,} words"
+    held = f"{sizes['documents']:,} documents, {sizes['tokens']:,} tokens"
     return f"{K} topics of {option(run, 'data')} ({held}), {NAMES.get(sampler, sampler)}, seed {run.config['seed']}"
 
 
@@ -65,8 +65,8 @@ def _note(chain: int, K: int) -> str:
     left = f"The {SHOWN} largest of {K} topics. " if K > SHOWN else ""
     return (
         f"{left}Last state of chain {chain}, the one of highest log joint. Bars: posterior mean of a word's "
-        "probability. Above them: share of the tokens, and coherence (NPMI of the top words over the documents, from "
-        "−1 to 1)."
+        "probability, the panels of a row of one scale. Above them: share of the tokens, and coherence (NPMI of the "
+        "top words over the documents, from −1 to 1)."
     )
 
 
@@ -79,7 +79,7 @@ def _short(word: str) -> str:
 
 
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
-    """The top words of the largest topics, a panel each, all of one scale.
+    """The top words of the largest topics, a panel each, those of a row of one scale.
 
     Parameters
     ----------
@@ -92,18 +92,17 @@ def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     columns = min(_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     words = max(len(row.top_words) for row in shown)
-    size = (7.2, rows * (0.118 * words + 0.34) + 0.75)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True)
-    most = max(float(max(row.top_probabilities)) for row in shown)
+    size = (7.2, rows * (0.118 * words + 0.47) + 0.65)
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex="row")
     for ax, row in zip(axes.flat, shown, strict=False):
         _bars(ax, row, words)
-        ax.set_xlim(0, 1.04 * most)
+    for k, of_row in enumerate(axes):
+        part = shown[k * columns : (k + 1) * columns]
+        of_row[0].set_xlim(0, 1.04 * max(float(max(row.top_probabilities)) for row in part))
     for ax in axes.flat[len(shown) :]:
         ax.axis("off")
-    for column in range(columns):
-        last = axes[(len(shown) - 1 - column) // columns, column]
-        last.tick_params(axis="x", labelbottom=True, length=2)
-        last.set_xlabel("probability", fontsize=7)
+    for ax in axes[(len(shown) - 1) // columns]:
+        ax.set_xlabel("probability", fontsize=7)
     figure.suptitle(title, x=0.01, ha="left")
     footnote(figure, note)
     return figure
@@ -118,8 +117,8 @@ def _bars(ax: Axes, row: Any, words: int) -> None:
     if not pd.isna(row.coherence):
         ax.set_title(f"NPMI {row.coherence:.2f}".replace("-", "−"), loc="right", fontsize=6.5, color=_OTHER, pad=3)
     ax.tick_params(axis="y", length=0, pad=2)
-    ax.tick_params(axis="x", length=0, labelbottom=False)
-    ax.locator_params(axis="x", nbins=4)
+    ax.tick_params(axis="x", length=0, pad=2, labelsize=6)
+    ax.locator_params(axis="x", nbins=3)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_visible(False)
@@ -188,12 +187,13 @@ def _by_partner(truth: Topics, same: Match) -> NDArray[np.int64]:
 
 def _map_note(chain: int, same: Match | None) -> str:
     note = f"Last state of chain {chain}, the one of highest log joint; posterior means of the words' probabilities."
-    if same is not None:
-        note += (
-            " True topics stand beside those found that they match best (Hungarian method, Hellinger distance): mean "
-            f"similarity {same.similarity:.2f}, {same.matched} matched."
-        )
-    return note
+    if same is None:
+        return note
+    return (
+        f"{note} True topics stand beside those found that they match best (Hungarian method, Hellinger distance): mean "
+        f"similarity {same.similarity:.2f}; {same.matched} matched (similarity {MATCHED:g} at least, both with {LARGE:.0%} "
+        "of the tokens or more)."
+    )
 
 
 def _name_words(ax: Axes, vocabulary: Sequence[str]) -> None:
@@ -230,7 +230,7 @@ def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.Dat
     base = np.array(to_rgb(colour))
     below = np.zeros(len(upto))
     for k in range(K):
-        light = 0.12 + 0.68 * k / max(K - 1, 1)
+        light = 0.1 + 0.7 * (1 - 0.85**k)
         ax.fill_between(
             iteration, below, upto[:, k], color=base + (1 - base) * light, edgecolor="white", linewidth=0.25
         )

@@ -108,6 +108,12 @@ def test_topics_without_a_common_word_are_not_alike() -> None:
     assert (found.similarity, found.matched) == (0.0, 0)
 
 
+def test_small_topics_are_not_counted() -> None:
+    a = Topics.of_probabilities([[0.9, 0.1], [0.5, 0.5]], [0.995, 0.005])
+    found = topics.match(a, a)
+    assert (found.similarity, found.matched, found.large) == (1.0, 1, (1, 1))
+
+
 def test_tables(state: ChainTopics) -> None:
     table = topics_table(3, state).to_pandas()
     assert table["chain"].tolist() == [3, 3, 3]

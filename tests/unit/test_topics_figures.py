@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from splitmerge_cli.diagnostics.topic_report import RunTopics, between_runs, overview, perplexity_line
+from splitmerge_cli.diagnostics.topic_report import RunTopics, between_runs, headline, overview, perplexity_line
 from splitmerge_cli.diagnostics.topics import Topics
 from splitmerge_cli.figures import topics as pictures
 from splitmerge_cli.figures.style import styled
@@ -85,8 +85,9 @@ def test_overview_names_the_rest() -> None:
         {"topic": k, "tokens": 10, "share": 1 / 14, "coherence": None if k else 0.5, "top_words": ["[b]", f"w{k}"]}
         for k in range(14)
     ]
-    text = shown(overview({"topics": topics, "topics_of": {"chain": 3}}))
-    assert "14 topics (last state of chain 3" in text
+    summary = {"topics": topics, "topics_of": {"chain": 3}}
+    assert headline(summary) == "14 topics in the last state of chain 3, the one of highest log joint"
+    text = shown(overview(summary))
     assert "[b] w0" in text
     assert "w12" not in text
     assert "14.3%" in text
