@@ -34,6 +34,7 @@ from omegaconf import DictConfig, OmegaConf
 from splitmerge_cli._chain import Chain, advance_together
 from splitmerge_cli._kernels import Model, Rng, Sampler
 from splitmerge_cli.config import ConfigError, choice, choices, identity, learns, locate, plain
+from splitmerge_cli.data import corpus_files
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
@@ -270,7 +271,7 @@ def dataset_of(run: Run) -> Dataset:
     for name, key in _DATA_FILES.items():
         if stored := run.provenance.get(f"{name}_sha256"):
             path = options[key.removeprefix("data.")]
-            digest = _digest(key, path)
+            digest = _digest(key, path, options["_target_"])
             if digest != stored:
                 what = "no such file" if digest is None else "it was changed since the run"
                 raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
@@ -305,7 +306,7 @@ def _dataset(options: str, digests: tuple[tuple[str, str], ...]) -> Dataset:
     for name, digest in digests:
         key = _DATA_FILES[name]
         path = values[key.removeprefix("data.")]
-        if _digest(key, path) != digest:
+        if _digest(key, path, values["_target_"]) != digest:
             raise DataError(f"{key}={path}: the file was changed while it was read")
     return dataset
 
@@ -359,12 +360,17 @@ def _gibbs(cfg: DictConfig, model: Model, rng: Rng, samplers: list[Sampler]) -> 
     return _construct("sampler", options, lambda cls, given: cls(model, rng, **given))
 
 
-def _digest(key: str, path: str) -> str | None:
-    """SHA-256 of the content of the file that `key` names; None if there is none (its reader says so)."""
+def _digest(key: str, path: str, reader: str) -> str | None:
+    """SHA-256 of the content of the file that `key` names; None if there is none (its reader says so).
+
+    Where `reader`, the target of the data, reads folders of texts, also that of such a folder.
+    """
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+    except IsADirectoryError:
+        return corpus_files.digest(path) if locate(reader) is corpus_files.corpus else None
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -377,7 +383,7 @@ def _digests(cfg: DictConfig) -> dict[str, str]:
     files["init"] = ("init", cfg.init)
     # the nodes of a network may be a number
     named = {name: file for name, file in files.items() if isinstance(file[1], str) and file[1] not in KEYWORDS}
-    return {key: digest for key, file in named.items() if (digest := _digest(*file))}
+    return {name: digest for name, file in named.items() if (digest := _digest(*file, cfg.data["_target_"]))}
 
 
 def run_id(cfg: DictConfig, digests: Mapping[str, str] | None = None) -> str:

@@ -190,9 +190,9 @@ def _map_note(chain: int, same: Match | None) -> str:
     if same is None:
         return note
     return (
-        f"{note} True topics stand beside those found that they match best (Hungarian method, Hellinger distance): mean "
-        f"similarity {same.similarity:.2f}; {same.matched} matched (similarity {MATCHED:g} at least, both with {LARGE:.0%} "
-        "of the tokens or more)."
+        f"{note} True topics stand beside those found that they match best (Hungarian method, Hellinger distance): "
+        f"mean similarity {same.similarity:.2f}; {same.matched} matched (similarity {MATCHED:g} at least, both with "
+        f"{LARGE:.0%} of the tokens or more)."
     )
 
 

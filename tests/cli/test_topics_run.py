@@ -188,6 +188,31 @@ def test_pictures(smcmc, args: list[str]) -> None:
         assert str(path / name) in result.stdout
 
 
+OWN = ["data=corpus", "data.path=texts", "sampler=gibbs", "chains=1", "iterations=20", "progress=none"]
+
+
+def test_a_folder_and_a_vocabulary_are_part_of_the_identity(smcmc) -> None:
+    Path("texts").mkdir()
+    for name, text in [("a", "apple pear apple plum"), ("b", "wheat rye wheat oats"), ("c", "apple rye")]:
+        Path(f"texts/{name}.txt").write_text(text)
+    first = run_path(smcmc("run", *OWN))
+    assert "done before" in smcmc("run", *OWN).stderr
+    assert smcmc("plot", str(first)).exit_code == 0
+    Path("texts/c.txt").write_text("apple wheat")
+    assert run_path(smcmc("run", *OWN)) != first
+    # what a picture shows must be what the run read
+    changed = smcmc("plot", str(first))
+    assert changed.exit_code == 2
+    assert "data.path=texts: it was changed since the run" in changed.stderr
+    counts = ["data=corpus", "data.path=counts.ldac", "data.vocabulary=words.txt", *OWN[2:]]
+    Path("counts.ldac").write_text("2 0:3 1:1\n2 1:2 2:4\n")
+    Path("words.txt").write_text("apple\npear\nplum\n")
+    named = Run(run_path(smcmc("run", *counts)))
+    assert set(named.topic_words()["word"]) == {"apple", "pear", "plum"}
+    Path("words.txt").write_text("rye\noats\nwheat\n")
+    assert run_path(smcmc("run", *counts)) != named.path
+
+
 @pytest.mark.parametrize(
     ("args", "named"),
     [
