@@ -977,6 +977,9 @@ cdef class Model:
             self.join(order[t], a if sides[t] == 0 else b)
         return out
 
+    def _sweep(self, Rng rng, Py_ssize_t first, Py_ssize_t n):
+        return self.sweep(rng, first, n)
+
     def _join(self, Py_ssize_t i, Py_ssize_t k):
         self.join(i, k)
 

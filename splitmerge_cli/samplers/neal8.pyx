@@ -55,7 +55,7 @@ cdef class Neal8(Sampler):
         """Whether new clusters are drawn from a base measure: (bool, reason)."""
         if model.allows_empty:
             return False, "the model keeps its empty clusters: no component is auxiliary"
-        return True, ""
+        return super().supports(model)
 
     cdef int make_step(self) except -1 nogil:
         cdef Py_ssize_t i, changed = 0, n = self.model.N if self.full else 1

@@ -113,6 +113,7 @@ cdef class SMAG(PairMoves):
     cdef int make_step(self) except -1 nogil:
         cdef int _try
         for _try in range(self.tries):
+            self.bounded = False
             if self.by_pair and not self.literal:
                 self.move_by_pair()
             else:
@@ -172,7 +173,6 @@ cdef class SMAG(PairMoves):
         """Propose to split topic c, with token i on side A and j on side B."""
         cdef Py_ssize_t n, a = self.model.K, b = a + 1
         cdef double log_q, u_a = self.p, u_b = self.p, half
-        self.bounded = False
         self.model.reserve(a)
         # half of the weight each
         self.stage_two(c, c)
@@ -198,7 +198,6 @@ cdef class SMAG(PairMoves):
         cdef Py_ssize_t n, a = self.model.K, b = a + 1
         cdef int32_t n_c = self.model.size[c], n_d = self.model.size[d]
         cdef double log_q, log_r, both, u_a = self.p, u_b = self.p
-        self.bounded = False
         self.model.reserve(a)
         # leaves the present sides in columns a and b
         log_r = self.term(TARGET, self.log_merge_ratio(c, d))

@@ -24,6 +24,7 @@ from splitmerge_cli.verify.enumerate import (
     emm_log_weight,
     emm_states,
     gaussian_log_weight,
+    hdp_log_weight,
     irm_log_weight,
     lines_log_weight,
     mixture_states,
@@ -50,6 +51,9 @@ class Case:
         The data and parameters, for people.
     resampled : ndarray of float, shape (n_states,), optional
         Their exact probabilities where the concentration is resampled too.
+    held : callable, optional
+        Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
+        which moves of topics alone never change.
     """
 
     model: Model
@@ -58,6 +62,7 @@ class Case:
     pi: NDArray[np.float64]
     title: str
     resampled: NDArray[np.float64] | None = None
+    held: Callable[[float], NDArray[np.float64]] | None = None
 
     @property
     def partitions(self) -> tuple[list[State], NDArray[np.float64]]:
@@ -163,6 +168,26 @@ def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     return _mixture_case(another, mixture_states(size), weight, options, f"edges {edges}")
 
 
+def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` tokens of three words in up to three documents."""
+    options: dict[str, Any] = {"gamma": 1.6, "alpha0": 0.9, "eta": 0.4} | dict(params)
+    words = np.random.default_rng(seed).integers(3, size=size).astype(np.int32)
+    docs = np.minimum(np.arange(size) // 2, 2) if size < 6 else np.repeat([0, 1, 2], [size - 3, 2, 1])
+    starts = np.searchsorted(docs, np.arange(docs.max() + 2))
+    another = partial(build, words, starts, 3, **options)
+    model, states = another(), mixture_states(size)
+    text = " | ".join(" ".join("abc"[w] for w in words[docs == j]) for j in range(docs.max() + 1))
+    given = {key: gamma_prior(v) if isinstance(v := options[key], str) else v for key in ("gamma", "alpha0")}
+
+    def law(log_unseen: float | None = None) -> NDArray[np.float64]:
+        weight = hdp_log_weight(docs, words, 3, given["gamma"], given["alpha0"], options["eta"], log_unseen)
+        return normalise([weight(s) for s in states])
+
+    # draws from a continuum are in every move: there is no matrix, whose law would be another
+    held = None if any(isinstance(v, tuple) for v in given.values()) else law
+    return Case(model, another, states, law(), f"documents {text}, {_show(options)}", held=held)
+
+
 def _mixture_case(
     build: Callable[[], Model],
     states: list[State],
@@ -190,6 +215,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "Lines": lines_case,
     "Gaussian": gaussian_case,
     "IRM": irm_case,
+    "HDP": hdp_case,
 }
 """The small case of each model class. A new model adds its own, with a log weight in ``verify.enumerate``."""
 
@@ -209,6 +235,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         *({"covariance": covariance, "sparse": True} for covariance in ("diag", "iso")),
     ],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
+    "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
 }
 """Options of the model that ``smcmc verify`` goes through when none are given; a class not named here has one case."""
 

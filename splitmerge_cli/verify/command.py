@@ -49,15 +49,27 @@ SMALL["neal8"] = {"m": 2, "scan": "site"}
 SMALL["lshsm"] = {"bits": 1, "tables": 2}
 """Options for the tree of choices to stay small; the user's own come on top."""
 
-FORMS: dict[str, list[dict[str, Any]]] = {
-    "lshsm": [
-        *(
+FORMS: dict[str, dict[str, list[dict[str, Any]]]] = {
+    "lshsm": {
+        "exact": [
             {"proposal": proposal, "reading": reading}
             for proposal in ("paired", "paired_sequential", "sums")
             for reading in ("table", "union")
-        ),
-        {"proposal": "sums", "reading": "table", "likelihood": "lss"},
-    ]
+        ],
+        "literal": [
+            {"proposal": "sums", "reading": "table"},
+            {"proposal": "sums", "reading": "union"},
+            {"proposal": "sums", "reading": "table", "likelihood": "lss"},
+        ],
+    },
+    "smag": {
+        "exact": [
+            {"choice": choice_of, "weights": weights}
+            for choice_of in ("pair", "coin")
+            for weights in ("before", "after")
+        ],
+        "literal": [{"form": "text"}, {"form": "box"}],
+    },
 }
 """Forms of a sampler that each have a row; an option that the user gives is the same in all."""
 
@@ -84,7 +96,9 @@ LEGEND = (
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
     "+: each step followed by refresh; "
     "*: together with a Gibbs scan and birth_death in the same mode (neal8, where parameters are kept; one Gibbs site, "
-    "where chains learn), since alone it cannot reach every state."
+    "where chains learn), since alone it cannot reach every state. "
+    "Of topics all three TV are of chains: alone, against their law given what no topic holds, which no move changes; "
+    "with a Gibbs scan and refresh; with refresh."
 )
 
 EXACT = 1e-10
@@ -221,11 +235,7 @@ def _own(given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]
 
 def _forms(given: Mapping[str, Any], mode: str, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The forms of a sampler that have rows; one without options where it has a single form."""
-    forms = FORMS.get(given["name"], [{}])
-    if mode == "literal":
-        forms = [form for form in forms if form.get("proposal", "sums") == "sums"]
-    else:
-        forms = [form for form in forms if form.get("likelihood") != "lss"]
+    forms = FORMS.get(given["name"], {}).get(mode, [{}])
     own = _own(given, options)
     chosen = [{k: own.get(k, v) for k, v in form.items()} for form in forms]
     return [form for t, form in enumerate(chosen) if form not in chosen[:t]]
@@ -267,7 +277,9 @@ def _rows(
         ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
     for way in ways:
         close, far, sampled = True, False, ["", ""]
-        if options["iterations"]:
+        if case.model.weighted and options["iterations"]:
+            cells[2:], sampled, far = _sampled_topics(case, given, extra, options)
+        elif options["iterations"]:
             sampled, far = _sampled(case, given, extra | way, kernel, options)
             close = mode == "literal" or not far
         good = exact and close
@@ -325,6 +337,37 @@ def _sampled(
         frequencies, noise = sampled_frequencies(case, samplers, rng, options["iterations"])
     distance = total_variation(frequencies, case.partitions[1])
     return [f"{distance:.4f}{sign}", f"{noise:.4f}"], distance > 3 * noise + 1e-12
+
+
+def _sampled_topics(
+    case: Case, given: Mapping[str, Any], extra: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[list[str], list[str], bool]:
+    """Of a sampler of topics the cells from `TV alone` on, those of the sampled check, and whether one chain is farther
+    from the posterior than chance."""
+    name = given["name"]
+    company: dict[str, list[str]] = {"alone": [], "gibbs": ["gibbs", "refresh"], "refresh": ["refresh"]}
+    if case.held is None or name in ("gibbs", "refresh"):
+        # a scan alone hardly ever changes a weight, and refresh no topic
+        del company["alone"]
+    if name == "gibbs":
+        del company["gibbs"]
+    elif name == "refresh":
+        company = {"gibbs": ["gibbs"]}
+    found = dict.fromkeys(("alone", "gibbs", "refresh"), "")
+    largest, far = 0.0, False
+    for which, others in company.items():
+        rng = Rng(options["seed"])
+        samplers = [build_sampler(case.model, rng, given, extra)]
+        samplers += [build_sampler(case.model, rng, choice("sampler", other), {}) for other in others]
+        frequencies, noise = sampled_frequencies(case, samplers, rng, options["iterations"])
+        pi = case.pi
+        if which == "alone":
+            assert case.held is not None
+            pi = case.held(case.model.log_weights[-1])  # type: ignore[attr-defined]
+        distance = total_variation(frequencies, pi)
+        found[which] = f"{distance:.4f}" + "+" * (which == "refresh")
+        largest, far = max(largest, noise), far or distance > 3 * noise + 1e-12
+    return [found["alone"], "", found["gibbs"]], [found["refresh"], f"{largest:.4f}"], far
 
 
 def _chain_of(

@@ -273,6 +273,89 @@ def gaussian_log_weight(
     return _log_weight(log_lik, concentration, prior)
 
 
+def hdp_log_weight(
+    docs: ArrayLike,
+    words: ArrayLike,
+    V: int,
+    gamma: Concentration,
+    alpha0: Concentration,
+    eta: float,
+    log_unseen: float | None = None,
+) -> Callable[[State], float]:
+    """Log weight of partitions of the tokens of documents into topics, the topics' weights summed out.
+
+    Parameters
+    ----------
+    docs, words : array of int, shape (N,)
+        Document and word of each token.
+    V : int
+    gamma, alpha0 : float or (shape, rate)
+    eta : float
+    log_unseen : float, optional
+        log beta_u: the weight is then that of partitions given what no topic holds; `gamma` and `alpha0` numbers.
+
+    Returns
+    -------
+    callable
+        Source: docs/derivations-topics.md: tables of the Chinese restaurant franchise, counted by Stirling numbers; beta
+        given the number of tables is Dirichlet.
+    """
+    j, w = np.asarray(docs), np.asarray(words)
+    lengths = np.bincount(j)
+
+    def log_weight(state: State) -> float:
+        z = np.array(state[0])
+        K, total, ways = z.max() + 1, 0.0, np.ones(1)
+        for k in range(K):
+            n = np.bincount(w[z == k], minlength=V)
+            total += gammaln(V * eta) - gammaln(V * eta + n.sum()) + (gammaln(eta + n) - gammaln(eta)).sum()
+            tables = np.ones(1)
+            for n_jk in np.bincount(j[z == k]):
+                for t in range(n_jk):
+                    tables = np.convolve(tables, [t, 1.0])
+            # m tables of topic k: times Gamma(m); none cannot be
+            m = np.arange(1, len(tables))
+            ways = np.convolve(ways, np.concatenate([[0.0], tables[1:] * np.exp(gammaln(m))]))
+        terms = []
+        for m in range(1, len(ways)):
+            if not ways[m]:
+                continue
+            if log_unseen is None:
+                topics = _log_dishes(K, m, gamma)
+            else:
+                topics = (m - 1) * np.log1p(-np.exp(log_unseen)) - gammaln(m)
+            terms.append(np.log(ways[m]) + _log_tables(m, tuple(map(int, lengths)), alpha0) + topics)
+        if log_unseen is not None:
+            total += K * np.log(gamma)
+        return float(total + logsumexp(terms))
+
+    return log_weight
+
+
+@cache
+def _log_dishes(K: int, m: int, gamma: Concentration) -> float:
+    """log of gamma^K Gamma(gamma)/Gamma(gamma + m), or of its integral against a gamma density."""
+    if isinstance(gamma, tuple):
+        return _log_moment(K, m, *gamma)
+    return float(K * np.log(gamma) + gammaln(gamma) - gammaln(gamma + m))
+
+
+@cache
+def _log_tables(m: int, lengths: tuple[int, ...], alpha0: Concentration) -> float:
+    """log of alpha0^m prod_j Gamma(alpha0)/Gamma(alpha0 + n_j), or of its integral against a gamma density."""
+
+    def log_of(a: Any) -> Any:
+        return m * np.log(a) - sum(np.log(a + t) for n in lengths for t in range(n))
+
+    if not isinstance(alpha0, tuple):
+        return float(log_of(alpha0))
+    shape, rate = alpha0
+    # the trapezoidal rule in log alpha0, as in _log_moment; a wide range, since m may be less than the documents
+    t = np.linspace(-80 / shape - 10, np.log((4 * (shape + sum(lengths)) + 100) / rate) + 2, 20_001)
+    density = shape * np.log(rate) - gammaln(shape) + shape * t - rate * np.exp(t)
+    return float(logsumexp(density + log_of(np.exp(t))) + np.log(t[1] - t[0]))
+
+
 def _log_weight(
     log_lik: Callable[[NDArray[np.int64]], float], concentration: Concentration, prior: str
 ) -> Callable[[State], float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from boxes import LOG_2, RGSM, SDDS, SS, Box, normalise
-from boxes_triadic import sorted_side, without
+from boxes_triadic import Dyadic, sorted_side, without
 from plain import Cluster, merge, split, swap_delete, theta_of
 from plain_topics import Topics, TopicStream, log_add
 
@@ -28,7 +28,8 @@ class TopicBox(Box):
 class Gibbs(TopicBox):
     """Equation 8: `scan` full visits every token in turn, site one random token.
 
-    `order` of the options of a draw: topics, or the buckets of a sparse scan.
+    `order` of the options of a draw: topics, or the buckets of a sparse scan. A topic that lost its last token gives its
+    weight back at once and keeps its number until the end of the step, unless a new topic takes it.
     """
 
     def __init__(self, state, stream, mode="exact", scan="full", order="topics") -> None:
@@ -37,9 +38,20 @@ class Gibbs(TopicBox):
 
     def step(self) -> None:
         for i in range(self.model.N) if self.scan == "full" else [self.stream.index(self.model.N)]:
-            self.update(i)
+            self.visit(i)
+        self.close_gone()
 
     def update(self, i: int) -> None:
+        """A step of this token alone."""
+        self.visit(i)
+        self.close_gone()
+
+    def close_gone(self) -> None:
+        for k in reversed(range(len(self.state.clusters))):
+            if not self.state.clusters[k]:
+                self.state.clusters = swap_delete(self.state.clusters, k)
+
+    def visit(self, i: int) -> None:
         k = self.state.cluster_of(i)
         topics = [Cluster(without(topic, i), topic.theta) for topic in self.state.clusters]
         options = self.buckets(i, topics) if self.order == "buckets" else self.options(i, topics)
@@ -47,11 +59,15 @@ class Gibbs(TopicBox):
         if chosen == k:
             return
         if chosen == len(topics):
+            gone = [c for c, topic in enumerate(topics) if topic.theta == -math.inf]
             topics.append(self.new_topic())
+            if gone:
+                chosen = gone[0]
+                topics[chosen] = topics.pop()
         topics[chosen] = Cluster(sorted([*topics[chosen], i]), topics[chosen].theta)
         if not topics[k]:
             self.give_back(topics[k])
-            topics = swap_delete(topics, k)
+            topics[k] = Cluster([], -math.inf)
         self.state.clusters = topics
 
     def options(self, i: int, topics: list[Cluster]) -> list[tuple[int, float]]:
@@ -382,3 +398,7 @@ class TopicSS(Divided, SS):
 
 class TopicRGSM(Divided, RGSM):
     """Restricted Gibbs split-merge on topics."""
+
+
+class TopicSAMS(Divided, Dyadic):
+    """The split of a pair of paper 004 on topics, allocated with half of beta_k each."""

@@ -1,0 +1,139 @@
+"""Samplers of topics, compiled, against the enumerated posterior of tiny corpora.
+
+Weights are drawn from a continuum, so the choices of a move cannot be listed: chains are compared with p(z), summed over
+tables; a move alone, which keeps beta_u, with p(z given beta_u). Every ratio is compared with a plain double that is
+proved entry by entry (tests/replay). What a missing term does is seen here.
+"""
+
+import numpy as np
+import pytest
+
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models.hdp import HDP
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.samplers.rm import RM
+from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.smag import SMAG
+from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.transitions import total_variation
+
+FIXED = {"gamma": 1.6, "alpha0": 0.9}
+UNEVEN = {"gamma": 0.3, "alpha0": 6.0}
+RANDOM = {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}
+
+MOVES = {
+    "pair": (SMAG, {"choice": "pair"}),
+    "coin": (SMAG, {"choice": "coin"}),
+    "pair, after": (SMAG, {"choice": "pair", "weights": "after"}),
+    "coin, after": (SMAG, {"choice": "coin", "weights": "after"}),
+    "coin, p = 2": (SMAG, {"choice": "coin", "p": 2.0}),
+    "sams": (Dyadic, {}),
+    "rgsm": (RGSM, {"t": 1}),
+    "sdds": (SDDS, {}),
+    "ss": (SS, {}),
+}
+
+
+def off_by(params, build, company=("refresh",), size=5, iterations=40_000, seed=0, omit=()):
+    """Total variation between a chain's frequencies and the posterior, and what chance would make of it."""
+    case = small_case(HDP, size, seed, params)
+    rng = Rng(seed)
+    move = build(case.model, rng)
+    move.omit(*omit)
+    others = {"refresh": Refresh, "gibbs": Gibbs}
+    samplers = [move, *(others[name](case.model, rng) for name in company)]
+    found, noise = sampled_frequencies(case, samplers, rng, iterations)
+    pi = case.pi if company else case.held(case.model.log_weights[-1])
+    return total_variation(found, pi), noise
+
+
+def of(name, **more):
+    sampler, options = MOVES[name]
+    return lambda model, rng: sampler(model, rng, **options, **more)
+
+
+@pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
+def test_gibbs(params):
+    distance, noise = off_by(params, Gibbs)
+    assert distance < 3 * noise < 0.1
+
+
+def test_one_token_at_a_time():
+    distance, noise = off_by(FIXED, lambda model, rng: Gibbs(model, rng, scan="site"), iterations=200_000)
+    assert distance < 3 * noise < 0.1
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize(
+    ("params", "company"),
+    [(FIXED, ()), (UNEVEN, ()), (FIXED, ("refresh",)), (RANDOM, ("refresh",)), (RANDOM, ("gibbs", "refresh"))],
+    ids=["alone", "alone, uneven", "refreshed", "random", "random, with scans"],
+)
+def test_moves(params, company, move):
+    distance, noise = off_by(params, of(move), company)
+    assert distance < 3 * noise < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("move", MOVES)
+def test_moves_of_seven_tokens(move):
+    distance, noise = off_by(FIXED, of(move), ("refresh",), size=7, iterations=2_000_000)
+    assert distance < 3 * noise < 0.1
+
+
+@pytest.mark.parametrize("form", ["text", "box"])
+@pytest.mark.parametrize("params", [FIXED, UNEVEN], ids=["fixed", "uneven"])
+def test_printed_form_is_biased(params, form):
+    """As the derivation says: too few topics where alpha0 is small against gamma, alone far off, hidden by scans."""
+    literal = lambda model, rng: SMAG(model, rng, form=form, mode="literal")  # noqa: E731
+    distance, noise = off_by(params, literal)
+    assert distance > 0.1 > 3 * noise
+    beside, _ = off_by(params, literal, ("gibbs", "refresh"))
+    assert beside < 0.5 * distance
+
+
+TERMS = [
+    ("pair", "target"),
+    ("coin", "calls"),
+    ("pair", "allocation"),
+    ("coin, p = 2", "shares"),
+    ("pair, after", "shares"),
+]
+
+
+@pytest.mark.parametrize(("move", "term"), TERMS)
+def test_without_a_term_it_is_biased(move, term):
+    distance, noise = off_by(FIXED, of(move), omit=[term], iterations=200_000)
+    assert distance > 4 * noise
+
+
+def test_scan_by_definition():
+    """The sparse scan's buckets add up to equation 8: frequencies of a token's topic from one state."""
+    generator = np.random.default_rng(0)
+    words, starts = generator.integers(30, size=400), [0, 10, 10, 150, 400]
+    labels, weights = generator.integers(6, size=400), np.log(generator.dirichlet(np.ones(7)))
+    model = HDP(words, starts, 40, gamma=0.7, alpha0=2.0, eta=0.3)
+    rng, counts, tries = Rng(1), np.zeros((3, 7)), 4000
+    tokens = [3, 80, 399]
+    for row, i in enumerate(tokens):
+        for _ in range(tries):
+            model.set_labels(labels)
+            model.set_parameters([*weights, 0.7, 2.0])
+            model._sweep(rng, i, 1)
+            counts[row, min(model.labels[i], 6)] += 1
+        model.set_labels(labels)
+        model.set_parameters([*weights, 0.7, 2.0])
+        expected = model._scan(i)
+        expected /= expected.sum()
+        error = np.sqrt(expected * (1 - expected) / tries) + 1 / tries
+        assert (np.abs(counts[row] / tries - expected) < 4.5 * error).all()
+
+
+def test_moves_between_more_than_two_topics_are_refused():
+    case = small_case(HDP, 4)
+    with pytest.raises(ValueError, match="no density of the weights"):
+        RM(case.model, Rng(0))

@@ -1,0 +1,168 @@
+"""Replay of paper 002: Gibbs scans of topics, tables, weights, hyper-parameters, split-merge exact and as printed, and
+the split-merges of mixtures on topics; after every move labels, weights, hyper-parameters and log ratio are compared.
+"""
+
+from __future__ import annotations
+
+import math
+
+import boxes_smag
+import numpy as np
+import pytest
+from plain_topics import HDP, Topics, TopicStream
+from replaying import Pair, check_counts, check_ratio
+
+from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models import hdp as compiled_hdp
+from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm, sdds, smag, ss
+
+DATA = np.random.default_rng(20121210)
+LENGTHS = [7, 1, 0, 12, 5, 3]
+DOCS = np.repeat(np.arange(len(LENGTHS)), LENGTHS)
+WORDS = DATA.integers(6, size=len(DOCS))
+# one word that many tokens have, for a row of counts; the others have lists
+COMMON = np.where(DATA.random(120) < 0.5, 0, DATA.integers(1, 40, size=120))
+COMMON_DOCS = np.repeat(np.arange(8), 15)
+
+
+def corpus(docs, words, V, gamma, alpha0, eta):
+    """A compiled and a plain model."""
+    starts = np.searchsorted(docs, np.arange(docs.max() + 2))
+    compiled = compiled_hdp.HDP(words, starts, V, gamma=written(gamma), alpha0=written(alpha0), eta=eta)
+    return compiled, HDP(docs.tolist(), words.tolist(), V, gamma, alpha0, eta)
+
+
+def written(value):
+    """As a user writes it."""
+    return "gamma({}, {})".format(*value) if isinstance(value, tuple) else value
+
+
+MODELS = {
+    "fixed": lambda: corpus(DOCS, WORDS, 7, 1.4, 0.8, 0.5),
+    "random": lambda: corpus(DOCS, WORDS, 7, (1.5, 0.8), (2.0, 1.2), 0.3),
+    "many topics": lambda: corpus(DOCS, WORDS, 7, 9.0, 6.0, 0.1),
+    "tiny gamma": lambda: corpus(DOCS, WORDS, 7, 1e-3, 4.0, 0.2),
+    "a word of many": lambda: corpus(COMMON_DOCS, COMMON, 40, (2.0, 0.3), 3.0, 0.05),
+    "one word": lambda: corpus(DOCS, np.zeros_like(WORDS), 1, 1.4, 0.8, 0.5),
+}
+
+
+class TopicPair(Pair):
+    """One compiled chain of topics and its plain double."""
+
+    def __init__(self, models, seed: int) -> None:
+        self.model, plain = models
+        self.rng, self.stream = Rng(seed, chain=3), TopicStream(seed, chain=3)
+        generator = np.random.default_rng(seed)
+        labels = generator.integers(4, size=plain.N)
+        labels[:4] = range(4)
+        weights = generator.dirichlet(np.ones(5))
+        self.model.set_labels(labels)
+        self.model.set_parameters([*np.log(weights), plain.gamma, plain.alpha0])
+        self.state = Topics(plain, labels.tolist(), weights)
+        self.start = self.model.log_joint(), self.state.log_joint()
+        assert self.start[0] == pytest.approx(self.start[1], rel=1e-11)
+
+    def check_state(self, step: int) -> None:
+        assert self.model.labels.tolist() == self.state.labels, f"labels after move {step}"
+        weights = [*(topic.theta for topic in self.state.clusters), self.state.log_unseen]
+        told = [*weights, self.state.model.gamma, self.state.model.alpha0]
+        np.testing.assert_allclose(self.model.parameters[:, 0], told, rtol=1e-9, atol=1e-9, err_msg=f"move {step}")
+
+    def check_end(self) -> None:
+        assert self.model.log_joint() == pytest.approx(self.state.log_joint(), abs=1e-8)
+        assert self.rng.random() == self.stream.random()
+
+
+EXACT = {
+    "pair": (smag.SMAG, boxes_smag.SMAG, {"choice": "pair"}),
+    "coin": (smag.SMAG, boxes_smag.SMAG, {"choice": "coin"}),
+    "pair, uneven": (smag.SMAG, boxes_smag.SMAG, {"choice": "pair", "p": 0.4}),
+    "coin, even": (smag.SMAG, boxes_smag.SMAG, {"choice": "coin", "p": 3.0}),
+    "pair, after": (smag.SMAG, boxes_smag.SMAG, {"choice": "pair", "weights": "after"}),
+    "coin, after": (smag.SMAG, boxes_smag.SMAG, {"choice": "coin", "weights": "after"}),
+    "sdds": (sdds.SDDS, boxes_smag.TopicSDDS, {"kernel": "both"}),
+    "ss": (ss.SS, boxes_smag.TopicSS, {}),
+    "rgsm": (rgsm.RGSM, boxes_smag.TopicRGSM, {"t": 2}),
+    "sams": (dyadic.Dyadic, boxes_smag.TopicSAMS, {"allocation": "sams"}),
+    "dyadic, coins": (dyadic.Dyadic, boxes_smag.TopicSAMS, {"allocation": "random"}),
+}
+PRINTED = {
+    "text": (smag.SMAG, boxes_smag.SMAG, {"form": "text"}),
+    "box": (smag.SMAG, boxes_smag.SMAG, {"form": "box"}),
+}
+
+
+def made(pair, entry, mode):
+    compiled, box, options = entry
+    return compiled(pair.model, pair.rng, mode=mode, **options), box(pair.state, pair.stream, mode=mode, **options)
+
+
+@pytest.mark.parametrize("move", EXACT | PRINTED)
+@pytest.mark.parametrize("model", MODELS)
+def test_moves_between_scans(model, move):
+    """Each followed by a refresh, every third by a scan."""
+    pair = TopicPair(MODELS[model](), seed=11)
+    mode = "literal" if move in PRINTED else "exact"
+    compiled, box = made(pair, (EXACT | PRINTED)[move], mode)
+    scans = made(pair, (gibbs.Gibbs, boxes_smag.Gibbs, {"scan": "full"}), "exact")
+    scans[1].order = "buckets"
+    steps = 30 if pair.model.N < 100 else 8
+    for step in range(steps):
+        compiled.step()
+        box.step()
+        check_ratio(compiled, box, step)
+        pair.check_state(step)
+        refresh.Refresh(pair.model, pair.rng).step()
+        boxes_smag.Refresh(pair.state, pair.stream).step()
+        pair.check_state(step)
+        if step % 3 == 2:
+            for scan in scans:
+                scan.step()
+            pair.check_state(step)
+    check_counts(compiled, box)
+    pair.check_end()
+
+
+@pytest.mark.parametrize("scan", ["full", "site"])
+@pytest.mark.parametrize("model", MODELS)
+def test_scans(model, scan):
+    pair = TopicPair(MODELS[model](), seed=5)
+    compiled, box = made(pair, (gibbs.Gibbs, boxes_smag.Gibbs, {"scan": scan}), "exact")
+    box.order = "buckets"
+    steps = {"full": 12, "site": 150}[scan] // (1 if pair.model.N < 100 else 4)
+    for step in range(steps):
+        compiled.step()
+        box.step()
+        pair.check_state(step)
+        if step % 4 == 3:
+            refresh.Refresh(pair.model, pair.rng).step()
+            boxes_smag.Refresh(pair.state, pair.stream).step()
+            pair.check_state(step)
+    pair.check_end()
+
+
+def test_accepted_moves_of_every_kind():
+    """A replay says nothing of a move that is never accepted."""
+    seen = {}
+    for name, entry in (EXACT | PRINTED).items():
+        pair = TopicPair(MODELS["many topics"](), seed=2)
+        compiled, _ = made(pair, entry, "literal" if name in PRINTED else "exact")
+        for _ in range(150):
+            compiled.step()
+            refresh.Refresh(pair.model, pair.rng).step()
+        seen[name] = [row["accepted"] for row in compiled.counts()]
+    assert all(min(counts[:2]) > 0 for counts in seen.values()), seen
+
+
+def test_weights_that_no_double_holds():
+    """With gamma = .001 beta_u is below the least double in almost half of the draws."""
+    pair = TopicPair(MODELS["tiny gamma"](), seed=1)
+    lowest = 0.0
+    for step in range(60):
+        refresh.Refresh(pair.model, pair.rng).step()
+        boxes_smag.Refresh(pair.state, pair.stream).step()
+        pair.check_state(step)
+        lowest = min(lowest, pair.model.log_weights[-1])
+        assert math.isfinite(pair.model.log_joint())
+    assert lowest < -1000
