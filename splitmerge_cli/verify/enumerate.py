@@ -297,8 +297,8 @@ def hdp_log_weight(
     Returns
     -------
     callable
-        Source: docs/derivations-topics.md: tables of the Chinese restaurant franchise, counted by Stirling numbers; beta
-        given the number of tables is Dirichlet.
+        Source: docs/derivations-topics.md: tables of the Chinese restaurant franchise, counted by Stirling numbers;
+        beta given the number of tables is Dirichlet.
     """
     j, w = np.asarray(docs), np.asarray(words)
     lengths = np.bincount(j)

@@ -28,8 +28,8 @@ class TopicBox(Box):
 class Gibbs(TopicBox):
     """Equation 8: `scan` full visits every token in turn, site one random token.
 
-    `order` of the options of a draw: topics, or the buckets of a sparse scan. A topic that lost its last token gives its
-    weight back at once and keeps its number until the end of the step, unless a new topic takes it.
+    `order` of the options of a draw: topics, or the buckets of a sparse scan. A topic that lost its last token gives
+    its weight back at once and keeps its number until the end of the step, unless a new topic takes it.
     """
 
     def __init__(self, state, stream, mode="exact", scan="full", order="topics") -> None:
