@@ -104,7 +104,7 @@ def parse(path: Path) -> csr_array:
     DataError
         The text is none of this kind (the message names the row), or has more than 100,000,000 documents.
     """
-    with _Text(path) as text:
+    with _Text(path, "read") as text:
         if text.D > MOST_DOCUMENTS:
             raise DataError(f"{path}: row 1: {text.D} documents; expected at most {MOST_DOCUMENTS}")
         blocks = [(entries[0], entries[1:].astype(np.int32)) for entries in text.documents()]
@@ -175,7 +175,7 @@ def _convert(path: Path, sha256: str) -> None:
     try:
         with _written(path, folder):
             part.mkdir()
-        with _Text(path) as text:
+        with _Text(path, "converted once") as text:
             record |= dict(zip(HEADER, (text.D, text.W, text.entries), strict=True))
             _write_arrays(text, part, folder)
         with _written(path, folder):
@@ -231,10 +231,12 @@ class _Text:
         What its header says.
     line : int
         Number of lines that were read.
+    done : str
+        What is done with the text, for the progress.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.line = path, 0
+    def __init__(self, path: Path, done: str) -> None:
+        self.path, self.line, self.done = path, 0, done
         self._open = ExitStack()
 
     def __enter__(self) -> "_Text":
@@ -247,11 +249,11 @@ class _Text:
         self._stream = cast(BinaryIO, opened)
         try:
             self.D, self.W, self.entries = (self._said(name) for name in HEADER)
+            if self.entries > self.D * self.W:
+                raise DataError(f"{self.path}: row 3: {self.entries} entries; expected at most {self.D * self.W}")
         except BaseException:
             self._open.close()
             raise
-        if self.entries > self.D * self.W:
-            raise DataError(f"{self.path}: row 3: {self.entries} entries; expected at most {self.D * self.W}")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -312,7 +314,7 @@ class _Text:
             rest = b""
             while chunk := self._read(CHUNK):
                 if report is not None:
-                    report(f"{self.path.name} (converted once)", self._raw.tell(), size)
+                    report(f"{self.path.name} ({self.done})", self._raw.tell(), size)
                 data = rest + chunk
                 end = data.rfind(b"\n") + 1
                 rest = data[end:]

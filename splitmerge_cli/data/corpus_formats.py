@@ -153,7 +153,10 @@ def _stand_alone(of: NDArray[np.int32], coded: NDArray[np.int32]) -> bool:
 
 def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, int, int | None]:
     """Positions of document, word and perhaps count."""
-    choose = "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number"
+    choose = (
+        "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.format says what "
+        "else a file holds"
+    )
     if columns is not None:
         found = [index(table, "data.columns", column) for column in columns]
         if len(set(found)) < len(found):

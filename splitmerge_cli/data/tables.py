@@ -239,7 +239,7 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
     Raises
     ------
     DataError
-        It cannot be read, or is not so encoded.
+        It cannot be read, or is not so encoded; with an `encoding`, the character 0 is in it.
     """
     try:
         data = path.read_bytes()
@@ -256,6 +256,9 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
         raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
     except UnicodeError as error:
         raise DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
+    if encoding is not None and (null := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, null) + 1
+        raise DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
     return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
 
 

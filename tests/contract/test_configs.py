@@ -21,6 +21,7 @@ MIXTURES = [name for name in MODELS if "concentration" in choice("model", name)]
 NEEDS = {
     "csv": ["data.path=tokens.csv"],
     "edges": ["data.path=edges.txt"],
+    "corpus": ["data.path=corpus.csv"],
     "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"],
     "neal8": ["data=lines", "model=lines"],
     "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
@@ -34,6 +35,7 @@ def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tokens.csv").write_text("a\nb\nc\n" * 5)
     Path("edges.txt").write_text("a b\nb c\n")
+    Path("corpus.csv").write_text("doc,word\na,x\na,y\nb,x\n")
 
 
 def data_for(model: str) -> str:

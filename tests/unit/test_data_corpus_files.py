@@ -74,6 +74,13 @@ def test_tables(name: str, content: str) -> None:
     assert made.meta["format"] == "tokens" and made.meta["path"] == name
 
 
+def test_small_corpora() -> None:
+    one = corpus(put("t.csv", "a,x\n"))
+    assert table(one) == [["x"]] and one.vocabulary == ["x"] and one.values.documents == ["a"]
+    held = corpus(put("t.csv", TABLE), heldout=0.5, split_seed=3).values
+    assert sorted(held.documents + held.heldout.documents) == ["a", "b"] and held.heldout.observed.sum() == 2
+
+
 def test_tokens_keep_the_order_of_the_rows() -> None:
     made = corpus(put("t.csv", TABLE))
     assert table(made) == [["heart", "acute", "heart"], ["acute", "flow", "acute"]]
@@ -302,6 +309,8 @@ def test_encodings() -> None:
     put("w.txt", "größe\n".encode("latin-1"))
     table = corpus(put("t.csv", "1,größe\n".encode("latin-1")), vocabulary="w.txt", encoding="latin-1")
     assert table.vocabulary == ["größe"]
+    with pytest.raises(DataError, match=r"^t.txt: row 1: byte 0x00; expected text in utf-8 \(data.encoding\)"):
+        corpus(put("t.txt", "ab cd".encode("utf-16-le")))
     with pytest.raises(DataError, match=r"^t.txt: row 2: byte 0xdf; expected text in utf-8 \(data.encoding\)"):
         corpus(put("t.txt", "gross\nweiß\n".encode("latin-1")))
 

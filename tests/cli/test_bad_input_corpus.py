@@ -1,0 +1,104 @@
+"""Bad documents end with exit status 2 and one message; odd ones that have an answer run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.sparse import csr_array, save_npz
+
+TABLE = "d.csv", "a,x\na,y\nb,x\nb,x\n"
+REFUSED_FILES = [
+    (("d.csv", ""), [], "d.csv: the file is empty; expected at least one row"),
+    (("d.csv", "a,x\nb\n"), [], "d.csv: row 2: cells: 1; expected 2, as in row 1"),
+    (("d.csv", "a,x,1\na,y,-1\n"), [], "d.csv: row 2, column 3: '-1'; expected a count"),
+    (("d.csv", "a,x,1\na,y,nan\n"), [], "d.csv: row 2, column 3: 'nan'; expected a"),
+    (("d.csv", "a,x,0\n"), [], "d.csv: documents: 1, tokens: none; expected at least one token"),
+    (TABLE, ["data.vocabulary=v.txt"], "v.txt: no such file; expected the words, one a line"),
+    (TABLE, ["data.columns=[doc,word]"], "data.columns=doc: d.csv has no such column"),
+    (TABLE, ["data.format=lda"], "data.format=lda: expected one of auto, tokens, npz, ldac, uci, text"),
+    (TABLE, ["data.encoding=utf-9"], "data.encoding=utf-9: expected the name of an encoding"),
+    (TABLE, ["data.min_documents=-1"], "data.min_documents=-1: expected a whole number, at least 0"),
+    (TABLE, ["data.max_share=.1"], "data.max_share=0.1: no word of d is left"),
+    (TABLE, ["data.heldout=1"], "data.heldout=1.0: expected a share, at least 0 and less than 1"),
+    (TABLE, ["data.heldout=.9"], "data.heldout=0.9: 2 of the 2 documents of d"),
+    (TABLE, ["data.heldout_by=line"], "data.heldout_by=line: expected one of document, word"),
+    (TABLE, ["data.stop_word=english"], "data.stop_word: no such key"),
+    (TABLE, ["N=3"], "N=3: expected a whole number from 1 to 2, the documents of d.csv, or null"),
+    (TABLE, ["data=csv", "model=hdp"], "data.kind=documents: data=csv reads tables; documents are read by data=corpus"),
+    (("d.ldac", "1 0:1\n2 1:1 2:x\n"), [], "d.ldac: row 2, field 3: '2:x'; expected WORD:COUNT"),
+    (("d.txt", "\0\0\0"), [], "d.txt: row 1: byte 0x00; expected text in utf-8 (data.encoding)"),
+    (("d.txt", "a\tb\n"), [], "d.txt: the first rows may be cells of a table or texts with tabs"),
+]
+REFUSED = [
+    (["data=corpus"], "data.path: a value is needed"),
+    (["data=corpus", "data.path=none"], "none: no such file; expected a table of document and word"),
+    (["data=groups4", "data.length=0"], "data.length=0: expected a whole number from 1"),
+    (["data=synthetic_documents", "data.lengths=all"], "data.lengths=all: expected one of poisson, fixed"),
+    (["data=nips_abstracts", "data.longest=0"], "data.longest=0: expected a whole number from 1"),
+    (["data=20news_w100"], "data=20news_w100: "),
+    (["data=ohsumed23_documents", "model=hdp"], "data=ohsumed23_documents: "),
+    (["data=docs200", "model=emm"], "data=docs200 holds documents"),
+]
+
+
+@pytest.fixture
+def refused(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``refused(args, named)``: exit status 2, one line that says `named`, nothing written."""
+    monkeypatch.setenv("SMCMC_DATA", str(tmp_path / "nothing"))
+
+    def check(args: list[str], named: str) -> None:
+        before = sorted(tmp_path.iterdir())
+        result = smcmc("run", "sampler=gibbs", "iterations=5", *args)
+        assert result.exit_code == 2, result.output
+        assert result.stdout == "" and len(result.stderr.strip().splitlines()) == 1
+        assert named in result.stderr
+        assert sorted(tmp_path.iterdir()) == before
+
+    return check
+
+
+@pytest.mark.parametrize(("file", "args", "named"), REFUSED_FILES, ids=[named for _, _, named in REFUSED_FILES])
+def test_a_file_of_documents(refused, file: tuple[str, str], args: list[str], named: str) -> None:
+    Path(file[0]).write_text(file[1])
+    refused(["data=corpus", f"data.path={file[0]}", *args], named)
+
+
+@pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
+def test_other_documents(refused, args: list[str], named: str) -> None:
+    refused(args, named)
+
+
+def test_counts_without_words(refused) -> None:
+    save_npz("c.npz", csr_array(np.array([[1, 2]])))
+    refused(["data=corpus", "data.path=c.npz"], "data.vocabulary=null: c.npz: expected a text file with its 2 words")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "args", "N"),
+    [
+        ("d.csv", "a,x\n", [], 1),
+        ("d.csv", "a,x\na,x\nb,x\n", [], 3),
+        ("d.csv", "a,x\na,y\n", [], 2),
+        ("d.ldac", "0\n2 0:1 1:1\n0\n", [], 2),
+        ("d.txt", "one two three\n\nfour two five\n", ["data.heldout=.3", "data.heldout_by=word"], 4),
+    ],
+)
+def test_small_and_empty_documents_run(smcmc, name: str, text: str, args: list[str], N: int) -> None:
+    Path(name).write_text(text)
+    args = ["data=corpus", f"data.path={name}", *args, "sampler=gibbs", "iterations=20", "chains=2"]
+    result = smcmc("run", *args, "trace.partitions=1")
+    assert result.exit_code == 0, result.output
+    run = Path(result.stdout.strip().splitlines()[-1])
+    labels = np.stack(pq.read_table(run / "partitions.parquet")["labels"].to_pylist())
+    assert labels.shape[1] == N and (labels[:, 0] == 0).all()
+    assert np.isfinite(pq.read_table(run / "trace.parquet")["log_joint"].to_numpy()).all()
+
+
+def test_a_folder_of_texts_runs(smcmc) -> None:
+    Path("texts").mkdir()
+    for j, text in enumerate(["one two two", "", "two three"]):
+        Path(f"texts/{j}.txt").write_text(text)
+    result = smcmc("run", "data=corpus", "data.path=texts", "sampler=gibbs", "iterations=5", "chains=1")
+    assert result.exit_code == 0, result.output
