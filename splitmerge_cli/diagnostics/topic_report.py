@@ -35,7 +35,8 @@ def overview(summary: Mapping[str, Any]) -> Table:
 def headline(summary: Mapping[str, Any]) -> str:
     """How many topics a run has, and where."""
     chain = summary["topics_of"]["chain"]
-    return f"{len(summary['topics'])} topics in the last state of chain {chain}, the one of highest log joint"
+    K = len(summary["topics"])
+    return f"{K} topic{'s' * (K > 1)} in the last state of chain {chain}, the one of highest log joint"
 
 
 def _plain(text: str) -> str:

@@ -14,6 +14,8 @@ MATCHED = 0.5
 """Similarity of two topics from which they count as the same, ..."""
 LARGE = 0.01
 """... if both hold this share of the tokens: the posterior means of smaller ones are alike for want of tokens."""
+MOST = 2000
+"""Topics of a state that are matched at most, the largest: the time grows with the third power of their number."""
 _ROUNDING = 1e-12
 
 
@@ -157,6 +159,10 @@ class Topics:
         roots = np.sqrt(np.asarray(probabilities, dtype=np.float64))
         return cls(np.zeros(len(roots)), csr_array(roots), np.asarray(shares, dtype=np.float64))
 
+    def part(self, chosen: NDArray[np.int64]) -> "Topics":
+        """Some of them."""
+        return Topics(self.floor[chosen], self.extra[chosen], self.shares[chosen])
+
     def probabilities(self) -> NDArray[np.float64]:
         """All of them, ``[K, V]``."""
         return (self.floor[:, None] + self.extra.toarray()) ** 2
@@ -185,7 +191,7 @@ class Match:
     """Topics of two states, matched one to one."""
 
     pairs: NDArray[np.int64]
-    """``[n, 2]``: topic of the first, of the second; n is the smaller number of topics."""
+    """``[n, 2]``: topic of the first, of the second; n is the smaller number of topics, or `MOST`."""
     each: NDArray[np.float64]
     """``[n]``, similarity of each pair."""
     similarity: float
@@ -202,13 +208,14 @@ def match(a: Topics, b: Topics) -> Match:
     Parameters
     ----------
     a, b : Topics
-        Over the same words.
+        Over the same words. Of more than `MOST` topics the largest are matched.
     """
     from scipy.optimize import linear_sum_assignment
 
-    alike = similarity(a, b)
-    rows, columns = linear_sum_assignment(alike, maximize=True)
-    each = alike[rows, columns]
+    ours, theirs = (np.sort(np.argsort(-x.shares, kind="stable")[:MOST]) for x in (a, b))
+    alike = similarity(a.part(ours), b.part(theirs))
+    at = linear_sum_assignment(alike, maximize=True)
+    rows, columns, each = ours[at[0]], theirs[at[1]], alike[at]
     ours, theirs = a.shares[rows], b.shares[columns]
     same = (each >= MATCHED) & (np.minimum(ours, theirs) >= LARGE)
     large = int((a.shares >= LARGE).sum()), int((b.shares >= LARGE).sum())

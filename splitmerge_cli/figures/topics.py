@@ -57,8 +57,13 @@ def topics(run: Run) -> Figure:
 
 def _title(run: Run, K: int) -> str:
     sampler, sizes = option(run, "sampler"), run.summary["documents"]
-    held = f"{sizes['documents']:,} documents, {sizes['tokens']:,} tokens"
-    return f"{K} topics of {option(run, 'data')} ({held}), {NAMES.get(sampler, sampler)}, seed {run.config['seed']}"
+    held = f"{_number(sizes['documents'], 'document')}, {_number(sizes['tokens'], 'token')}"
+    where = f"{option(run, 'data')} ({held})"
+    return f"{_number(K, 'topic')} of {where}, {NAMES.get(sampler, sampler)}, seed {run.config['seed']}"
+
+
+def _number(n: int, of: str) -> str:
+    return f"{n:,} {of}{'s' * (n != 1)}"
 
 
 def _note(chain: int, K: int) -> str:
@@ -166,7 +171,7 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
         ax.set_yticks(range(len(order)), [_percent(topics.shares[k]) for k in order], fontsize=6.5)
         _name_words(ax, vocabulary)
         ax.set_ylim(rows - 0.5, -0.5)
-        ax.set_title(f"{len(order)} {name} topics")
+        ax.set_title(f"{_number(len(order), f'{name} topic')}")
         ax.grid(visible=False)
         ax.tick_params(length=0)
         for spine in ax.spines.values():

@@ -108,6 +108,14 @@ def test_topics_without_a_common_word_are_not_alike() -> None:
     assert (found.similarity, found.matched) == (0.0, 0)
 
 
+def test_of_many_topics_the_largest_are_matched(state: ChainTopics, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "MOST", 2)
+    own = state.distributions
+    found = topics.match(own, own.part(np.array([2, 1, 0])))
+    assert found.pairs.tolist() == [[0, 2], [1, 1]]
+    assert found.similarity == pytest.approx(0.9)
+
+
 def test_small_topics_are_not_counted() -> None:
     a = Topics.of_probabilities([[0.9, 0.1], [0.5, 0.5]], [0.995, 0.005])
     found = topics.match(a, a)
