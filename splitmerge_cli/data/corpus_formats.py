@@ -86,7 +86,8 @@ def read_tokens(
     table.columns = [_trimmed(column) for column in table.columns]
     of, names = codes(table, document, "the name of a document")
     coded, distinct = codes(table, word, "a word", {""})
-    if header == "auto" and not told and _stand_alone(of, coded):
+    # a first row with a count is none of names
+    if header == "auto" and not told and count is None and _stand_alone(of, coded):
         raise DataError(
             f"{path}: row 1: {quoted(names[0])} and {quoted(distinct[0])}, which stand nowhere else; expected names of "
             "columns or a token (data.header=true or false says which)"

@@ -75,6 +75,8 @@ def test_tables(name: str, content: str) -> None:
 
 
 def test_small_corpora() -> None:
+    assert table(corpus(put("t.csv", "a,x,1\nb,y,2\n"))) == [["x"], ["y", "y"]]
+    assert table(corpus(put("t.csv", "a,x\nb,y\n"), header=False)) == [["x"], ["y"]]
     one = corpus(put("t.csv", "a,x\n"))
     assert table(one) == [["x"]] and one.vocabulary == ["x"] and one.values.documents == ["a"]
     held = corpus(put("t.csv", TABLE), heldout=0.5, split_seed=3).values
