@@ -60,7 +60,10 @@ _DATA_FILES = {"data": "data.path", "nodes": "data.nodes", "vocabulary": "data.v
 """Keys of the files that a data set is read from."""
 
 LISTED = 100_000
-"""Tokens of documents beyond which their topics are no longer listed as text, nor a partition of them estimated."""
+"""Tokens of documents beyond which their topics are no longer listed as text."""
+ESTIMATED = 5_000
+"""Tokens of documents beyond which no partition of them is estimated: hardly two of them are together in every state, so
+that it takes minutes."""
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
@@ -842,8 +845,8 @@ def _point_estimates(
     from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
     from splitmerge_cli.diagnostics.summary import Clustering
 
-    if not plan.listed:
-        return Clustering({}, None, f"not estimated: more than {LISTED:,} tokens"), None
+    if plan.of_topics and plan.dataset.N > ESTIMATED:
+        return Clustering({}, None, f"not estimated: more than {ESTIMATED:,} tokens"), None
     sampled = _second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
     if not sampled:
         why = "no late partitions; trace.partitions=10 records some"

@@ -153,12 +153,13 @@ def test_top_words_are_printed_and_the_path_comes_last(smcmc) -> None:
 
 def test_many_tokens_are_not_listed(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "LISTED", 100)
+    monkeypatch.setattr(runner, "ESTIMATED", 90)
     path = run_path(smcmc("run", *TINY, "trace.partitions=5"))
     summary = Run(path).summary
     assert not (path / "clusters.csv").exists()
     assert "labels" not in json.dumps({key: summary[key] for key in ("point_estimate", "highest_log_joint")})
     assert summary["least_expected_vi"] is None
-    assert "more than 100 tokens" in summary["point_estimate"]["note"]
+    assert "more than 90 tokens" in summary["point_estimate"]["note"]
     assert "done before" in smcmc("run", *TINY, "trace.partitions=5").stderr
     (path / "tokens.parquet").unlink()
     assert "done before" not in smcmc("run", *TINY, "trace.partitions=5").stderr
