@@ -52,13 +52,14 @@ Groups (smcmc list shows their choices): sampler, model, data, schedule (alone, 
 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=literal model.alpha=0.1
 
 Your own data: data=csv data.path=FILE with model=lines (columns x, y), gaussian (numbers), bernoulli (0/1) or emm (one
-column of tokens); data.columns, data.drop and data.truth choose the columns.
+column of tokens); data.columns, data.drop and data.truth choose the columns. data=corpus data.path=FILE (or a folder)
+with model=hdp: documents, their topics; data.heldout=0.2 perplexity.every=10 evaluates documents that are held out.
 
 experiment=ID takes the settings of a figure (smcmc list figures).
 
 Keys: N, seed, chains, iterations, budget (seconds of sampling per chain), thin, K0 or init (one, singletons, random,
-prior, truth, or a file), trace.partitions (record every n-th partition), timing, resume, workers, out, progress (auto,
-bars, lines, none). smcmc run --cfg job shows them all with their values.
+prior, truth, or a file), trace.partitions (record every n-th partition), perplexity (every, method, particles), timing,
+resume, workers, out, progress (auto, bars, lines, none). smcmc run --cfg job shows them all with their values.
 
 The folder of the run is the last line on stdout. A finished run is not repeated; an unfinished one is continued."""
 
@@ -488,7 +489,9 @@ def _data_facts(name: str) -> tuple[str, str, str]:
     options = choice("data", name)
     if "path" in options:
         # a table is of the kind that the model reads
-        kind, items = ("the model's", "rows of the file") if "kind" in options else ("graph", "nodes of the file")
+        kind, items = ("the model's", "rows of the file") if "kind" in options else ("documents", "those of the file")
+        if "nodes" in options:
+            kind, items = "graph", "nodes of the file"
         return kind, items, "data.path=FILE"
     given = plain(compose([f"data={name}"]).data)
     generated = given.get("N") is not None

@@ -62,7 +62,7 @@ _DATA_FILES = {"data": "data.path", "nodes": "data.nodes", "vocabulary": "data.v
 LISTED = 100_000
 """Tokens of documents beyond which their topics are no longer listed as text."""
 ESTIMATED = 5_000
-"""Tokens of documents beyond which no partition of them is estimated: hardly two of them are together in every state, so
+"""Tokens of documents beyond which no partition of them is estimated: hardly two are together in every state, so
 that it takes minutes."""
 
 UNLIMITED = 2**62
