@@ -9,6 +9,7 @@ import pytest
 
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runner
+from splitmerge_cli._heldout import METHODS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.results.read import Run, find_runs
@@ -91,6 +92,9 @@ def test_perplexity(run: Run) -> None:
     assert np.allclose(table["perplexity"], np.exp(-table["log_lik"] / table["tokens"]))
     # better than a word drawn from the vocabulary
     assert table["perplexity"].between(1, 40).all()
+    # evaluating takes no time of sampling
+    timed = table.merge(run.trace(), on=["chain", "iteration"])
+    assert timed["seconds_x"].tolist() == timed["seconds_y"].tolist()
     first = table["iteration"] == 20
     assert table.loc[first, "averaged"].tolist() == table.loc[first, "perplexity"].tolist()
     last = table[table["iteration"] == 60]
@@ -100,6 +104,40 @@ def test_perplexity(run: Run) -> None:
     assert {"data_sha256", "config"} <= set(
         json.loads(pq.read_schema(run.path / "perplexity.parquet").metadata[b"smcmc"])
     )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("by", ["document", "word"])
+def test_every_method(smcmc, method: str, by: str) -> None:
+    args = [*SMALL, f"perplexity.method={method}", "perplexity.particles=3", f"data.heldout_by={by}"]
+    run = Run(run_path(smcmc("run", *args)))
+    table = run.perplexity()
+    assert set(table["method"]) == {method}
+    assert table[["perplexity", "averaged"]].stack().between(1, 40).all()
+    assert run.summary["perplexity"]["method"] == method
+
+
+def test_a_budget_may_end_before_the_first_evaluation(smcmc) -> None:
+    result = smcmc("run", *SMALL, "iterations=null", "budget=0.001", "perplexity.every=1000000")
+    run = Run(run_path(result))
+    assert run.has_perplexity
+    assert run.perplexity().empty
+    assert run.summary["perplexity"] is None
+    assert "held-out" not in result.stderr
+    assert smcmc("plot", str(run.path)).exit_code == 0
+
+
+def test_an_unfinished_run_is_diagnosed(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(runner, "_assemble", full)
+        assert smcmc("run", *SMALL).exit_code == 1
+    result = smcmc("diagnose", "results")
+    assert result.exit_code == 0
+    assert "rhat/alpha0" in result.stdout
+    assert smcmc("run", *SMALL).exit_code == 0
 
 
 def test_without_evaluation_there_is_no_perplexity(smcmc) -> None:
