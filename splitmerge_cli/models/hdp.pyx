@@ -35,7 +35,8 @@ from splitmerge_cli._kernels import check_range
 from splitmerge_cli._mixture import gamma_prior
 
 cdef extern from "_topics.h" nogil:
-    double topics_row(const double *share, const int32_t *row, Py_ssize_t blocks, double *w, double *total)
+    double topics_row(const double *share, const int32_t *row, Py_ssize_t blocks, Py_ssize_t own, double instead,
+                      double *w, double *total)
     double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, double *total)
     Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
     Py_ssize_t topics_pick(const double *w, const double *total, Py_ssize_t blocks, double u)
@@ -858,7 +859,7 @@ cdef class HDP(Model):
         cdef Py_ssize_t w = self.word[i], k, e, n = self.used[w], blocks = (self.K + 7) >> 3
         cdef int32_t old = self.z[i]
         cdef int32_t *of
-        cdef double q, u, was_per = self.per[old], was_share = self.share[old]
+        cdef double q, u, per, share, was_per = self.per[old], was_share = self.share[old]
         cdef double was_document = self.of_document, was_all = self.of_all
         if i + 1 < self.N:
             e = self.word[i + 1]
@@ -866,16 +867,22 @@ cdef class HDP(Model):
         # take it out; what has become 0 stays in the lists until it is known where the token goes
         self.size[old] -= 1
         self.here[old] -= 1
-        self.reweigh(old, was_per, self.here[old] + 1)
+        per = 1.0 / (self.mass + self.size[old])
+        share = (self.prior[old] + self.here[old]) * per
+        self.of_document += self.here[old] * per - (self.here[old] + 1) * was_per
+        self.of_all += self.prior[old] * (per - was_per)
         if n < 0:
             of = self.dense + self.row[w]
+            q = topics_row(self.share, of, blocks, old, share * (of[old] - 1), self.w, self.total)
+            self.share[old] = share
             of[old] -= 1
-            q = topics_row(self.share, of, blocks, self.w, self.total)
         else:
+            self.share[old] = share
             of = self.pair + 2 * self.row[w]
             e = self.place(of, n, old)
             of[2 * e + 1] -= 1
             q = topics_list(self.share, of, n, self.total)
+        self.per[old] = per
         u = rng.next() * (q + self.eta * (self.of_document + self.of_all) + self.unseen / self.V)
         if u < q:
             if n < 0:
@@ -909,7 +916,11 @@ cdef class HDP(Model):
             self.enter_document(<int32_t> k)
         self.size[k] += 1
         self.here[k] += 1
-        self.reweigh(k, was_per, self.here[k] - 1)
+        per = 1.0 / (self.mass + self.size[k])
+        self.per[k] = per
+        self.share[k] = (self.prior[k] + self.here[k]) * per
+        self.of_document += self.here[k] * per - (self.here[k] - 1) * was_per
+        self.of_all += self.prior[k] * (per - was_per)
         if self.size[old] == 0:
             self.close_topic(old)
         if relink:
@@ -918,15 +929,6 @@ cdef class HDP(Model):
             self.unlink(i)
             self.link(i, k)
         return 1
-
-    @cython.final
-    cdef inline void reweigh(self, Py_ssize_t k, double was_per, Py_ssize_t was_here) noexcept nogil:
-        """Bring what depends on n_k and n_jk up to date."""
-        cdef double per = 1.0 / (self.mass + self.size[k])
-        self.per[k] = per
-        self.share[k] = (self.prior[k] + self.here[k]) * per
-        self.of_document += self.here[k] * per - was_here * was_per
-        self.of_all += self.prior[k] * (per - was_per)
 
     cdef Py_ssize_t of_other_buckets(self, double u) noexcept nogil:
         """The topic at u/eta behind those that hold the word: in the document, any, or a new one, which is K."""
