@@ -74,6 +74,7 @@ cdef class SMAG(PairMoves):
 
     MOVES = ("split", "merge")
     TERMS = ("target", "calls", "allocation", "printed", "shares")
+    NEEDS_CONJUGATE = True
     DIVIDES_WEIGHTS = True
 
     cdef readonly str choice, weights, form
@@ -106,9 +107,10 @@ cdef class SMAG(PairMoves):
     @classmethod
     def supports(cls, model):
         """Whether this sampler can serve the model: (bool, reason)."""
-        if not model.weighted:
+        able, reason = super().supports(model)
+        if able and not model.weighted:
             return False, "its moves divide and add the weights of topics (model=hdp)"
-        return True, ""
+        return able, reason
 
     cdef int make_step(self) except -1 nogil:
         cdef int _try

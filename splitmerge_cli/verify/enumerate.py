@@ -301,7 +301,7 @@ def hdp_log_weight(
         beta given the number of tables is Dirichlet.
     """
     j, w = np.asarray(docs), np.asarray(words)
-    lengths = np.bincount(j)
+    lengths = tuple(map(int, np.bincount(j)))
 
     def log_weight(state: State) -> float:
         z = np.array(state[0])
@@ -317,14 +317,12 @@ def hdp_log_weight(
             m = np.arange(1, len(tables))
             ways = np.convolve(ways, np.concatenate([[0.0], tables[1:] * np.exp(gammaln(m))]))
         terms = []
-        for m in range(1, len(ways)):
-            if not ways[m]:
-                continue
+        for all_tables in map(int, np.flatnonzero(ways)):
             if log_unseen is None:
-                topics = _log_dishes(K, m, gamma)
+                topics = _log_dishes(K, all_tables, gamma)
             else:
-                topics = (m - 1) * np.log1p(-np.exp(log_unseen)) - gammaln(m)
-            terms.append(np.log(ways[m]) + _log_tables(m, tuple(map(int, lengths)), alpha0) + topics)
+                topics = (all_tables - 1) * np.log1p(-np.exp(log_unseen)) - gammaln(all_tables)
+            terms.append(np.log(ways[all_tables]) + _log_tables(all_tables, lengths, alpha0) + topics)
         if log_unseen is not None:
             total += K * np.log(gamma)
         return float(total + logsumexp(terms))
