@@ -405,7 +405,8 @@ cdef class Chain:
         dict of ndarray
             One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
             truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K, partition_labels (rows,
-            N); with sizes those of all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been made than asked for; see ``iteration``.
+            N); with sizes those of all clusters in descending order, row after row, and sizes_end (rows,). Fewer
+            iterations may have been made than asked for; see ``iteration``.
         """
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
         cdef Rows out = Rows(self, iterations)

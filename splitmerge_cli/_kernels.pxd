@@ -122,7 +122,7 @@ cdef class Model:
     cdef readonly bint conjugate     # parameters integrated out
     cdef readonly object vectors     # the items as vectors, [N, D] dense or sparse, as they were given; None without
     cdef readonly bint coupled       # the likelihood of a cluster depends on the others (IRM)
-    cdef readonly bint weighted      # clusters have weights, which are part of the state and shared by groups of items (HDP)
+    cdef readonly bint weighted      # clusters have weights, part of the state, shared by groups of items (HDP)
     cdef readonly bint plug_in       # offers the density of an item given a cluster's estimated parameters
     cdef readonly bint random_concentration  # the concentration has a prior of its own and is resampled
     cdef readonly double concentration  # present value (Chinese restaurant process); nan for models without

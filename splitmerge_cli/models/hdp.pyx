@@ -11,9 +11,9 @@ topics, and beta_u, that of all topics without tokens, are part of the state:
 Equation 11 is not this: it counts the token that opens a topic twice and leaves out the density of beta.
 
 Gibbs (equations 8 to 10). A token goes to topic k with probability proportional to
-(alpha0 beta_k + n_jk)(eta + n_kw)/(V eta + n_k), to a new one with alpha0 beta_u/V. The sum over topics is taken in parts,
-an exact draw: topics that hold the word, those in the document, all of them. ``refresh`` draws tables (9), alpha0,
-gamma and weights (10).
+(alpha0 beta_k + n_jk)(eta + n_kw)/(V eta + n_k), to a new one with alpha0 beta_u/V. The sum over topics is taken in
+parts, an exact draw: topics that hold the word, those in the document, all of them. ``refresh`` draws tables (9),
+alpha0, gamma and weights (10).
 
 Cost of a token: topics that hold the word (at most its tokens), those of the document now and then; a word with
 as many tokens as there are columns has a row of counts, eight topics at a time. O(K) once for every K tokens.

@@ -9,7 +9,8 @@ order, with probability proportional to (equations 16 and 17, where the "- 1" wo
 Exact ratio of a split of topic k into (1, 2) with weights beta_1 = u beta_k, beta_2 = (1 - u) beta_k; a merge is the
 inverse, with the u that would undo it (docs/derivations-topics.md):
 
-    target       gamma/(u (1-u)) . prod_j <alpha0 beta_1>_{n_j1} <alpha0 beta_2>_{n_j2}/<alpha0 beta_k>_{n_jk} . DM(1) DM(2)/DM(k)
+    target       gamma/(u (1-u)) . prod_j <alpha0 beta_1>_{n_j1} <alpha0 beta_2>_{n_j2}/<alpha0 beta_k>_{n_jk}
+                 . DM(1) DM(2)/DM(k)
     shares       1/q(u)
     allocation   1/q_alloc
     calls        that topics and tokens are chosen for the merge, over the same for the split:
@@ -22,9 +23,9 @@ tables that the sides would have. Either is exact. beta_u stays, so that alone i
 beta_u: the schedules draw all weights after each move.
 
 As printed (`mode=literal`) all weights are drawn anew by equations 9 and 10 within the proposal, and count in
-equation 11 alone; equation 11 counts the token that opens a topic twice; the choices are not counted. `text`: a merge is
-weighed against the present state; `box`: against a dummy split drawn for it, so that the present sides never enter. It
-works on the state itself: O(N) a move.
+equation 11 alone; equation 11 counts the token that opens a topic twice; the choices are not counted. `text`: a merge
+is weighed against the present state; `box`: against a dummy split drawn for it, so that the present sides never enter.
+It works on the state itself: O(N) a move.
 
 Cost of a move: the tokens of its topics, n (O(V + documents) for their likelihoods).
 """
