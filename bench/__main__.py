@@ -1,6 +1,6 @@
-"""``python -m bench``: the rows of docs/speed.md beside plain C; with ``--scaling``: growth with N, D
-and K; with ``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of a proposal and of an accepted
-move of LSHSM and its rivals."""
+"""``python -m bench``: the rows of docs/speed.md beside plain C; with ``--topics``: row c alone, in full; with
+``--scaling``: growth with N, D and K; with ``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of
+a proposal and of an accepted move of LSHSM and its rivals."""
 
 import argparse
 import json
@@ -9,8 +9,9 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from bench import accepted, baseline, graph_tool, moves, rows, scaling
+from bench import accepted, baseline, graph_tool, moves, rows, scaling, topics
 
 
 def machine() -> str:
@@ -22,9 +23,24 @@ def machine() -> str:
     return f"{processor}, Python {platform.python_version()}, smcmc {version('smcmc')}"
 
 
+def compared(quick: bool) -> list[dict[str, Any]]:
+    """The rows whose plain C walks through the same states, printed."""
+    results = [rows.measure(row, 5 if quick else 15) for row in rows.rows()]
+    print(rows.table(results))
+    print(
+        "\nCPU time of one thread, by turns; median ratio over the rounds, its range. a+: bar 'beyond'."
+        "\nSame chain: from one seed both made the same draws and ended with the same labels."
+    )
+    if graph_tool.interpreter() is None:
+        print("graph-tool is not installed: apt install python3-graph-tool")
+    print()
+    return rows.as_json(results)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--scaling", action="store_true", help="growth with N, D and K in place of the rows")
+    parser.add_argument("--topics", action="store_true", help="row c alone, with a million tokens, too")
     parser.add_argument("--moves", action="store_true", help="cost of moves in Gibbs scans in place of the rows")
     parser.add_argument("--accepted", action="store_true", help="cost of an accepted move in place of the rows")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
@@ -33,29 +49,22 @@ def main() -> int:
     args = parser.parse_args()
     print(machine())
     if args.scaling:
-        found: object = scaling.main(args.out, args.quick)
+        found: Any = scaling.main(args.out, args.quick)
     elif args.moves:
         found = moves.main(args.quick)
     elif args.accepted:
         found = accepted.main(args.quick)
     else:
         try:
-            for source in ("counts", "gaussian", "irm", "lines"):
+            for source in ("counts", "gaussian", "irm", "lines", "topics"):
                 baseline.build(source)
             compiler = baseline.compiler_version()
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"bench: the plain C baseline needs a C compiler (set CC): {error}", file=sys.stderr)
             return 2
         print(f"plain C: {' '.join(baseline.compiler())} -O3, {compiler}\n")
-        results = [rows.measure(row, 5 if args.quick else 15) for row in rows.rows()]
-        print(rows.table(results))
-        print(
-            "\nCPU time of one thread, by turns; median ratio over the rounds, its range. a+: bar 'beyond'."
-            "\nSame chain: from one seed both made the same draws and ended with the same labels."
-        )
-        if graph_tool.interpreter() is None:
-            print("graph-tool is not installed: apt install python3-graph-tool")
-        found = rows.as_json(results)
+        found = {} if args.topics else {"rows": compared(args.quick)}
+        found["topics"] = topics.main(args.quick, full=args.topics)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps({"machine": machine(), "results": found}, indent=1) + "\n")

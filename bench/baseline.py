@@ -227,6 +227,28 @@ class OfIRM(Baseline):
         }
 
 
+class OfTopics(Baseline):
+    """Of an ``HDP``, whose topics and weights it keeps as they are."""
+
+    source = "topics"
+
+    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+        tokens, K = data.values.tokens, model.K
+        cap = -(-K // 8) * 8
+        return {
+            **{"N": model.N, "J": model.J, "V": model.V, "K": K, "cap": cap},
+            **{"eta": float(model.eta), "mass": float(model.V * model.eta)},
+            "word": tokens.words,
+            "first": tokens.starts,
+            "prior": np.concatenate([model.alpha0 * model.weights[:K], np.zeros(cap - K)]),
+            "z": model.labels,
+        }
+
+    def release(self) -> None:
+        """Free its counts."""
+        self.library.release(self.state)
+
+
 def log_gamma(N: int) -> NDArray[np.float64]:
     """log Gamma(n), n = 0 .. N + 1; 0 at 0."""
     return np.concatenate([[0.0], gammaln(np.arange(1, N + 2))])
