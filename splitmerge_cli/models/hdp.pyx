@@ -683,10 +683,6 @@ cdef class HDP(Model):
             total += rest
         return total + self.log_risings() - self.log_documents
 
-    cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
-        """Sizes alone say nothing here."""
-        return self.log_prior_all()
-
     cdef double log_extra(self) noexcept nogil:
         """log density of random hyper-parameters."""
         cdef double total = 0.0
