@@ -45,9 +45,10 @@ def list_figures() -> list[tuple[str, str]]:
 def entries() -> dict[str, Entry]:
     """How each figure is drawn, by its id."""
     # they bring in matplotlib: late, so that lists and completion are quick
-    from splitmerge_cli.figures import arm, lshsm, sdds, triadic
+    from splitmerge_cli.figures import arm, lshsm, sdds, smag, triadic
 
-    return {entry.id: entry for entry in [*sdds.FIGURES, *lshsm.FIGURES, *arm.FIGURES, *triadic.FIGURES]}
+    papers = (sdds, lshsm, smag, arm, triadic)
+    return {entry.id: entry for paper in papers for entry in paper.FIGURES}
 
 
 def select(names: Sequence[str]) -> list[str]:

@@ -15,11 +15,12 @@ from splitmerge_cli.figures import claims
 PAPERS = {
     "sdds": "Wang & Russell: A Smart-Dumb/Dumb-Smart Algorithm for Efficient Split-Merge MCMC (UAI 2015)",
     "lshsm": "Luo & Shrivastava: Scaling-up Split-Merge MCMC with Locality Sensitive Sampling (LSS)",
+    "smag": "Rana, Phung & Venkatesh: Split-Merge Augmented Gibbs Sampling for Hierarchical Dirichlet Processes",
     "arm": "Herlau, Mørup, Teh & Schmidt: Adaptive Reconfiguration Moves for MCMC Inference in Dirichlet Process "
     "Mixtures",
     "triadic": "van Rossum, Lin, Dubbeldam & van den Herik: Triadic Split-Merge Sampler",
 }
-NUMBERS = {"sdds": "000", "lshsm": "001", "arm": "003", "triadic": "004"}
+NUMBERS = {"sdds": "000", "lshsm": "001", "smag": "002", "arm": "003", "triadic": "004"}
 
 STYLE = """
 :root { color-scheme: light; --ink: #1d1d1b; --soft: #5c5c58; --rule: #dddcd6; --paper: #fdfdfb; }

@@ -30,6 +30,7 @@ COLOURS = {
     "arm": "#C2185B",
     "srm": "#7A4FBF",
     "lshsm": "#117733",
+    "smag": "#00848F",
 }
 LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
 """Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
@@ -49,6 +50,7 @@ NAMES = {
     "arm": "ARM",
     "srm": "sRM",
     "lshsm": "LSHSM",
+    "smag": "SMAG",
 }
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
