@@ -1,8 +1,8 @@
 """Cost of an iteration and memory of every sampler on every model, against N, D and K.
 
-D is the number of attributes (Bernoulli), of tokens (EMM), of dimensions (Gaussian), or the mean degree (IRM). Every
-chain starts in the true state. Gaussian clusters lie apart, so that no point moves in a sweep. ARM learns from the
-start state and one in which a tenth of the items stand elsewhere.
+D is the number of attributes (Bernoulli), of tokens (EMM), of dimensions (Gaussian), of words (HDP), or the mean degree
+(IRM). N of the HDP: tokens, in documents of 100. Every chain starts in the true state. Gaussian clusters lie apart, so
+that no point moves in a sweep. ARM learns from the start state and one in which a tenth of the items stand elsewhere.
 """
 
 import csv
@@ -21,11 +21,12 @@ import numpy as np
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
 from splitmerge_cli._past import Past
-from splitmerge_cli.data import emm, gaussian, jain_neal, lines, network
+from splitmerge_cli.data import corpus_generated, emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.arm import ARM
@@ -36,6 +37,7 @@ from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.samplers.triadic import Triadic
 
@@ -62,6 +64,7 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "sams": Dyadic,
     "triadic": Triadic,
     "arm": arm,
+    "smag": SMAG,
     "lshsm": LSHSM,
     "lshsm paired": lambda m, r: LSHSM(m, r, proposal="paired"),
     "lshsm sums": lambda m, r: LSHSM(m, r, proposal="sums"),
@@ -116,6 +119,14 @@ PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
         "gibbs": ("N K min(D, K)", 1, 1, 1),
         "arm": ("n K min(D, K) + N (D + K)", 1, 1, 1),
     },
+    "hdp": {
+        "gibbs": ("N min(K, tokens of a word)", 1, 0, 1),
+        "gibbs site": ("K + tokens of a document", 0, 0, 1),
+        "smag": ("n + D + documents", 1, 1, 0),
+        "sdds": ("(n + D) K", 1, 1, 1),
+        "sams": ("n + D + documents", 1, 1, 0),
+        "rgsm": ("(t + 1) n + D + documents", 1, 1, 0),
+    },
 }
 BASE = {
     "bernoulli": {"N": 10_000, "D": 15, "K": 5},
@@ -124,6 +135,7 @@ BASE = {
     "gaussian diag": {"N": 10_000, "D": 25, "K": 10},
     "gaussian full": {"N": 10_000, "D": 25, "K": 10},
     "irm": {"N": 5_000, "D": 12, "K": 10},
+    "hdp": {"N": 100_000, "D": 2_000, "K": 20},
 }
 GRID = {
     "bernoulli": {
@@ -152,6 +164,11 @@ GRID = {
         "D": [4, 12, 40, 120, 400],
         "K": [5, 10, 20, 50, 100, 200],
     },
+    "hdp": {
+        "N": [1_000, 10_000, 100_000, 1_000_000],
+        "D": [20, 200, 2_000, 20_000, 200_000],
+        "K": [5, 10, 20, 50, 100, 200, 500],
+    },
 }
 UPPER = 3  # points of an axis that the growth is fitted to: the largest ones
 TOLERANCE = 0.4  # of a fitted power: statistics or data that outgrow a cache cost more an item
@@ -168,6 +185,8 @@ def dataset(kind: str, N: int, D: int, K: int) -> Dataset:
         return gaussian.generate(N, components=K, D=D)
     if kind == "irm":
         return network.generate(N, blocks=K, p_in=0.6 * D * K / N, p_out=0.4 * D / (N - N / K))
+    if kind == "hdp":
+        return corpus_generated.synthetic_documents(N // 100, length=100, lengths="fixed", topics=K, words=D)
     data = emm.generate(N, entities=K, n_tokens=max(D, K))
     return replace(data, values=data.values % np.int32(D), vocabulary=emm.token_names(D))
 
@@ -182,6 +201,8 @@ def model_of(kind: str, data: Dataset, K: int) -> Any:
         return Gaussian.from_data(data, covariance=kind.split()[1])
     if kind == "irm":
         return IRM.from_data(data)
+    if kind == "hdp":
+        return HDP.from_data(data, gamma=1.0, alpha0=1.0, eta=0.1)
     return EMM.from_data(data, kmax=4 * K)
 
 
