@@ -30,6 +30,8 @@ RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 """Keys that change nothing that is computed, so they are no part of a run's identity."""
 
 DEFAULT_ITERATIONS = 10_000
+DEFAULT_SCANS = 1_000
+"""The same of documents, of which an iteration costs as much as they have tokens."""
 
 DEFAULT_WARMUP = 50
 """Gibbs scans before samplers that learn from the chains' past (paper 003, section 3)."""
@@ -268,7 +270,8 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     _resolve_schedule(values, search_path)
     _resolve_start(values)
     if values["iterations"] is None and values["budget"] is None:
-        values["iterations"] = DEFAULT_ITERATIONS
+        of_documents = locate(values["model"]["_target_"]).kind == "documents"
+        values["iterations"] = DEFAULT_SCANS if of_documents else DEFAULT_ITERATIONS
     if values["budget"] is not None and not values["timing"]:
         raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
     every = values["perplexity"]["every"]
@@ -502,6 +505,8 @@ def _validate(values: dict[str, Any]) -> None:
             raise ConfigError(f"{problem['loc'][-1]}: a value is needed") from invalid
         expected = problem["msg"].removeprefix("Input should be ")
         expected = f"a number {expected}" if expected.startswith(("greater", "less")) else expected
+        if problem["type"] == "dataclass_type":
+            expected = " or ".join(f"{key}.{field.name}=VALUE" for field in fields(get_type_hints(Schema)[key]))
         raise ConfigError(f"{key}={show(problem['input'])}: expected {expected}") from invalid
 
 

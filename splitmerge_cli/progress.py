@@ -5,12 +5,15 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 LINE_EVERY = 10.0
 """Seconds between two lines about the same chain."""
+FAR = 1e9
+"""Seconds to its end from which on none are told."""
 
 
 def is_live(kind: str) -> bool:
@@ -34,6 +37,8 @@ class ChainProgress:
         Clusters now.
     log_joint : float
         Log joint density now.
+    left : float
+        Seconds to the end of the chain, at that rate.
     """
 
     iteration: int
@@ -41,6 +46,7 @@ class ChainProgress:
     rate: float
     K: int
     log_joint: float
+    left: float
 
 
 class Reporter:
@@ -103,9 +109,10 @@ class Lines(Reporter):
             if at.fraction < 1 and now - self._last.setdefault(chain, now) < LINE_EVERY:
                 return
             self._last[chain] = now
+            left = f"  {timedelta(seconds=round(at.left))} left" if at.fraction < 1 and at.left < FAR else ""
             print(
                 f"chain {chain}: {at.fraction:4.0%}  {at.iteration:,} iterations  {at.rate:,.0f} it/s  "
-                f"K={at.K}  log joint {at.log_joint:,.1f}",
+                f"K={at.K}  log joint {at.log_joint:,.1f}{left}",
                 file=sys.stderr,
                 flush=True,
             )

@@ -372,7 +372,8 @@ def _digest(key: str, path: str, reader: str) -> str | None:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except IsADirectoryError:
-        return corpus_files.digest(path) if locate(reader) is corpus_files.corpus else None
+        of_texts = key == "data.path" and locate(reader) is corpus_files.corpus
+        return corpus_files.digest(path) if of_texts and path else None
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
@@ -715,7 +716,10 @@ def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
 
 def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
-    return ChainProgress(outcome["iterations"], min(1.0, share), outcome["rate"], outcome["K"], outcome["log_joint"])
+    left = min((plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9), plan.budget - outcome["seconds"])
+    return ChainProgress(
+        outcome["iterations"], min(1.0, share), outcome["rate"], outcome["K"], outcome["log_joint"], max(0.0, left)
+    )
 
 
 def _assemble(plan: Plan, store: RunStore, chains: list[ChainStore], outcomes: list[dict[str, Any]]) -> None:

@@ -1,5 +1,6 @@
 """Corpora: documents of words one after the other, what is held out of them, and the data sets that they make."""
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from splitmerge_cli.data.base import LARGEST, DataError, Dataset
 
 BY = ("document", "word")
 """What may be held out: whole documents, or some words of each."""
+TOKEN_BYTES = 100
+"""Memory that a run of one chain needs for a token at least, at its peak."""
 
 
 @dataclass(frozen=True)
@@ -201,9 +204,20 @@ def starts_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def check_size(tokens: int, of: object = None) -> None:
-    """Raise a `DataError` if there are more tokens (`of` a file) than a model can number."""
+    """Raise a `DataError` if there are more tokens (`of` a file) than a model can number, or memory can hold."""
+    where = "" if of is None else f"{of}: "
     if tokens > LARGEST:
-        raise DataError(f"{'' if of is None else f'{of}: '}{tokens} tokens; expected at most {LARGEST}")
+        raise DataError(f"{where}{tokens} tokens; expected at most {LARGEST}")
+    if tokens > (most := memory() // TOKEN_BYTES):
+        raise DataError(f"{where}{tokens} tokens; expected at most {most}, which this machine's memory holds")
+
+
+def memory() -> int:
+    """Bytes of the machine's memory; where the system does not tell, more than any token needs."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return LARGEST * TOKEN_BYTES
 
 
 def tokens_of(counts: csr_array, of: object = None) -> Tokens:
@@ -219,7 +233,7 @@ def tokens_of(counts: csr_array, of: object = None) -> Tokens:
     Raises
     ------
     DataError
-        There are more than 2,147,483,647 tokens.
+        There are more tokens than a model can number, or memory can hold.
     """
     upto = starts_of(counts.data)
     check_size(int(upto[-1]), of)

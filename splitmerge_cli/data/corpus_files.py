@@ -122,6 +122,7 @@ def corpus(
     header = header_key("data.header", header)
     require_words(stop_words, min_documents, max_share)
     require_split(heldout, heldout_by, split_seed)
+    require(bool(str(path)), "data.path", path, WHAT)
     path = Path(path) if Path(path).is_dir() else existing(path, WHAT)
     told = _told(path, encoding) if format == "auto" else format
     if path.is_dir() and told != "text":
@@ -164,9 +165,9 @@ def _require_columns(columns: Sequence[str | int] | None) -> None:
 def _require_encoding(encoding: str) -> None:
     good = isinstance(encoding, str)
     try:
-        # nothing would be decoded by any name
-        b"x".decode(encoding if good else "")
-    except UnicodeError:
+        # nothing would be decoded by any name; not all that decode put another character for a fault
+        b"x".decode(encoding if good else "", "replace")
+    except UnicodeDecodeError:
         pass
     except (LookupError, ValueError):
         good = False

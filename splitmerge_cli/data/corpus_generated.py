@@ -17,7 +17,7 @@ from splitmerge_cli.data.base import (
     require_seed,
     require_size,
 )
-from splitmerge_cli.data.corpus import Corpus, Tokens, dataset
+from splitmerge_cli.data.corpus import Corpus, Tokens, check_size, dataset
 from splitmerge_cli.data.corpus_split import require_split, split
 from splitmerge_cli.data.emm import token_names
 
@@ -66,6 +66,7 @@ def nested_topics(
     """
     require_size("N", N)
     require_size("data.length", length, LARGEST // N)
+    check_size(N * length, f"N={N}, data.length={length}")
     require_size("data.words", words, min(10_000, LARGEST_TABLE // N))
     require_number("data.concentration", concentration, 1e-100, 1e100)
     require_seed(seed)
@@ -138,6 +139,7 @@ def synthetic_documents(
     require(
         lengths != "fixed" or length == int(length), "data.length", length, "a whole number with data.lengths=fixed"
     )
+    check_size(int(N * length), f"N={N}, data.length={length}")
     require_size("data.topics", topics, LARGEST_TABLE // N)
     require_size("data.words", words, LARGEST_TABLE // topics)
     given = {"eta": eta, "alpha0": alpha0} | ({} if gamma is None else {"gamma": gamma})

@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from io import StringIO
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,8 +143,12 @@ class Text(Table):
         skipped = self.first - 1 - self.before
         rows = sum(1 for _ in self.lines()) - skipped if self.quoted else None
         # the parser's block must hold whole rows
-        block = min(max(1 << 20, 4 * sum(map(len, self.top[0])) + 4 * self.width), 2**31 - 1)
-        for kind in kinds:
+        usual = min(max(1 << 20, 4 * sum(map(len, self.top[0])) + 4 * self.width), 2**31 - 1)
+        whole = min(len(self.data) + 1, 2**31 - 1)
+        failure: pa.ArrowInvalid | None = None
+        for kind, block in product(kinds, (usual, whole)):
+            if block > usual and "straddling" not in str(failure):
+                continue
             types = {str(j): kind.get(j, pa.string()) for j in range(self.width)}
             try:
                 table = pyarrow.csv.read_csv(
@@ -197,7 +201,7 @@ class Text(Table):
             yield line, cells or [""]
 
     def _diagnose(
-        self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid
+        self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid | None
     ) -> DataError:
         """What is wrong with the first row that does not fit."""
         top = self.before + 1

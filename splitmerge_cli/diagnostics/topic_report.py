@@ -14,6 +14,8 @@ from splitmerge_cli.diagnostics.topic_tables import from_words
 
 SHOWN = 12
 """Topics that are listed at most, the largest."""
+LETTERS = 40
+"""Letters of a word that are shown."""
 
 
 def overview(summary: Mapping[str, Any]) -> Table:
@@ -25,7 +27,9 @@ def overview(summary: Mapping[str, Any]) -> Table:
     out.add_column("top words", overflow="fold")
     for topic in found[:SHOWN]:
         coherence = "–" if topic["coherence"] is None else f"{topic['coherence']:.2f}"
-        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, _plain(" ".join(topic["top_words"])))
+        out.add_row(
+            str(topic["topic"]), f"{topic['share']:.1%}", coherence, _plain(" ".join(map(_short, topic["top_words"])))
+        )
     if left := found[SHOWN:]:
         share = sum(topic["share"] for topic in left)
         out.add_row("", f"{share:.1%}", "", f"in {len(left)} more")
@@ -39,6 +43,10 @@ def headline(summary: Mapping[str, Any]) -> str:
     return f"{K} topic{'s' * (K > 1)} in the last state of chain {chain}, the one of highest log joint"
 
 
+def _short(word: str) -> str:
+    return word if len(word) <= LETTERS else f"{word[: LETTERS - 1]}…"
+
+
 def _plain(text: str) -> str:
     """Text whose brackets are no markup."""
     from rich.markup import escape
@@ -47,10 +55,12 @@ def _plain(text: str) -> str:
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:
-    """How well held-out documents are predicted, in a line; None where that was not evaluated."""
-    told = summary.get("perplexity")
-    if not told:
+    """How well held-out documents are predicted, in a line; None where that was not asked for."""
+    if "perplexity" not in summary:
         return None
+    told = summary["perplexity"]
+    if told is None:
+        return "held-out perplexity: no chain came as far as perplexity.every; a larger budget, or fewer iterations"
     last = ", ".join(f"{value:.4g}" for value in told["averaged"])
     return (
         f"held-out perplexity ({told['method']}, {told['tokens']:,} tokens): {told['all_chains']:.4g}, averaged over "

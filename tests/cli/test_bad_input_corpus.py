@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array, save_npz
 
+from splitmerge_cli.data import corpus
+
 TABLE = "d.csv", "a,x\na,y\nb,x\nb,x\n"
 REFUSED_FILES = [
     (("d.csv", ""), [], "d.csv: the file is empty; expected at least one row"),
@@ -19,6 +21,13 @@ REFUSED_FILES = [
     (TABLE, ["data.columns=[doc,word]"], "data.columns=doc: d.csv has no such column"),
     (TABLE, ["data.format=lda"], "data.format=lda: expected one of auto, tokens, npz, ldac, uci, text"),
     (TABLE, ["data.encoding=utf-9"], "data.encoding=utf-9: expected the name of an encoding"),
+    (TABLE, ["data.encoding=idna"], "data.encoding=idna: expected the name of an encoding"),
+    (TABLE, ["data.vocabulary=."], ".: no such file; expected the words, one a line"),
+    (
+        ("d.csv", "doc,word,n\na,x,1000000000000\n"),
+        [],
+        "d.csv: row 2, column 3 ('n'): '1000000000000'; expected a count",
+    ),
     (TABLE, ["data.min_documents=-1"], "data.min_documents=-1: expected a whole number, at least 0"),
     (TABLE, ["data.max_share=.1"], "data.max_share=0.1: no word of d is left"),
     (TABLE, ["data.heldout=1"], "data.heldout=1.0: expected a share, at least 0 and less than 1"),
@@ -33,6 +42,8 @@ REFUSED_FILES = [
 ]
 REFUSED = [
     (["data=corpus"], "data.path: a value is needed"),
+    (["data=corpus", "data.path="], "data.path=: expected a table of document and word"),
+    (["data=docs200", "perplexity=5"], "perplexity=5: expected perplexity.every=VALUE or perplexity.method=VALUE or"),
     (["data=corpus", "data.path=none"], "none: no such file; expected a table of document and word"),
     (["data=groups4", "data.length=0"], "data.length=0: expected a whole number from 1"),
     (["data=synthetic_documents", "data.lengths=all"], "data.lengths=all: expected one of poisson, fixed"),
@@ -68,6 +79,22 @@ def test_a_file_of_documents(refused, file: tuple[str, str], args: list[str], na
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
 def test_other_documents(refused, args: list[str], named: str) -> None:
     refused(args, named)
+
+
+@pytest.mark.parametrize(("name", "text"), [("d.csv", "doc,word,n\na,x,9\na,y,2\n"), ("d.ldac", "2 0:9 1:2\n")])
+def test_more_tokens_than_memory_holds(refused, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    Path(name).write_text(text)
+    monkeypatch.setattr(corpus, "memory", lambda: 10 * corpus.TOKEN_BYTES)
+    refused(["data=corpus", f"data.path={name}"], f"{name}: 11 tokens; expected at most 10, which this machine's")
+    refused(["data=docs200"], "N=200, data.length=100: 20000 tokens; expected at most 10")
+    refused(["data=synthetic_documents", "N=5"], "N=5, data.length=100: 500 tokens; expected at most 10")
+
+
+def test_a_long_word_after_short_ones(smcmc) -> None:
+    Path("d.csv").write_text(f"doc,word\na,x\na,{'y' * 3_000_000}\na,z\n")
+    result = smcmc("run", "data=corpus", "data.path=d.csv", "sampler=gibbs", "iterations=5", "chains=1")
+    assert result.exit_code == 0, result.output
+    assert "yyy…" in result.stderr and len(result.stderr) < 10_000
 
 
 def test_counts_without_words(refused) -> None:

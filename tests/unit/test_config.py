@@ -152,3 +152,11 @@ def test_locate_takes_names_alone():
     for path in (None, 5, "", "x", "a..b", "os.no such"):
         with pytest.raises(ConfigError, match=r"expected MODULE\.NAME"):
             locate(path)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "iterations"),
+    [([], 10_000), (["sampler=smag", "data=docs200"], 1_000), (["sampler=smag", "data=docs200", "budget=1"], None)],
+)
+def test_iterations_where_none_are_given(overrides, iterations):
+    assert compose(overrides).iterations == iterations

@@ -6,7 +6,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from splitmerge_cli.diagnostics.topic_report import RunTopics, between_runs, headline, overview, perplexity_line
+from splitmerge_cli.diagnostics.topic_report import (
+    LETTERS,
+    RunTopics,
+    between_runs,
+    headline,
+    overview,
+    perplexity_line,
+)
 from splitmerge_cli.diagnostics.topics import Topics
 from splitmerge_cli.figures import topics as pictures
 from splitmerge_cli.figures.style import styled
@@ -100,7 +107,13 @@ def test_perplexity_line() -> None:
     assert line is not None
     assert "1,200 tokens): 890.2, averaged" in line
     assert "each: 900, 910" in line
-    assert perplexity_line({}) is perplexity_line({"perplexity": None}) is None
+    assert perplexity_line({}) is None
+    assert "no chain came as far as perplexity.every" in (perplexity_line({"perplexity": None}) or "")
+
+
+def test_a_word_of_many_letters_is_shortened() -> None:
+    topic = {"topic": 0, "share": 1.0, "coherence": None, "top_words": ["x" * 1_000_000, "a"]}
+    assert f"{'x' * (LETTERS - 1)}… a" in shown(overview({"topics": [topic]}))
 
 
 def test_runs_of_other_vocabularies_are_compared() -> None:
