@@ -4,6 +4,7 @@ from splitmerge_cli.figures.base import Entry
 from splitmerge_cli.figures.smag_confusion import fig4
 from splitmerge_cli.figures.smag_corpus import fig2
 from splitmerge_cli.figures.smag_counts import fig3
+from splitmerge_cli.figures.smag_perplexity import fig5a, fig5b
 
 FIGURES = [
     Entry(
@@ -25,5 +26,16 @@ FIGURES = [
         "Rows: true topics; columns: the topics found, named by the true ones that they match. Nested topics share "
         "their words, so that no sampler can tell all tokens apart: the last column shows what can be told at best.",
         fig4,
+    ),
+    Entry(
+        "smag-fig5a",
+        "The paper names neither the kind of perplexity nor the start. Fold-in is what its figure most likely shows; "
+        "completion predicts words that the mixture was not told from. From one topic and from fifty random ones.",
+        fig5a,
+    ),
+    Entry(
+        "smag-fig5b",
+        "As Figure 5a, on 16,242 postings of which a hundred words are known.",
+        fig5b,
     ),
 ]

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.figures.base import Drawing, series
 from splitmerge_cli.figures.claims import REPRODUCED, Claim, Verdict, by_majority, median_interval, published
@@ -217,18 +217,19 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
     if claim.sampler == "gibbs":
         short = (REPRODUCED, f"chains of {length} iterations") if length < claim.value else ("", "")
         rule = f"fewer than {TRUE_K} topics up to iteration {length}"
-        return by_majority(claim, when, np.isinf(when), rule, words, short, summary=_middle)
+        return by_majority(claim, when, np.isinf(when), rule, words, short, summary=middle)
     never = f"; never in {int(np.isinf(when).sum())} of {len(when)} by {length}" if np.isinf(when).any() else ""
     rule = f"ten topics by iteration {EARLY}{never}; ours: median of the first iteration"
-    return by_majority(claim, when, when <= claim.value, rule, words, summary=_middle)
+    return by_majority(claim, when, when <= claim.value, rule, words, summary=middle)
 
 
-def _middle(samples: object) -> tuple[float, float, float]:
+def middle(samples: ArrayLike) -> tuple[float, float, float]:
     """Median and distribution-free interval of times, those of chains that never arrive infinite."""
     x = np.asarray(samples, dtype=float)
     large = 10 * float(np.max(x, initial=1, where=np.isfinite(x)))
     centre, low, high = median_interval(np.where(np.isfinite(x), x, large))
-    return tuple(value if value < large / 5 else np.inf for value in (centre, low, high))  # type: ignore[return-value]
+    centre, low, high = (value if value < large / 5 else np.inf for value in (centre, low, high))
+    return centre, low, high
 
 
 def _falls(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
