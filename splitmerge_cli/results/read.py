@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 import yaml
 
 from splitmerge_cli.results import schema, streams
-from splitmerge_cli.results.files import is_locked, undamaged
+from splitmerge_cli.results.files import DamagedRun, is_locked, undamaged
 from splitmerge_cli.results.store import CONFIG, LOCK, RESULTS, STATUS, SUMMARY, WORK, ChainStore
 
+GROUPS = ("data", "model", "sampler", "schedule")
+"""What every configuration holds, whatever else."""
 STATES = ("running", "done", "failed", "interrupted")
 
 
@@ -44,6 +46,8 @@ class Run:
         """The resolved configuration."""
         with undamaged(self.path / CONFIG):
             config = yaml.safe_load((self.path / CONFIG).read_text(encoding="utf-8"))
+            for group in GROUPS:
+                str(config[group]["name"])
             return {str(key): value for key, value in config.items()} | {"chains": int(config["chains"])}
 
     @property
@@ -71,7 +75,8 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """``summary.json`` of a finished run."""
         with undamaged(self.path / SUMMARY):
-            return dict(json.loads((self.path / SUMMARY).read_text(encoding="utf-8")))
+            summary = json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
+            return {"run_id": summary["run_id"]} | summary
 
     def trace(self, columns: list[str] | None = None) -> pd.DataFrame:
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
@@ -141,6 +146,8 @@ class Run:
     def _table(self, table: str, columns: list[str] | None) -> pd.DataFrame:
         file = self.path / f"{table}.parquet"
         if self.done:
+            if not file.is_file():
+                raise DamagedRun(file)
             with undamaged(file):
                 # partitioning off: a folder name such as a=b in the path is no column
                 return pq.read_table(file, columns=columns, partitioning=None).to_pandas()

@@ -86,8 +86,8 @@ def test_more_tokens_than_memory_holds(refused, monkeypatch: pytest.MonkeyPatch,
     Path(name).write_text(text)
     monkeypatch.setattr(corpus, "memory", lambda: 10 * corpus.TOKEN_BYTES)
     refused(["data=corpus", f"data.path={name}"], f"{name}: 11 tokens; expected at most 10, which this machine's")
-    refused(["data=docs200"], "N=200, data.length=100: 20000 tokens; expected at most 10")
-    refused(["data=synthetic_documents", "N=5"], "N=5, data.length=100: 500 tokens; expected at most 10")
+    refused(["data=docs200", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
+    refused(["data=synthetic_documents", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
 
 
 def test_a_long_word_after_short_ones(smcmc) -> None:

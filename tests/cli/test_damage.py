@@ -101,7 +101,7 @@ def test_damage_to_an_unfinished_run(smcmc, stored: Path, file: str, damage: str
 
 
 @pytest.mark.parametrize("file", ["trace.parquet", "diagnostics.parquet", "config.yaml", "status.json"])
-@pytest.mark.parametrize("damage", ["empty", "garbage", "list"])
+@pytest.mark.parametrize("damage", ["empty", "garbage", "list", "cut"])
 def test_damage_to_a_finished_run(smcmc, stored: Path, file: str, damage: str) -> None:
     path = damaged(stored, "done", file, damage)
     shutil.copytree(stored / "done", "results/z")

@@ -123,7 +123,7 @@ def test_a_budget_may_end_before_the_first_evaluation(smcmc) -> None:
     assert run.has_perplexity
     assert run.perplexity().empty
     assert run.summary["perplexity"] is None
-    assert "held-out" not in result.stderr
+    assert "held-out perplexity: no chain came as far as perplexity.every" in result.stderr
     assert smcmc("plot", str(run.path)).exit_code == 0
 
 
@@ -225,6 +225,26 @@ def test_pictures(smcmc, args: list[str]) -> None:
     for name in ("traces.png", "topics.png", "topics.pdf"):
         assert (path / name).stat().st_size > 10_000
         assert str(path / name) in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("diagnose", "summary.json"),
+        ("diagnose", "tokens.parquet"),
+        ("diagnose", "topic_words.parquet"),
+        ("plot", "summary.json"),
+        ("plot", "topics.parquet"),
+        ("plot", "topic_sizes.parquet"),
+    ],
+)
+def test_damaged_files_of_topics(smcmc, command: str, name: str) -> None:
+    path = run_path(smcmc("run", *TINY))
+    (path / name).write_text("[]")
+    result = smcmc(command, str(path))
+    assert result.exit_code == 1, result.output
+    assert len(result.stderr.splitlines()) == 1
+    assert f"{name}: damaged; smcmc run with resume=false" in result.stderr
 
 
 OWN = ["data=corpus", "data.path=texts", "sampler=gibbs", "chains=1", "iterations=20", "progress=none"]
