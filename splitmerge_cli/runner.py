@@ -33,9 +33,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli._chain import Chain, advance_together
 from splitmerge_cli._kernels import Model, Rng, Sampler
-from splitmerge_cli.config import ConfigError, choice, choices, identity, learns, locate, plain
+from splitmerge_cli.config import ConfigError, choice, choices, identity, learns, locate, plain, show
 from splitmerge_cli.data import corpus_files
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.corpus import TOKEN_BYTES, memory
 from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.results import provenance, schema
@@ -230,6 +231,7 @@ def prepare(cfg: DictConfig) -> Plan:
             f"expected {' or '.join(f'model={name}' for name in fitting)}, or data that hold {kind} (smcmc list data)"
         )
     _check_perplexity(cfg, dataset)
+    _check_memory(cfg, dataset)
     labels = None
     if cfg.init not in KEYWORDS:
         labels, digests["init"] = read_labels(cfg.init)
@@ -259,6 +261,21 @@ def _check_perplexity(cfg: DictConfig, dataset: Dataset) -> None:
             f"perplexity.every={every}: data={cfg.data.name} holds no tokens out; expected data.heldout above 0, "
             "such as data.heldout=0.2"
         )
+
+
+def _check_memory(cfg: DictConfig, dataset: Dataset) -> None:
+    """Raise a `ConfigError` where chains of so many tokens at the same time need more memory than the machine has."""
+    together = _workers(cfg)
+    if dataset.kind == "documents" and dataset.N * together * TOKEN_BYTES > memory():
+        raise ConfigError(
+            f"workers={show(cfg.workers)}: {together} chains at the same time, of {dataset.N} tokens each, need more "
+            "memory than this machine has; expected fewer, such as workers=1, or fewer documents (N)"
+        )
+
+
+def _workers(cfg: DictConfig) -> int:
+    """Chains that run at the same time."""
+    return int(min(cfg.chains, cfg.workers or os.cpu_count() or 1))
 
 
 def dataset_of(run: Run) -> Dataset:
@@ -499,7 +516,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         share[chain] = at.fraction
         progress.update(chain, at)
 
-    workers = min(cfg.chains, cfg.workers or os.cpu_count() or 1)
+    workers = _workers(cfg)
     batch = LIVE_BATCH if is_live(cfg.progress) else BATCH
     chains = [store.chain(c) for c in range(cfg.chains)]
     progress.start(cfg.chains)
@@ -642,7 +659,7 @@ def _drive_together(
                 heard(store.chain, _progress(plan, entry["outcome"]))
         return
     chains = plan.chains()
-    workers = min(len(chains), plan.cfg.workers or os.cpu_count() or 1)
+    workers = _workers(plan.cfg)
     try:
         for store, chain in zip(stores, chains, strict=True):
             if (state := store.open()) is not None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.diagnostics.topic_tables import from_words
+from splitmerge_cli.diagnostics.topics import shortened
 
 SHOWN = 12
 """Topics that are listed at most, the largest."""
@@ -27,9 +28,7 @@ def overview(summary: Mapping[str, Any]) -> Table:
     out.add_column("top words", overflow="fold")
     for topic in found[:SHOWN]:
         coherence = "–" if topic["coherence"] is None else f"{topic['coherence']:.2f}"
-        out.add_row(
-            str(topic["topic"]), f"{topic['share']:.1%}", coherence, _plain(" ".join(map(_short, topic["top_words"])))
-        )
+        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, _words(topic["top_words"]))
     if left := found[SHOWN:]:
         share = sum(topic["share"] for topic in left)
         out.add_row("", f"{share:.1%}", "", f"in {len(left)} more")
@@ -43,15 +42,11 @@ def headline(summary: Mapping[str, Any]) -> str:
     return f"{K} topic{'s' * (K > 1)} in the last state of chain {chain}, the one of highest log joint"
 
 
-def _short(word: str) -> str:
-    return word if len(word) <= LETTERS else f"{word[: LETTERS - 1]}…"
-
-
-def _plain(text: str) -> str:
-    """Text whose brackets are no markup."""
+def _words(words: Sequence[str]) -> str:
+    """Words as they are shown; their brackets are no markup."""
     from rich.markup import escape
 
-    return escape(text)
+    return escape(" ".join(shortened(word, LETTERS) for word in words))
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,12 @@ LARGE = 0.01
 MOST = 2000
 """Topics of a state that are matched at most, the largest: the time grows with the third power of their number."""
 _ROUNDING = 1e-12
+
+
+def shortened(word: str, letters: int) -> str:
+    """A word as it is shown: of so many letters at most, and without what moves a cursor or sets colours."""
+    short = word if len(word) <= letters else f"{word[: letters - 1]}…"
+    return "".join("\N{REPLACEMENT CHARACTER}" if category(letter) == "Cc" else letter for letter in short)
 
 
 def document_of(starts: ArrayLike) -> NDArray[np.int32]:

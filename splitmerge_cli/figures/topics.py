@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics import topic_tables
-from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match
+from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shortened
 from splitmerge_cli.figures.base import option, thinned
 from splitmerge_cli.figures.style import COLOURS, NAMES, footnote
 from splitmerge_cli.results.read import Run
@@ -80,7 +80,8 @@ def _percent(share: float) -> str:
 
 
 def _short(word: str) -> str:
-    return word if len(word) <= LETTERS else f"{word[: LETTERS - 1]}…"
+    # between two dollars Matplotlib would set mathematics
+    return shortened(word, LETTERS).replace("$", r"\$")
 
 
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:

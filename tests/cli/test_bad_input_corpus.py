@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array, save_npz
 
+from splitmerge_cli import runner
 from splitmerge_cli.data import corpus
 
 TABLE = "d.csv", "a,x\na,y\nb,x\nb,x\n"
@@ -88,6 +89,17 @@ def test_more_tokens_than_memory_holds(refused, monkeypatch: pytest.MonkeyPatch,
     refused(["data=corpus", f"data.path={name}"], f"{name}: 11 tokens; expected at most 10, which this machine's")
     refused(["data=docs200", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
     refused(["data=synthetic_documents", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
+
+
+def test_more_chains_than_memory_holds(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "memory", lambda: 30 * corpus.TOKEN_BYTES)
+    Path("d.csv").write_text("doc,word,n\na,x,9\na,y,2\n")
+    args = ["run", "data=corpus", "data.path=d.csv", "sampler=gibbs", "iterations=5", "chains=3"]
+    result = smcmc(*args, "workers=3")
+    assert result.exit_code == 2
+    assert "workers=3: 3 chains at the same time, of 11 tokens each, need more memory" in result.stderr
+    assert not Path("results").exists()
+    assert smcmc(*args, "workers=2").exit_code == 0
 
 
 def test_a_long_word_after_short_ones(smcmc) -> None:

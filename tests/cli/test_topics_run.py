@@ -12,6 +12,7 @@ from splitmerge_cli import runner
 from splitmerge_cli._heldout import METHODS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
+from splitmerge_cli.figures.topics import FEW_WORDS
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.runner import prepare
 
@@ -245,6 +246,18 @@ def test_damaged_files_of_topics(smcmc, command: str, name: str) -> None:
     assert result.exit_code == 1, result.output
     assert len(result.stderr.splitlines()) == 1
     assert f"{name}: damaged; smcmc run with resume=false" in result.stderr
+
+
+@pytest.mark.parametrize("words", [4, FEW_WORDS + 1])
+def test_words_are_no_mathematics(smcmc, words: int) -> None:
+    odd = [r"$\alpha_$", "$x$", r"\$", "a_b"]
+    names = odd + [f"w{w}" for w in range(words - len(odd))]
+    Path("d.csv").write_text("doc,word\n" + "".join(f"d{w % 3},{name}\n" for w, name in enumerate(names)))
+    result = smcmc("run", "data=corpus", "data.path=d.csv", "sampler=gibbs", "iterations=5", "chains=1")
+    assert result.exit_code == 0, result.output
+    result = smcmc("plot", result.stdout.splitlines()[-1])
+    assert result.exit_code == 0, result.output
+    assert "topics.png" in result.stdout
 
 
 OWN = ["data=corpus", "data.path=texts", "sampler=gibbs", "chains=1", "iterations=20", "progress=none"]

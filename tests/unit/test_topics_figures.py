@@ -112,8 +112,8 @@ def test_perplexity_line() -> None:
 
 
 def test_a_word_of_many_letters_is_shortened() -> None:
-    topic = {"topic": 0, "share": 1.0, "coherence": None, "top_words": ["x" * 1_000_000, "a"]}
-    assert f"{'x' * (LETTERS - 1)}… a" in shown(overview({"topics": [topic]}))
+    topic = {"topic": 0, "share": 1.0, "coherence": None, "top_words": ["x" * 1_000_000, "a", "\x1b[31mred\n"]}
+    assert f"{'x' * (LETTERS - 1)}… a �[31mred�" in shown(overview({"topics": [topic]}))
 
 
 def test_runs_of_other_vocabularies_are_compared() -> None:
