@@ -224,7 +224,7 @@ def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:
     ]
     return (
         f"{'; '.join(of)}.\n"
-        f"Last states, from one topic; {said_of_seeds(runs)}; means over chains with 95 % intervals. Topics found are "
+        f"{said_of_seeds(runs)}: last states, from one topic; means over chains with 95 % intervals. Topics found are "
         "matched one to one with the true ones by their words (Hungarian method, Hellinger distance); column –: tokens "
         f"of topics without partner. A topic counts as found if the similarity is at least {MATCHED:g} and both hold "
         f"{LARGE:.0%} of the tokens. Diagonal: share of the tokens of a true topic that its partner holds. Last "

@@ -123,4 +123,4 @@ def said_of_seeds(runs: Sequence[Run]) -> str:
     """Data sets and chains in words."""
     seeds = len({run.config["seed"] for run in runs})
     chains = max(run.config["chains"] for run in runs)
-    return f"{seeds} data set{'s' * (seeds > 1)}, {chains} chain{'s' * (chains > 1)} on each"
+    return f"{seeds} data sets, {chains} chains on each" if seeds > 1 else f"One data set, {chains} chains"
