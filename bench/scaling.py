@@ -327,7 +327,7 @@ def draw(path: Path, found: list[dict[str, Any]]) -> None:
             for number, name in enumerate(SAMPLERS):
                 at = [r for r in found if (r["model"], r["sampler"], r["axis"]) == (kind, name, axis)]
                 if at:
-                    style, color = "o-" if number < 5 else "s--", f"C{number}" if number < 10 else "black"
+                    style, color = ("o-", "s--", "^:", "^:")[number // 5], f"C{number % 10}"
                     x, y = [r[axis] for r in at], [r["us"] for r in at]
                     handles[name] = panel.loglog(x, y, style, color=color, ms=3, label=name)[0]
             fixed = ", ".join(f"{a}={v:,}" for a, v in BASE[kind].items() if a != axis)
