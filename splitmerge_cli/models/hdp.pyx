@@ -15,10 +15,10 @@ Gibbs (equations 8 to 10). A token goes to topic k with probability proportional
 parts, an exact draw: topics that hold the word, those in the document, all of them. ``refresh`` draws tables (9),
 alpha0, gamma and weights (10).
 
-Cost of a token: topics that hold the word (at most its tokens), those of the document now and then; a word with
-as many tokens as there are columns has a row of counts, eight topics at a time. O(K) once for every K tokens.
-Memory: 20 bytes a token (word, document, label, list of members) and at most 8 for the counts, whatever K; 14 (V + J)
-for proposals.
+Cost of a token: topics that hold the word (at most its tokens), those of the document now and then. O(K) once for
+every K tokens.
+Memory: 36 bytes a token (word, document, label, list of members, counts by word and by document, scratch), whatever
+K; 27 (V + J) for proposals.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, lgamma, log, log1p
@@ -35,11 +35,9 @@ from splitmerge_cli._kernels import check_range
 from splitmerge_cli._mixture import gamma_prior
 
 cdef extern from "_topics.h" nogil:
-    double topics_row(const double *share, const int32_t *row, Py_ssize_t blocks, Py_ssize_t own, double instead,
-                      double *w, double *total)
-    double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, double *total)
+    double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, Py_ssize_t own, double mine,
+                       double *total)
     Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
-    Py_ssize_t topics_pick(const double *w, const double *total, Py_ssize_t blocks, double u)
     void __builtin_prefetch(const void *p)
 
 cdef enum:
@@ -114,11 +112,10 @@ cdef class HDP(Model):
     cdef int64_t *start                 # [J + 1]
     cdef int32_t *tokens_of             # [V] tokens of each word
     cdef Py_ssize_t longest             # tokens of the longest document
-    # -- the counts n_kw: of a word with at least `cap` tokens a row of `cap` counts, of others pairs (topic, count)
-    cdef int64_t *row                   # [V] where its row begins in `dense`, or its first pair in `pair`
-    cdef int32_t *used                  # [V] pairs in use, topics ascending; -1: it has a row
-    cdef int32_t *dense
-    cdef int32_t *pair
+    # -- the counts n_kw: pairs (topic, count) of the topics that hold the word
+    cdef int64_t *first                 # [V] its first pair
+    cdef int32_t *used                  # [V] pairs in use, topics ascending
+    cdef int32_t *pair                  # [N, 2]
     # -- weights and hyper-parameters
     cdef readonly double gamma, alpha0, eta
     cdef double gamma_shape, gamma_rate, alpha0_shape, alpha0_rate
@@ -183,10 +180,13 @@ cdef class HDP(Model):
             for i in range(begin[j], begin[j + 1]):
                 self.doc[i] = <int32_t> j
         self.tokens_of, self.used = ints(V), ints(V)
-        self.row = <int64_t *> doubles(V)
+        self.first = <int64_t *> doubles(V)
         for i in range(N):
             self.tokens_of[w[i]] += 1
             most = max(most, self.tokens_of[w[i]])
+        self.pair = ints(2 * N)
+        for i in range(1, V):
+            self.first[i] = self.first[i - 1] + self.tokens_of[i - 1]
         self.log_eta = doubles(most + 2)
         log_rising(self.eta, most + 1, self.log_eta)
         self.log_alpha0 = doubles(self.longest + 2)
@@ -223,9 +223,8 @@ cdef class HDP(Model):
         free(self.doc)
         free(self.start)
         free(self.tokens_of)
-        free(self.row)
+        free(self.first)
         free(self.used)
-        free(self.dense)
         free(self.pair)
         free(self.log_eta)
         free(self.log_alpha0)
@@ -252,55 +251,6 @@ cdef class HDP(Model):
         self.here = <int32_t *> larger(self.here, old * 4, cap * 4)
         self.topics = <int32_t *> larger(self.topics, old * 4, cap * 4)
         self.n_doc_start = <int64_t *> larger(self.n_doc_start, (old + 1) * 8 if old else 0, (cap + 1) * 8)
-        return self.lay_out(cap)
-
-    cdef int lay_out(self, Py_ssize_t cap) except -1:
-        """Lay the counts out for this many columns, keeping what they are."""
-        cdef int64_t rows = 0, pairs = 0
-        cdef Py_ssize_t w, e
-        cdef int32_t *was_dense = self.dense
-        cdef int32_t *was_pair = self.pair
-        cdef int32_t *to
-        cdef const int32_t *of
-        cdef int32_t *dense
-        cdef int32_t *pair
-        for w in range(self.V):
-            if self.tokens_of[w] >= cap:
-                rows += cap
-            else:
-                pairs += self.tokens_of[w]
-        dense = <int32_t *> larger(NULL, 0, rows * 4 + 64)
-        try:
-            pair = <int32_t *> larger(NULL, 0, pairs * 8 + 64)
-        except MemoryError:
-            free(dense)
-            raise
-        rows = pairs = 0
-        for w in range(self.V):
-            if self.tokens_of[w] < cap:
-                to = pair + 2 * pairs
-                if self.used[w] < 0:
-                    # a row that is no longer worth its memory
-                    of = was_dense + self.row[w]
-                    self.used[w] = 0
-                    for e in range(self.cap):
-                        if of[e]:
-                            to[2 * self.used[w]] = <int32_t> e
-                            to[2 * self.used[w] + 1] = of[e]
-                            self.used[w] += 1
-                elif self.used[w]:
-                    memcpy(to, was_pair + 2 * self.row[w], self.used[w] * 8)
-                self.row[w] = pairs
-                pairs += self.tokens_of[w]
-            else:
-                if self.used[w] < 0:
-                    memcpy(dense + rows, was_dense + self.row[w], self.cap * 4)
-                self.used[w] = -1
-                self.row[w] = rows
-                rows += cap
-        free(was_dense)
-        free(was_pair)
-        self.dense, self.pair = dense, pair
         return 0
 
     @cython.final
@@ -325,9 +275,7 @@ cdef class HDP(Model):
         """n_kw of a live topic."""
         cdef const int32_t *of
         cdef Py_ssize_t e
-        if self.used[w] < 0:
-            return self.dense[self.row[w] + k]
-        of = self.pair + 2 * self.row[w]
+        of = self.pair + 2 * self.first[w]
         e = self.place(of, self.used[w], k)
         return of[2 * e + 1] if e < self.used[w] and of[2 * e] == k else 0
 
@@ -336,10 +284,7 @@ cdef class HDP(Model):
         """One more token of word w in live topic k."""
         cdef int32_t *of
         cdef Py_ssize_t e, n = self.used[w]
-        if n < 0:
-            self.dense[self.row[w] + k] += 1
-            return
-        of = self.pair + 2 * self.row[w]
+        of = self.pair + 2 * self.first[w]
         e = self.place(of, n, k)
         if e < n and of[2 * e] == k:
             of[2 * e + 1] += 1
@@ -354,10 +299,7 @@ cdef class HDP(Model):
         """One token of word w less in live topic k."""
         cdef int32_t *of
         cdef Py_ssize_t e, n = self.used[w]
-        if n < 0:
-            self.dense[self.row[w] + k] -= 1
-            return
-        of = self.pair + 2 * self.row[w]
+        of = self.pair + 2 * self.first[w]
         e = self.place(of, n, k)
         of[2 * e + 1] -= 1
         if of[2 * e + 1] == 0:
@@ -468,7 +410,6 @@ cdef class HDP(Model):
         sums do not depend on what was moved before."""
         cdef Py_ssize_t s = k - self.K, t, w
         cdef double total = 0.0
-        cdef int32_t n
         cdef const int32_t *of
         if s >= 0:
             for t in range(self.n_words[s]):
@@ -476,15 +417,9 @@ cdef class HDP(Model):
             return total + self.log_words(self.size[k])
         memset(self.total, 0, self.K * sizeof(double))
         for w in range(self.V):
-            n = self.used[w]
-            if n < 0:
-                of = self.dense + self.row[w]
-                for t in range(self.K):
-                    self.total[t] += self.log_eta[of[t]]
-            else:
-                of = self.pair + 2 * self.row[w]
-                for t in range(n):
-                    self.total[of[2 * t]] += self.log_eta[of[2 * t + 1]]
+            of = self.pair + 2 * self.first[w]
+            for t in range(self.used[w]):
+                self.total[of[2 * t]] += self.log_eta[of[2 * t + 1]]
         for t in range(self.K):
             if not self.known[t]:
                 self.ll[t] = self.total[t] + self.log_words(self.size[t])
@@ -851,60 +786,35 @@ cdef class HDP(Model):
             self.share[k] = self.prior[k] * self.per[k]
 
     cdef int resample(self, Rng rng, Py_ssize_t i, bint relink) except -1 nogil:
-        """Draw the topic of token i, of the document at hand; whether it changed."""
-        cdef Py_ssize_t w = self.word[i], k, e, n = self.used[w], blocks = (self.K + 7) >> 3
-        cdef int32_t old = self.z[i]
+        """Draw the topic of token i, of the document at hand; whether it changed. Nothing is written before it is known
+        that the token leaves: what is read right after it was written has to wait."""
+        cdef Py_ssize_t w = self.word[i], k, e, n = self.used[w]
+        cdef int32_t old = self.z[i], here = self.here[old] - 1
         cdef int32_t *of
-        cdef double q, u, per, share, was_per = self.per[old], was_share = self.share[old]
-        cdef double was_document = self.of_document, was_all = self.of_all
+        cdef double q, u, was_per = self.per[old], per = 1.0 / (self.mass + (self.size[old] - 1))
+        cdef double share = (self.prior[old] + here) * per
+        cdef double of_document = self.of_document + (here * per - (here + 1) * was_per)
+        cdef double of_all = self.of_all + self.prior[old] * (per - was_per)
         if i + 1 < self.N:
             e = self.word[i + 1]
-            __builtin_prefetch(self.dense + self.row[e] if self.used[e] < 0 else self.pair + 2 * self.row[e])
-        # take it out; what has become 0 stays in the lists until it is known where the token goes
-        self.size[old] -= 1
-        self.here[old] -= 1
-        per = 1.0 / (self.mass + self.size[old])
-        share = (self.prior[old] + self.here[old]) * per
-        self.of_document += self.here[old] * per - (self.here[old] + 1) * was_per
-        self.of_all += self.prior[old] * (per - was_per)
-        if n < 0:
-            of = self.dense + self.row[w]
-            q = topics_row(self.share, of, blocks, old, share * (of[old] - 1), self.w, self.total)
-            self.share[old] = share
-            of[old] -= 1
-        else:
-            self.share[old] = share
-            of = self.pair + 2 * self.row[w]
-            e = self.place(of, n, old)
-            of[2 * e + 1] -= 1
-            q = topics_list(self.share, of, n, self.total)
-        self.per[old] = per
-        u = rng.next() * (q + self.eta * (self.of_document + self.of_all) + self.unseen / self.V)
+            __builtin_prefetch(self.pair + 2 * self.first[e])
+        of = self.pair + 2 * self.first[w]
+        q = topics_list(self.share, of, n, old, share, self.total)
+        u = rng.next() * (q + self.eta * (of_document + of_all) + self.unseen / self.V)
         if u < q:
-            if n < 0:
-                k = topics_pick(self.w, self.total, blocks, u)
-            else:
-                k = topics_place(self.total, n, u)
-                k = of[2 * k]
+            k = of[2 * topics_place(self.total, n, u)]
         else:
-            k = self.of_other_buckets((u - q) / self.eta)
+            k = self.of_other_buckets((u - q) / self.eta, old, per, of_document, of_all)
         if k == old:
-            self.size[old] += 1
-            self.here[old] += 1
-            self.per[old], self.share[old] = was_per, was_share
-            self.of_document, self.of_all = was_document, was_all
-            if n < 0:
-                of[old] += 1
-            else:
-                of[2 * e + 1] += 1
             return 0
-        if n >= 0 and of[2 * e + 1] == 0:
-            memmove(of + 2 * e, of + 2 * e + 2, (n - e - 1) * 8)
-            self.used[w] -= 1
-        if self.here[old] == 0:
+        self.size[old] -= 1
+        self.here[old] = here
+        self.per[old], self.share[old] = per, share
+        self.of_document, self.of_all = of_document, of_all
+        self.lose(w, old)
+        if here == 0:
             self.leave_document(old)
         if k == self.K:
-            # may lay the counts out anew
             k = self.open_topic(rng)
         self.gain(w, k)
         was_per = self.per[k]
@@ -926,21 +836,23 @@ cdef class HDP(Model):
             self.link(i, k)
         return 1
 
-    cdef Py_ssize_t of_other_buckets(self, double u) noexcept nogil:
-        """The topic at u/eta behind those that hold the word: in the document, any, or a new one, which is K."""
+    cdef Py_ssize_t of_other_buckets(self, double u, int32_t old, double per, double of_document,
+                                     double of_all) noexcept nogil:
+        """The topic at u/eta behind those that hold the word: in the document, any, or a new one, which is K. The
+        token's own topic `old` has 1/(V eta + n_k) = `per` without it, the sums are given without it."""
         cdef Py_ssize_t t, k
         cdef double c = 0.0
-        if u < self.of_document:
+        if u < of_document:
             for t in range(self.n_topics):
                 k = self.topics[t]
-                c += self.here[k] * self.per[k]
+                c += (self.here[k] - 1) * per if k == old else self.here[k] * self.per[k]
                 if u < c:
                     return k
-        u -= self.of_document
+        u -= of_document
         c = 0.0
-        if u < self.of_all:
+        if u < of_all:
             for k in range(self.K):
-                c += self.prior[k] * self.per[k]
+                c += self.prior[k] * (per if k == old else self.per[k])
                 if u < c:
                     return k
         return self.K
@@ -1078,13 +990,9 @@ cdef class HDP(Model):
 
     cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil:
         """Make this the partition, with equal weights for all topics and what is unseen."""
-        cdef Py_ssize_t i, k, w
+        cdef Py_ssize_t i, k
         self.reserve(K)
-        for w in range(self.V):
-            if self.used[w] < 0:
-                memset(self.dense + self.row[w], 0, self.cap * sizeof(int32_t))
-            else:
-                self.used[w] = 0
+        memset(self.used, 0, self.V * sizeof(int32_t))
         memset(self.size, 0, self.cap * sizeof(int32_t))
         memset(self.known, 0, self.cap)
         self.K = K
@@ -1151,28 +1059,19 @@ cdef class HDP(Model):
 
     def word_topics(self):
         """Counts n_kw: scipy.sparse.csr_array of int32, shape (V, K), indices of a row ascending."""
-        cdef Py_ssize_t w, k, e, n
+        cdef Py_ssize_t w, e
         cdef int64_t at = 0
         indptr = np.zeros(self.V + 1, dtype=np.int64)
         cdef int64_t[::1] begin = indptr
         for w in range(self.V):
-            n = self.used[w]
-            if n < 0:
-                n = 0
-                for k in range(self.K):
-                    n += self.dense[self.row[w] + k] > 0
-            begin[w + 1] = begin[w] + n
+            begin[w + 1] = begin[w] + self.used[w]
         indices = np.empty(begin[self.V], dtype=np.int32)
         data = np.empty(begin[self.V], dtype=np.int32)
         cdef int32_t[::1] topic = indices, number = data
         for w in range(self.V):
-            n = self.used[w]
-            for e in range(self.K if n < 0 else n):
-                k = self.dense[self.row[w] + e] if n < 0 else self.pair[2 * (self.row[w] + e) + 1]
-                if k:
-                    topic[at] = <int32_t> e if n < 0 else self.pair[2 * (self.row[w] + e)]
-                    number[at] = <int32_t> k
-                    at += 1
+            for e in range(self.first[w], self.first[w] + self.used[w]):
+                topic[at], number[at] = self.pair[2 * e], self.pair[2 * e + 1]
+                at += 1
         return csr_array((data, indices, indptr), shape=(self.V, self.K))
 
     def prior_labels(self, generator):

@@ -20,7 +20,7 @@ DATA = np.random.default_rng(20121210)
 LENGTHS = [7, 1, 0, 12, 5, 3]
 DOCS = np.repeat(np.arange(len(LENGTHS)), LENGTHS)
 WORDS = DATA.integers(6, size=len(DOCS))
-# one word that many tokens have, for a row of counts; the others have lists
+# one word that many tokens have: a long list of topics
 COMMON = np.where(DATA.random(120) < 0.5, 0, DATA.integers(1, 40, size=120))
 COMMON_DOCS = np.repeat(np.arange(8), 15)
 

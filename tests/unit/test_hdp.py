@@ -1,4 +1,4 @@
-"""Topics of documents: counts, weights and lists in step whatever is moved, layouts of counts, extremes, the prior."""
+"""Topics of documents: counts, weights and lists in step whatever is moved, extremes, the prior."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from splitmerge_cli.verify.enumerate import hdp_log_weight, mixture_states, norm
 DATA = np.random.default_rng(6)
 LENGTHS = [12, 0, 1, 60, 33, 7, 40, 0]
 STARTS = np.concatenate([[0], np.cumsum(LENGTHS)])
-# a quarter of all tokens are of one word, so that words with a row and with a list of counts are both there
+# a quarter of all tokens are of one word: a list of many topics beside short ones
 WORDS = np.where(DATA.random(STARTS[-1]) < 0.25, 3, DATA.integers(30, size=STARTS[-1]))
 V = 32
 
@@ -82,7 +82,7 @@ def equation_8(model, i):
 @pytest.mark.parametrize("gamma", [2.0, 40.0], ids=["few", "many"])
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_everything_is_in_step(name, gamma):
-    """With gamma 40 topics come and go, and the columns of the counts are laid out anew."""
+    """With gamma 40 topics come and go, and columns are added."""
     model, rng = build(gamma=gamma, alpha0=6.0), Rng(4)
     scatter(model, 5)
     model.start_parameters(rng)
@@ -95,7 +95,7 @@ def test_everything_is_in_step(name, gamma):
 
 
 @pytest.mark.parametrize("K", [1, 2, 5, 6, 12, 13, 14, 61, 62, 130, 153])
-def test_layouts_hold_the_same_counts(K):
+def test_any_number_of_topics(K):
     """Any number of topics, at the edges of what columns are allocated, up to one for each token."""
     model = build()
     for topics in (K, 3, K):
