@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli._kernels import Model
 
@@ -28,4 +27,4 @@ class HDP(Model):
     def log_weights(self) -> NDArray[np.float64]: ...
     @property
     def weights(self) -> NDArray[np.float64]: ...
-    def word_topics(self) -> csr_array: ...
+    def word_topics(self) -> Any: ...
