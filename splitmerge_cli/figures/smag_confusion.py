@@ -187,7 +187,7 @@ def _panel(ax: Axes, values: NDArray[np.float64], first: bool, column: str) -> A
 
 
 def _numbers(of: Sequence[Found], column: str) -> str:
-    said = f"topic found\nmean diagonal {_with_interval(mean_interval([x.diagonal for x in of]))}"
+    said = f"topic found\ndiagonal {_with_interval(mean_interval([x.diagonal for x in of]))}"
     if column == "best":
         return said.replace("topic found", "topic drawn")
     matched = [x.matched for x in of]
