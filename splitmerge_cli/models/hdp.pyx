@@ -110,7 +110,6 @@ cdef class HDP(Model):
     cdef int32_t *word                  # [N]
     cdef int32_t *doc                   # [N]
     cdef int64_t *start                 # [J + 1]
-    cdef int32_t *tokens_of             # [V] tokens of each word
     cdef Py_ssize_t longest             # tokens of the longest document
     # -- the counts n_kw: pairs (topic, count) of the topics that hold the word
     cdef int64_t *first                 # [V] its first pair
@@ -157,7 +156,7 @@ cdef class HDP(Model):
     cdef double *rise[SLOTS]            # [longest + 1] log <a>_n of three weights
 
     def __init__(self, words, starts, V, gamma="gamma(1,1)", alpha0="gamma(1,1)", eta=0.1):
-        cdef Py_ssize_t i, j, s, most = 0
+        cdef Py_ssize_t i, j, s, most
         cdef int32_t[::1] w = np.ascontiguousarray(words, dtype=np.int32)
         cdef int64_t[::1] begin = np.ascontiguousarray(starts, dtype=np.int64)
         N = w.shape[0]
@@ -179,14 +178,13 @@ cdef class HDP(Model):
             self.longest = max(self.longest, begin[j + 1] - begin[j])
             for i in range(begin[j], begin[j + 1]):
                 self.doc[i] = <int32_t> j
-        self.tokens_of, self.used = ints(V), ints(V)
+        # a word may come to stand in as many topics as it has tokens
+        cdef int64_t[::1] tokens_of = np.bincount(np.asarray(w), minlength=V).astype(np.int64)
+        most = np.max(tokens_of)
+        self.used, self.pair = ints(V), ints(2 * N)
         self.first = <int64_t *> doubles(V)
-        for i in range(N):
-            self.tokens_of[w[i]] += 1
-            most = max(most, self.tokens_of[w[i]])
-        self.pair = ints(2 * N)
         for i in range(1, V):
-            self.first[i] = self.first[i - 1] + self.tokens_of[i - 1]
+            self.first[i] = self.first[i - 1] + tokens_of[i - 1]
         self.log_eta = doubles(most + 2)
         log_rising(self.eta, most + 1, self.log_eta)
         self.log_alpha0 = doubles(self.longest + 2)
@@ -222,7 +220,6 @@ cdef class HDP(Model):
         free(self.word)
         free(self.doc)
         free(self.start)
-        free(self.tokens_of)
         free(self.first)
         free(self.used)
         free(self.pair)
