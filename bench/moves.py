@@ -28,7 +28,7 @@ def measured(data: str, sampler: str, seed: int) -> pd.DataFrame | str:
     accepted, the mean number of clusters of the second half; or why there is no run."""
     with tempfile.TemporaryDirectory() as folder:
         keys = [*DATA[data], f"sampler={sampler}", f"seed={seed}", f"out={folder}", *RUN]
-        call = [sys.executable, "-c", "from splitmerge_cli.cli import main; main()", "run", *keys]
+        call = [sys.executable, "-m", "splitmerge_cli", "run", *keys]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
         if done.returncode:
             return done.stderr.strip().splitlines()[-1]

@@ -73,6 +73,10 @@ cdef inline double now() noexcept nogil:
     return t.tv_sec + 1e-9 * t.tv_nsec
 
 
+class Halted(Exception):
+    """An iteration was broken off; the chain has no state any more."""
+
+
 cdef class Agreement:
     """Normalised mutual information and adjusted Rand index of a model's partition with the true labels; kept until the
     partition changes.
@@ -248,6 +252,7 @@ cdef class Chain:
     cdef bint sizes                     # the sizes of all clusters are recorded
     cdef readonly int64_t iteration
     cdef readonly double seconds        # of sampling so far
+    cdef bint stopping                  # `advance` returns after the iteration at hand
     cdef bint begun                     # row 0 was recorded
     cdef readonly double best_log_joint
     cdef readonly int64_t best_iteration
@@ -301,6 +306,18 @@ cdef class Chain:
         free(self.best)
         free(self.best_lik)
         free(self.present)
+
+    def stop(self):
+        """Let ``advance`` return after the iteration that it makes, from whatever thread, now and ever after."""
+        self.stopping = True
+
+    def halt(self):
+        """Break off the iteration that is being made, from whatever thread: `Halted` is raised where it is made.
+
+        Full scans and restricted ones end within an item; what else an iteration does is done to its end.
+        """
+        self.stopping = True
+        self.rng.halt()
 
     def learn_from(self, Past past not None, Py_ssize_t number):
         """Record every partition in this past, as the chain of this number, and let the samplers that can learn from
@@ -407,6 +424,11 @@ cdef class Chain:
             truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K, partition_labels (rows,
             N); with sizes those of all clusters in descending order, row after row, and sizes_end (rows,). Fewer
             iterations may have been made than asked for; see ``iteration``.
+
+        Raises
+        ------
+        Halted
+            After ``halt``.
         """
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
         cdef Rows out = Rows(self, iterations)
@@ -414,7 +436,7 @@ cdef class Chain:
         cdef double began = now()
         with nogil:
             while not (self.begun and (self.iteration >= last or self.full(out) or self.seconds >= budget
-                                       or now() - began >= wall)):
+                                       or now() - began >= wall or self.stopping)):
                 self.iterate(out)
         return out.filled()
 
@@ -429,6 +451,8 @@ cdef class Chain:
         cdef Py_ssize_t row = out.rows
         if self.begun:
             self.one_iteration()
+            if self.rng.halted:
+                raise Halted
             self.iteration += 1
         self.begun = True
         if self.past is not None:
@@ -560,6 +584,7 @@ cdef class Chain:
 
 ctypedef int (*iterate_t)(void *chain, void *rows) except -1 nogil
 ctypedef bint (*full_t)(void *chain, void *rows) noexcept nogil
+ctypedef bint (*stopping_t)(void *chain) noexcept nogil
 ctypedef double (*seconds_t)(void *chain) noexcept nogil
 
 
@@ -571,12 +596,17 @@ cdef bint full_of(Chain chain, Rows rows) noexcept nogil:
     return chain.full(rows)
 
 
+cdef bint stopping_of(Chain chain) noexcept nogil:
+    return chain.stopping
+
+
 cdef double seconds_of(Chain chain) noexcept nogil:
     return chain.seconds
 
 
 cdef iterate_t ITERATE = <iterate_t> iterate_of
 cdef full_t FULL = <full_t> full_of
+cdef stopping_t STOPPING = <stopping_t> stopping_of
 cdef seconds_t SECONDS = <seconds_t> seconds_of
 
 
@@ -624,7 +654,7 @@ cdef class Together:
         cdef bint full = False
         for s in range(self.S):
             seconds += SECONDS(self.chain[s])
-            full |= FULL(self.chain[s], self.row[s])
+            full |= FULL(self.chain[s], self.row[s]) or STOPPING(self.chain[s])
         self.stop = (self.made >= self.rounds or full
                      or (self.made > 0 and (seconds >= self.budget * self.S or now() - self.began >= self.wall)))
 

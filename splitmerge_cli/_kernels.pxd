@@ -21,6 +21,7 @@ cdef class Rng:
     cdef int32_t *choice                # scripted: the option taken at each depth
     cdef int32_t *following             # scripted: the next option of positive probability, or -1
     cdef bint continuous                # scripted: a draw was made that has no list of options
+    cdef readonly bint halted           # long scans end at once; the state that they leave is thrown away
 
     cdef Py_ssize_t scripted_choice(self, const double *w, Py_ssize_t m, double total) noexcept nogil
 

@@ -177,6 +177,13 @@ cdef class Rng:
     def state(self, value):
         self.bit_generator.state = value
 
+    def halt(self):
+        """Let scans that use this generator end at once, from whatever thread: their chain is given up.
+
+        The state that an iteration leaves is then no draw of anything, but whole: the model may be freed.
+        """
+        self.halted = True
+
     def random(self):
         """The next double of the stream."""
         return self.next()
@@ -478,6 +485,8 @@ cdef class Model:
         cdef Py_ssize_t i, k, changed = 0
         self.begin_scan()
         for i in range(first, first + n):
+            if rng.halted:
+                break
             self.scan(i)
             k = rng.draw_categorical(self.w, self.options())
             if k != self.z[i]:
@@ -1252,6 +1261,8 @@ cdef class SplitMerge(Sampler):
         cdef double o, p, product = 1.0, total = 0.0
         cdef double side[2]
         for t in range(n):
+            if self.rng.halted:
+                break
             i = self.items[t]
             own = a if self.in_a[t] else b
             o = self.model.odds(i, a, b, own, True)

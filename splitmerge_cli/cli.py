@@ -8,13 +8,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from splitmerge_cli import __version__
+from splitmerge_cli import interrupts
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.topic_report import RunTopics
@@ -33,6 +32,8 @@ app.add_typer(data_app, name="data")
 
 def _say_version(wanted: bool) -> None:
     if wanted:
+        from splitmerge_cli import __version__
+
         typer.echo(f"smcmc {__version__}")
         raise typer.Exit
 
@@ -83,7 +84,7 @@ def _explained(command: _F) -> _F:
         try:
             command(*args, **kwargs)
         except KeyboardInterrupt:
-            _fail("interrupted", 130)
+            _fail("interrupted", interrupts.STATUS)
         except MemoryError as error:
             _fail(f"not enough memory: {error}", 1)
         except BrokenPipeError:
@@ -96,7 +97,7 @@ def _explained(command: _F) -> _F:
             if isinstance(error, ConfigError | DataError):
                 _fail(str(error), 2)
             if isinstance(error, RunError | DamagedRun):
-                _fail(str(error), 130 if isinstance(error, Interrupted) else 1)
+                _fail(str(error), interrupts.STATUS if isinstance(error, Interrupted) else 1)
             raise
 
     return wrapper  # type: ignore[return-value]
@@ -104,6 +105,7 @@ def _explained(command: _F) -> _F:
 
 def _fail(message: str, status: int) -> NoReturn:
     _complain(message)
+    interrupts.say("")  # what there is to say is said
     try:
         sys.stdout.flush()
     except OSError:
@@ -284,7 +286,7 @@ def sweep(
         raise typer.Exit(2)
     _print_outcomes(outcomes)
     if any(o.status == "interrupted" for o in outcomes):
-        _fail("interrupted; the same command continues the sweep", 130)
+        _fail("interrupted; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):
         raise typer.Exit(1)
 
@@ -331,11 +333,12 @@ def plot(
     targets: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all|RUN ...", autocompletion=_complete_figure)],
     scale: Scale = "quick",
     out: Out = Path("results"),
+    config_dir: ConfigDir = None,
 ) -> None:
     """Draw figures, or the traces of a run, from stored results only."""
     from splitmerge_cli.figures import engine
 
-    raise typer.Exit(engine.plot(targets, _scale(scale), out))
+    raise typer.Exit(engine.plot(targets, _scale(scale), out, config_dir))
 
 
 @app.command()
@@ -359,6 +362,7 @@ def _scale(scale: str) -> str:
 @_explained
 def diagnose(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
+    config_dir: ConfigDir = None,
 ) -> None:
     """Show R-hat, effective sample size, autocorrelation time, acceptance per move, scores against the truth.
 
@@ -371,6 +375,7 @@ def diagnose(
     from splitmerge_cli.diagnostics.summary import table
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.results.read import find_runs
+    from splitmerge_cli.runner import open_run
 
     console = Console() if sys.stdout.isatty() else Console(width=200)
     status, of_topics = 0, []
@@ -380,16 +385,16 @@ def diagnose(
             raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
         for one in found:
             try:
+                one = open_run(one.path, config_dir)
                 frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
                 console.print(table(frame, title=f"{one.path} ({one.status['state']})"))
-                with suppress(ConfigError):  # a sampler of the user's own may be gone
-                    if learns(one.config):
-                        console.print(_LEARNT, highlight=False)
+                if learns(one.config):
+                    console.print(_LEARNT, highlight=False)
                 if one.done and one.has_topics:
                     of_topics.append(_topics_of(one))
-            except (DamagedRun, FileNotFoundError) as error:
+            except (ConfigError, DamagedRun, FileNotFoundError) as error:
                 _complain(str(error))
-                status = 1
+                status = max(status, 2 if isinstance(error, ConfigError) else 1)
     if len(of_topics) > 1:
         from splitmerge_cli.diagnostics.topic_report import between_runs
 
@@ -549,8 +554,3 @@ def sys_info() -> None:
 
     info = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
     typer.echo(json.dumps(info, indent=2))
-
-
-def main() -> None:
-    """Entry point of ``smcmc``."""
-    app()

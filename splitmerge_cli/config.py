@@ -282,21 +282,103 @@ def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
     return resolved
 
 
+@cache
+def _packaged_targets() -> frozenset[str]:
+    """The ``_target_`` of every file of the packaged groups."""
+    named: set[str] = set()
+    for group in _REQUIRED:
+        for file in (resources.files("splitmerge_cli.conf") / group).iterdir():
+            if file.name.endswith(".yaml"):
+                named |= set(re.findall(r"^ *_target_: *(\S+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+    return frozenset(named)
+
+
+_own_targets: set[str] = set()
+"""The same of the files of ``--config-dir`` that were chosen; filled by `choice`."""
+
+
 def locate(path: Any) -> Any:
-    """The class or function that ``_target_`` names.
+    """The class or function that ``_target_`` names: the one place where a name of a configuration becomes code.
+
+    Only what a packaged file of configuration names is imported, or one of the folder that ``--config-dir`` gave:
+    whatever a stored or received configuration says, nothing else is.
 
     Raises
     ------
     ConfigError
-        There is no such thing to import.
+        No such file names it, or there is no such thing to import.
     """
     if not isinstance(path, str) or not all(part.isidentifier() for part in path.split(".")) or "." not in path:
         raise ConfigError(f"_target_={show(path)}: expected MODULE.NAME of a class or function")
+    if path not in _packaged_targets() | _own_targets:
+        raise ConfigError(
+            f"_target_={path}: not imported; expected one that a file of the package's configuration names, or of the "
+            "folder that --config-dir gives"
+        )
     module, _, name = path.rpartition(".")
     try:
         return getattr(importlib.import_module(module), name)
     except Exception as error:  # a module of the user's own may raise anything
         raise ConfigError(f"_target_={path}: cannot be imported: {_one_line(error)}") from error
+
+
+def check_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path | None = None) -> dict[str, Any]:
+    """Check the configuration that a run's folder holds, as one that is given is checked: a folder may come from
+    anywhere.
+
+    Parameters
+    ----------
+    config : mapping
+        What ``config.yaml`` of the run holds.
+    file : Path
+        That file, for messages.
+    config_dir : str or Path, optional
+        The folder of the user's own groups that this invocation names.
+
+    Returns
+    -------
+    dict
+        The configuration, every option of the type that it must have.
+
+    Raises
+    ------
+    ConfigError
+        A data set, model or sampler that is neither the package's nor of `config_dir`, with another target than its
+        file has, or with options that it does not have; any other key that is not as `Schema` says.
+    """
+    search_path = places(config_dir)
+    import_beside(search_path)
+    checked = {str(key): value for key, value in config.items()}
+    try:
+        _validate(checked)
+        mix = checked["schedule"].get("mix")
+        for group in ("data", "model") if mix is not None else _REQUIRED:
+            checked[group] = check_options(group, _chosen(checked[group]), checked[group], search_path)
+        if mix is not None:
+            checked["schedule"] = {"name": "mix", "mix": [_check_entry(entry, search_path) for entry in mix]}
+    except ConfigError as error:
+        own = "" if config_dir is not None else " (choices of your own: --config-dir)"
+        raise ConfigError(f"{file}: {error}{own}") from error
+    return checked
+
+
+def _chosen(options: Mapping[str, Any]) -> str:
+    """The name of a choice as stored options say it."""
+    name = options.get("name")
+    if not isinstance(name, str):
+        raise ConfigError(f"name={show(name)}: expected a name")
+    return name
+
+
+def _check_entry(entry: Any, search_path: Sequence[str]) -> dict[str, Any]:
+    """A sampler of a stored weighted list, checked."""
+    if not isinstance(entry, dict):
+        raise ConfigError(f"schedule.mix: {show(entry)}: expected samplers with their options")
+    name = _chosen(entry)
+    options = {key: value for key, value in entry.items() if key != "weight"}
+    prefix = f"schedule.mix.{name}"
+    checked = check_options("sampler", name, options, search_path, prefix=prefix)
+    return {"weight": _weight(f"{prefix}.weight", entry.get("weight"))} | checked
 
 
 def _one_line(error: object) -> str:
@@ -350,9 +432,12 @@ def _choice(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, An
             raise ConfigError(_unknown(group, name, offered))
         try:
             composed = hydra.compose("config", overrides=[f"{group}={name}", *_search_path(search_path)])
-            return plain(composed[group], resolve=False)
+            options = plain(composed[group], resolve=False)
         except Exception as error:  # as in `compose_raw`
             raise ConfigError(_explain(error, [f"{group}={name}"], _search_path(search_path))) from error
+    if search_path and isinstance(target := options.get("_target_"), str):
+        _own_targets.add(target)
+    return options
 
 
 def describe(group: str) -> list[tuple[str, str]]:
@@ -566,18 +651,21 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str]) -> Non
             raise ConfigError(f"schedule.mix: {show(entry)}: {form}")
         name, value = next(iter(entry.items()))
         given = dict(value) if isinstance(value, dict) else {"weight": value}
-        weight = given.pop("weight", 1)
-        least, most = _WEIGHTS
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not least <= weight <= most:
-            raise ConfigError(
-                f"schedule.mix.{name}.weight={show(weight)}: expected a number from {least:g} to {most:g}"
-            )
+        weight = _weight(f"schedule.mix.{name}.weight", given.pop("weight", 1))
         options = choice("sampler", str(name), search_path) | given
         options = check_options("sampler", str(name), options, search_path, prefix=f"schedule.mix.{name}")
-        mix.append({"weight": float(weight)} | options)
+        mix.append({"weight": weight} | options)
     values["schedule"] = {"name": "mix", "mix": mix}
     # the list stands in place of `sampler`; only its name is kept, for folders and titles
     values["sampler"] = {"name": "+".join(entry["name"] for entry in mix)}
+
+
+def _weight(key: str, weight: Any) -> float:
+    """The weight of a sampler in a schedule, checked."""
+    least, most = _WEIGHTS
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not least <= weight <= most:
+        raise ConfigError(f"{key}={show(weight)}: expected a number from {least:g} to {most:g}")
+    return float(weight)
 
 
 def _explain(error: Exception, overrides: Sequence[str], search_path: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import os
-import signal
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,9 +30,20 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
-from splitmerge_cli._chain import Chain, advance_together
+from splitmerge_cli import interrupts
+from splitmerge_cli._chain import Chain, Halted, advance_together
 from splitmerge_cli._kernels import Model, Rng, Sampler
-from splitmerge_cli.config import ConfigError, choice, choices, identity, learns, locate, plain, show
+from splitmerge_cli.config import (
+    ConfigError,
+    check_stored,
+    choice,
+    choices,
+    identity,
+    learns,
+    locate,
+    plain,
+    show,
+)
 from splitmerge_cli.data import corpus_files
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.corpus import TOKEN_BYTES, memory
@@ -42,7 +52,7 @@ from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.results import provenance, schema
 from splitmerge_cli.results.files import DamagedRun, Locked
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.store import STATUS, STREAMED, ChainStore, RunStore
+from splitmerge_cli.results.store import CONFIG, STATUS, STREAMED, WORK, ChainStore, RunStore
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import PointEstimate
@@ -66,11 +76,18 @@ ESTIMATED = 5_000
 """Tokens of documents beyond which no partition of them is estimated: hardly two are together in every state, so
 that it takes minutes."""
 
+DISK_SHARE = 0.5
+"""Share of the free disk beyond which a run is not begun."""
+TOPICS = 100
+"""Topics that a row of their sizes is taken to have where the disk is looked at: their number is known at the end."""
+
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
 
-# bars hide the cursor
-_SHOW_CURSOR = b"\x1b[?25h\n"
+POLLED = 0.1
+"""Seconds between two looks at how the chains get on."""
+GENTLE = 0.5
+"""Seconds that a chain has to end its iteration when the run is to stop; then the iteration is broken off."""
 
 # the Gibbs update that a schedule makes after each of the sampler's moves
 _FOLLOWED_BY = {"alone": None, "site": "site", "sweep": "full"}
@@ -81,7 +98,7 @@ class RunError(RuntimeError):
 
 
 class Interrupted(RunError):
-    """A run stopped by Ctrl-C; it can be continued."""
+    """A run stopped by Ctrl-C, SIGTERM or SIGHUP; it can be continued."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"interrupted; the same command continues it: {path}")
@@ -236,6 +253,7 @@ def prepare(cfg: DictConfig) -> Plan:
     if cfg.init not in KEYWORDS:
         labels, digests["init"] = read_labels(cfg.init)
     plan = Plan(cfg, dataset, labels, digests)
+    _check_disk(plan)
     try:
         if learns(cfg):
             plan.chains()
@@ -273,9 +291,88 @@ def _check_memory(cfg: DictConfig, dataset: Dataset) -> None:
         )
 
 
+def recorded_bytes(plan: Plan) -> dict[str, int]:
+    """Bytes of the rows that the chains of a run record, by table; none where a budget alone ends them.
+
+    Returns
+    -------
+    dict of str to int
+        Keys as in `Plan.streamed`. The list of a row is taken to have as many values as it can have (of the sizes of
+        topics: `TOPICS`).
+    """
+    cfg, corpus = plan.cfg, plan.dataset.values
+    if cfg.iterations is None:
+        return {}
+    every = {schema.PARTITIONS: cfg.trace.partitions, schema.HELDOUT: cfg.perplexity.every}
+    held = getattr(corpus, "heldout", None)
+    widths = {
+        schema.TRACE: 5,
+        schema.PARTITIONS: plan.dataset.N,
+        schema.TOPIC_SIZES: TOPICS,
+        schema.HELDOUT: 0 if held is None else held.tokens.J,
+    }
+    found = {}
+    for table in plan.streamed:
+        step = every.get(table, cfg.thin)
+        rows = cfg.iterations // step + 1 if step else 0
+        found[table] = cfg.chains * rows * schema.row_bytes(table, widths[table], plan.optional_columns)
+    return found
+
+
+def _check_disk(plan: Plan) -> None:
+    """Raise a `ConfigError` where a run would record more than a share of the disk that is free."""
+    cfg = plan.cfg
+    sizes = recorded_bytes(plan)
+    folder = next(place for place in [plan.path, *plan.path.absolute().parents] if place.is_dir())
+    free = shutil.disk_usage(folder).free
+    # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
+    # unfinished run has recorded is no longer free
+    kept = sum(file.stat().st_size for file in plan.path.glob(f"{WORK}/*.arrows"))
+    needed = 2 * sum(sizes.values()) - kept
+    if needed <= DISK_SHARE * free or plan.done:
+        return
+    largest = max(sizes, key=lambda table: sizes[table])
+    key = {schema.PARTITIONS: "trace.partitions", schema.HELDOUT: "perplexity.every"}.get(largest, "thin")
+    step = {"trace.partitions": cfg.trace.partitions, "perplexity.every": cfg.perplexity.every}.get(key, cfg.thin)
+    # the next step of one digit that fits, where this table is what does not
+    other = 2 * (sum(sizes.values()) - sizes[largest])
+    enough = step * 2 * sizes[largest] / max(1.0, DISK_SHARE * free - other)
+    digit = 10 ** math.floor(math.log10(max(enough, 1)))
+    proposed = digit * math.ceil(enough / digit)
+    raise ConfigError(
+        f"{key}={step}: the run would record up to {needed / 2**30:,.1f} GiB, of {cfg.chains} chains of "
+        f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {free / 2**30:,.1f} GiB that are "
+        f"free for out={cfg.out}, such as {key}={proposed}"
+    )
+
+
 def _workers(cfg: DictConfig) -> int:
     """Chains that run at the same time."""
     return int(min(cfg.chains, cfg.workers or os.cpu_count() or 1))
+
+
+def open_run(path: str | Path, config_dir: str | Path | None = None) -> Run:
+    """A run's folder, which may come from anywhere: checked as a whole before anything of it is believed.
+
+    Parameters
+    ----------
+    path : str or Path
+    config_dir : str or Path, optional
+        The folder of the user's own groups that this invocation names.
+
+    Raises
+    ------
+    FileNotFoundError
+        It holds no run.
+    DamagedRun
+        A file is not what was written.
+    ConfigError
+        Its configuration is none that could be run: see `splitmerge_cli.config.check_stored`.
+    """
+    run = Run(path, config_dir)
+    run.check()
+    check_stored(run.config, run.path / CONFIG, config_dir)
+    return run
 
 
 def dataset_of(run: Run) -> Dataset:
@@ -284,9 +381,11 @@ def dataset_of(run: Run) -> Dataset:
     Raises
     ------
     ConfigError, DataError
-        A file that the run read is gone or was changed, or a function that made the data is gone.
+        A file that the run read is gone or was changed, a function that made the data is gone, or the configuration of
+        the run is none that could be run.
     """
-    options = run.config["data"]
+    config = check_stored(run.config, run.path / CONFIG, run.config_dir)
+    options = config["data"]
     digests: dict[str, str] = {}
     for name, key in _DATA_FILES.items():
         if stored := run.provenance.get(f"{name}_sha256"):
@@ -296,7 +395,7 @@ def dataset_of(run: Run) -> Dataset:
                 what = "no such file" if digest is None else "it was changed since the run"
                 raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
             digests[name] = stored
-    return _loaded(options, _kind(run.config["model"]), digests)
+    return _loaded(options, _kind(config["model"]), digests)
 
 
 def _of_data(digests: Mapping[str, str]) -> dict[str, str]:
@@ -434,7 +533,7 @@ def run_dir(cfg: DictConfig, digests: Mapping[str, str] | None = None) -> Path:
 
 
 def is_done(path: Path) -> bool:
-    """Whether a finished run is at `path`, with all its files."""
+    """Whether a finished run is at `path`, with all its files; raises `DamagedRun` where one is damaged."""
     return (path / STATUS).is_file() and Run(path).complete
 
 
@@ -481,9 +580,13 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
         if not cfg.resume:
             store.clear()
         _run(plan, store, progress or reporter(cfg.progress))
-    except Interrupted:
-        raise
+    except KeyboardInterrupt as error:
+        raise Interrupted(path) from error
     except OSError as error:
+        if store.gone:
+            raise RunError(
+                f"{path}: the folder is gone, removed or moved while the run wrote to it; the same command begins anew"
+            ) from error
         raise RunError(
             f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
         ) from error
@@ -510,7 +613,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     versions = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
     store.write_status("running", pid=os.getpid(), share=0.0, error=None, **versions)
     share = [0.0] * cfg.chains
-    stop = threading.Event()
+    stop = Stop()
 
     def heard(chain: int, at: ChainProgress) -> None:
         share[chain] = at.fraction
@@ -520,8 +623,9 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     batch = LIVE_BATCH if is_live(cfg.progress) else BATCH
     chains = [store.chain(c) for c in range(cfg.chains)]
     progress.start(cfg.chains)
+    interrupts.say(f"smcmc: {Interrupted(store.path)}")
     try:
-        with _signals_set(stop), ThreadPoolExecutor(workers) as pool:
+        with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
             if learns(cfg):
                 drives = [pool.submit(_drive_together, plan, store, chains, stop, batch, heard)]
             else:
@@ -537,58 +641,70 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         saved = [chain.saved() for chain in chains]
         outcomes = [s["outcome"] for s in saved if s and s["finished"]]
         if len(outcomes) < cfg.chains:
-            store.write_status("interrupted", share=sum(share) / cfg.chains)
-            raise Interrupted(store.path)
+            raise KeyboardInterrupt
         _assemble(plan, store, chains, outcomes)
         store.finish()
-    except Interrupted:
+    except KeyboardInterrupt:
+        store.write_status("interrupted", share=sum(share) / cfg.chains)
         raise
     except Exception as error:
         # the disk that failed the run may fail its status too; the run then reads as interrupted
         with suppress(OSError):
-            store.write_status("failed", error=f"{type(error).__name__}: {error}")
+            store.write_failure(f"{type(error).__name__}: {error}")
         raise
     finally:
         progress.stop()
+        interrupts.say(interrupts.SAID)
 
 
-def _await(drives: list[Future[None]], stop: threading.Event, tell: Any) -> None:
-    """Wait for all chains; when one fails, the others stop after their batch."""
+class Stop:
+    """That the chains of a run are to stop: after the iteration at hand, which is broken off when it takes long."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._chains: list[Chain] = []
+        self._since = math.inf
+
+    def set(self) -> None:
+        """Let all chains stop."""
+        self._since = min(self._since, time.monotonic())
+        self._event.set()
+        for chain in self._chains:
+            chain.stop()
+
+    def is_set(self) -> bool:
+        """Whether the chains are to stop."""
+        return self._event.is_set()
+
+    def drives(self, chain: Chain) -> None:
+        """A chain is about to be driven."""
+        self._chains.append(chain)
+        if self.is_set():
+            chain.stop()
+
+    def press(self) -> None:
+        """Break off the iterations that are still being made `GENTLE` seconds after `set`."""
+        if time.monotonic() > self._since + GENTLE:
+            for chain in self._chains:
+                chain.halt()
+
+
+def _await(drives: list[Future[None]], stop: Stop, tell: Any) -> None:
+    """Wait for all chains; when one fails, the others stop. `tell` is called every `BATCH` seconds."""
+    told = time.monotonic()
     while True:
-        done, pending = wait(drives, timeout=BATCH, return_when=FIRST_EXCEPTION)
+        done, pending = wait(drives, timeout=POLLED, return_when=FIRST_EXCEPTION)
         if any(drive.exception() for drive in done):
             stop.set()
+        stop.press()
         if not pending:
             return
-        tell()
+        if time.monotonic() >= told + BATCH:
+            told = time.monotonic()
+            tell()
 
 
-@contextmanager
-def _signals_set(stop: threading.Event) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM set `stop`, so that the batches at hand are stored; a second one ends the process at once.
-
-    Nothing gentler than that ends a thread in the middle of a long iteration; what is on the disk is whole at any time.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            if os.isatty(2):
-                os.write(2, _SHOW_CURSOR)
-            os._exit(130)
-        stop.set()
-
-    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, heard: Any) -> None:
+def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, heard: Any) -> None:
     """Run one chain to its end, or until `stop`."""
     number = store.chain
     saved = store.saved()
@@ -597,28 +713,28 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
             heard(number, _progress(plan, saved["outcome"]))
         return
     chain, _ = plan.chain(number)
-    try:
+    stop.drives(chain)
+    # an iteration that is broken off is made again when the run is continued
+    with suppress(Halted), _closed(store):
         state = store.open()
         if state is not None:
             chain.state = state
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chain.iteration, time.perf_counter()
-            _advance(plan, chain, store, began + wall)
+            _advance(plan, chain, store, began + wall, stop)
             finished = _at_end(plan, chain)
             outcome = _outcome(chain, (chain.iteration - before) / max(time.perf_counter() - began, 1e-9))
             store.checkpoint(chain.state, outcome, finished)
             heard(number, _progress(plan, outcome))
             wall = batch
-    finally:
-        store.close()
 
 
 def _at_end(plan: Plan, chain: Chain) -> bool:
     return chain.iteration >= plan.iterations or chain.seconds >= plan.budget
 
 
-def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float) -> None:
+def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float, stop: Stop) -> None:
     """Make the iterations of one batch, which ends at the time `until`, and evaluate held-out documents among them."""
     while True:
         before = chain.iteration
@@ -628,7 +744,7 @@ def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float) -> None:
         store.append(rows)
         if chain.iteration > before:
             _evaluate(plan, chain, store)
-        if not plan.cfg.perplexity.every or _at_end(plan, chain) or time.perf_counter() >= until:
+        if not plan.cfg.perplexity.every or _at_end(plan, chain) or time.perf_counter() >= until or stop.is_set():
             return
 
 
@@ -649,7 +765,7 @@ def _evaluate(plan: Plan, chain: Chain, store: ChainStore) -> None:
 
 
 def _drive_together(
-    plan: Plan, run_store: RunStore, stores: list[ChainStore], stop: threading.Event, batch: float, heard: Any
+    plan: Plan, run_store: RunStore, stores: list[ChainStore], stop: Stop, batch: float, heard: Any
 ) -> None:
     """Run chains that learn from each other to their end, or until `stop`; they are stored together."""
     saved = [store.saved() for store in stores]
@@ -659,8 +775,10 @@ def _drive_together(
                 heard(store.chain, _progress(plan, entry["outcome"]))
         return
     chains = plan.chains()
+    for chain in chains:
+        stop.drives(chain)
     workers = _workers(plan.cfg)
-    try:
+    with suppress(Halted), _closed(*stores):
         for store, chain in zip(stores, chains, strict=True):
             if (state := store.open()) is not None:
                 chain.state = state
@@ -684,6 +802,13 @@ def _drive_together(
             # the past of all chains is in there
             del entries, entry
             wall = batch
+
+
+@contextmanager
+def _closed(*stores: ChainStore) -> Iterator[None]:
+    """Close the streams of chains at the end."""
+    try:
+        yield
     finally:
         for store in stores:
             store.close()
@@ -990,6 +1115,7 @@ __all__ = [
     "RunError",
     "dataset_of",
     "is_done",
+    "open_run",
     "prepare",
     "run",
     "run_dir",

@@ -39,7 +39,7 @@ from splitmerge_cli.progress import Reporter, SweepProgress
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.runner import dataset_of
+from splitmerge_cli.runner import dataset_of, open_run
 
 
 @dataclass(frozen=True)
@@ -325,6 +325,7 @@ __all__ = [
     "dataset_of",
     "expand",
     "find_job",
+    "open_run",
     "run_jobs",
     "split_hydra",
 ]

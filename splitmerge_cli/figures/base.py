@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,11 @@ class Entry:
     caption: str
     draw: Callable[[Any], Drawing]
     compute: str | None = None
+
+
+def manifest_of(folder: Path, name: str) -> Path:
+    """The manifest of the files of a drawn figure, in the folder of the figures."""
+    return folder / f"{name}-manifest.json"
 
 
 def option(run: Run, key: str) -> Any:

@@ -27,11 +27,11 @@ from splitmerge_cli.config import ConfigError, compose, describe, plain
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.figures import claims
-from splitmerge_cli.figures.base import Drawing, Entry
+from splitmerge_cli.figures.base import Drawing, Entry, manifest_of
 from splitmerge_cli.results.files import replaced
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweep import JobOutcome, expand, find_job, run_jobs
+from splitmerge_cli.sweep import JobOutcome, expand, find_job, open_run, run_jobs
 
 FOLDER = "figures"
 TABLE = "table.csv"
@@ -239,6 +239,7 @@ def _compute(entry: Entry, out: Path) -> None:
     table = get_method(f"splitmerge_cli.figures.{entry.compute}")(compose([f"experiment={entry.id}", _out(out)]))
     (out / entry.id).mkdir(parents=True, exist_ok=True)
     _write_csv(table, out / entry.id / TABLE)
+    write_manifest(out / entry.id / MANIFEST, [TABLE])
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
@@ -252,11 +253,14 @@ def _draw(entry: Entry, runs: Sequence[Path], scale: str, out: Path) -> None:
 
     with styled():
         if entry.compute:
-            drawing = entry.draw(pd.read_csv(out / entry.id / TABLE, keep_default_na=False))
+            remedy = f"{command([entry.id], scale, out)} computes it anew"
+            table = Manifest(out / entry.id / MANIFEST, remedy).check(TABLE)
+            drawing = entry.draw(pd.read_csv(table, keep_default_na=False))
         else:
-            drawing = entry.draw([Run(path) for path in runs])
+            drawing = entry.draw([open_run(path) for path in runs])
         paths = save(drawing.figure, out / FOLDER / entry.id)
     paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
+    write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(claims.table(claims.frame(drawing.verdicts, scale)))
     for path in paths:
@@ -270,7 +274,12 @@ def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list
     return paths
 
 
-def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "results") -> int:
+def plot(
+    targets: Sequence[str],
+    scale: str = "quick",
+    out: str | Path = "results",
+    config_dir: str | Path | None = None,
+) -> int:
     """Draw from stored results only.
 
     Parameters
@@ -282,6 +291,8 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
         Which runs of a figure.
     out : str or Path
         The folder of the results.
+    config_dir : str or Path, optional
+        The folder of the user's own groups, for runs that name one of them.
 
     Returns
     -------
@@ -292,7 +303,9 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
     Raises
     ------
     ConfigError, DataError
-        An unknown figure; the data of a given run cannot be loaded again.
+        An unknown figure; the configuration of a given run is none that could be run; its data cannot be loaded again.
+    DamagedRun
+        A file of a run is not what was written.
     """
     out = Path(out)
     runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
@@ -312,7 +325,7 @@ def plot(targets: Sequence[str], scale: str = "quick", out: str | Path = "result
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2
     for path in runs:
-        _plot_run(path)
+        _plot_run(path, config_dir)
     if missing:
         which = f"{', '.join(missing)}: results are missing"
         print(f"smcmc: {which}; this makes them: {command(missing, scale, out)}", file=sys.stderr)
@@ -337,12 +350,12 @@ class _Finished:
         return paths
 
 
-def _plot_run(path: Path) -> None:
+def _plot_run(path: Path, config_dir: str | Path | None) -> None:
     from splitmerge_cli.figures.run import pictures
     from splitmerge_cli.figures.style import save, styled
 
     with styled():
-        for name, figure in pictures(Run(path)):
+        for name, figure in pictures(open_run(path, config_dir)):
             for written in save(figure, path / name):
                 print(written)
 
@@ -359,6 +372,11 @@ def report(out: str | Path = "results") -> Path:
     -------
     Path
         ``OUT/report.html``, which holds its pictures and opens without a server.
+
+    Raises
+    ------
+    DamagedRun
+        A file of a figure is not what was written.
     """
     from splitmerge_cli.figures.page import page
 

@@ -11,6 +11,8 @@ import pandas as pd
 
 from splitmerge_cli import __version__
 from splitmerge_cli.figures import claims
+from splitmerge_cli.figures.base import manifest_of
+from splitmerge_cli.results.manifest import Manifest
 
 PAPERS = {
     "sdds": "Wang & Russell: A Smart-Dumb/Dumb-Smart Algorithm for Efficient Split-Merge MCMC (UAI 2015)",
@@ -89,12 +91,17 @@ def _paper(paper: str) -> str:
     return f"Paper {NUMBERS[paper]}: {PAPERS[paper]}" if paper in PAPERS else paper
 
 
+def _drawn(folder: Path, name: str, file: str) -> Path | None:
+    """A file of a figure, checked to be what was written; None where the figure was not drawn."""
+    if not (folder / file).is_file():
+        return None
+    return Manifest(manifest_of(folder, name), f"smcmc plot {name} draws it anew").check(file)
+
+
 def _claims(folder: Path, name: str) -> pd.DataFrame | None:
-    path = folder / f"{name}-claims.csv"
+    path = _drawn(folder, name, f"{name}-claims.csv")
     words = ["data", "sampler", "reading", "unit", "reason", "statement"]
-    return (
-        pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, "")) if path.is_file() else None
-    )
+    return None if path is None else pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
 
 
 def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
@@ -139,8 +146,8 @@ def _contents(
 def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, out: Path) -> str:
     where = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
     parts = [f'<h3 id="{name}">{escape(title)}</h3>']
-    picture = folder / f"{name}.png"
-    if frame is None or not picture.is_file():
+    picture = _drawn(folder, name, f"{name}.png")
+    if frame is None or picture is None:
         parts.append(f"<p>Not drawn yet: <code>smcmc reproduce {name}{escape(where)}</code></p>")
         return "\n".join(parts)
     data = base64.b64encode(picture.read_bytes()).decode()

@@ -716,7 +716,7 @@ cdef class HDP(Model):
             rng.continuous = True
             return 0
         self.begin_sweep()
-        while i < end:
+        while i < end and not rng.halted:
             if since >= self.K:
                 self.sum_all()
                 since = 0

@@ -15,22 +15,30 @@ class Locked(RuntimeError):
 
 
 class DamagedRun(RuntimeError):
-    """A file of a run is missing or does not hold what was written to it."""
+    """A file of a run is missing or does not hold what was written to it.
 
-    def __init__(self, path: Path) -> None:
+    Parameters
+    ----------
+    path : Path
+        The file.
+    remedy : str, optional
+        What to do about it; by default what is to be done about a run.
+    """
+
+    def __init__(self, path: Path, remedy: str | None = None) -> None:
         what = "damaged" if path.is_file() else "missing"
-        super().__init__(f"{path}: {what}; smcmc run with resume=false begins the run anew")
+        super().__init__(f"{path}: {what}; {remedy or 'smcmc run with resume=false begins the run anew'}")
 
 
 @contextmanager
-def undamaged(path: Path) -> Iterator[None]:
+def undamaged(path: Path, remedy: str | None = None) -> Iterator[None]:
     """Read the file `path` of a run: whatever its content does to the reader becomes a `DamagedRun`."""
     try:
         yield
-    except PermissionError:
+    except (PermissionError, DamagedRun):
         raise
     except Exception as error:
-        raise DamagedRun(path) from error
+        raise DamagedRun(path, remedy) from error
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Reading runs: finished ones from their parquet files, others as far as they are."""
 
+import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from splitmerge_cli.results import schema, streams
+from splitmerge_cli.results import schema
 from splitmerge_cli.results.files import DamagedRun, is_locked, undamaged
-from splitmerge_cli.results.store import CONFIG, LOCK, RESULTS, STATUS, SUMMARY, WORK, ChainStore
+from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed
+from splitmerge_cli.results.store import CONFIG, LOCK, STATUS, SUMMARY, WORK, ChainStore
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """What every configuration holds, whatever else."""
@@ -26,6 +28,8 @@ class Run:
     ----------
     path : str or Path
         The folder that ``smcmc run`` printed.
+    config_dir : str or Path, optional
+        The folder of the user's own configuration groups, for what loads the data of the run again.
 
     Raises
     ------
@@ -33,8 +37,8 @@ class Run:
         It holds no run.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | Path, config_dir: str | Path | None = None) -> None:
+        self.path, self.config_dir = Path(path), config_dir
         if not (self.path / STATUS).is_file():
             raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
 
@@ -43,9 +47,13 @@ class Run:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The resolved configuration."""
+        """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.check_stored`."""
+        digest = self.status["config_sha256"]
         with undamaged(self.path / CONFIG):
-            config = yaml.safe_load((self.path / CONFIG).read_text(encoding="utf-8"))
+            content = (self.path / CONFIG).read_bytes()
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise ValueError("not what was written")
+            config = yaml.safe_load(content.decode())
             for group in GROUPS:
                 str(config[group]["name"])
             return {str(key): value for key, value in config.items()} | {"chains": int(config["chains"])}
@@ -53,9 +61,10 @@ class Run:
     @property
     def status(self) -> dict[str, Any]:
         """``status.json``; the `state` of a run whose process is gone is ``interrupted``."""
+        status = {"share": 0.0} | read_sealed(self.path / STATUS)
         with undamaged(self.path / STATUS):
-            status = {"share": 0.0} | json.loads((self.path / STATUS).read_text(encoding="utf-8"))
             STATES.index(status["state"])
+            str(status["config_sha256"])
         if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
             status["state"] = "interrupted"
         return status
@@ -67,16 +76,37 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether the run was finished and its files are there."""
-        status = self.status
-        return status["state"] == "done" and all((self.path / name).is_file() for name in status.get("files", RESULTS))
+        """Whether the run was finished and its files are there; raises `DamagedRun` where one is not what was written.
+
+        Reads every file of a finished run, the first time.
+        """
+        if not self.done or not (self.path / MANIFEST).is_file():
+            return False
+        if not all((self.path / name).is_file() for name in self.manifest.names):
+            return False
+        self.manifest.check_all()
+        return True
+
+    def check(self) -> None:
+        """Raise `DamagedRun` where a file of a finished run is gone or not what was written; reads all of them."""
+        if self.done:
+            self.manifest.check_all()
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The files of a finished run."""
+        return Manifest(self.path / MANIFEST)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """``summary.json`` of a finished run."""
-        with undamaged(self.path / SUMMARY):
-            summary = json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
-            return {"run_id": summary["run_id"]} | summary
+        file = self.manifest.check(SUMMARY)
+        with undamaged(file):
+            summary = json.loads(file.read_text(encoding="utf-8"))
+            expected = schema.SUMMARY | (schema.SUMMARY_OF_TOPICS if self.has_topics else {})
+            if not all(isinstance(summary[key], kind) for key, kind in expected.items()):
+                raise ValueError("not a summary")
+            return dict(summary)
 
     def trace(self, columns: list[str] | None = None) -> pd.DataFrame:
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
@@ -139,20 +169,19 @@ class Run:
     @property
     def provenance(self) -> dict[str, Any]:
         """Configuration, versions, commit, seed and machine, from the metadata of ``trace.parquet``."""
-        file = self.path / f"{schema.TRACE}.parquet"
+        file = self.manifest.check(f"{schema.TRACE}.parquet")
         with undamaged(file):
             return dict(json.loads(pq.read_schema(file).metadata[schema.METADATA_KEY]))
 
     def _table(self, table: str, columns: list[str] | None) -> pd.DataFrame:
-        file = self.path / f"{table}.parquet"
         if self.done:
-            if not file.is_file():
-                raise DamagedRun(file)
+            file = self.manifest.check(f"{table}.parquet")
             with undamaged(file):
                 # partitioning off: a folder name such as a=b in the path is no column
-                return pq.read_table(file, columns=columns, partitioning=None).to_pandas()
-        parts = sorted((self.path / WORK).glob(f"chain-*.{table}.arrows"), key=lambda p: int(p.name[6:].split(".")[0]))
-        batches = [batch for part in parts for batch in streams.read(part)]
+                options: Any = {"partitioning": None, "page_checksum_verification": True}
+                return pq.read_table(file, columns=columns, **options).to_pandas()
+        chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
+        batches = [batch for chain in chains if chain.saved() for batch in chain.read(table)]
         if not batches:
             raise FileNotFoundError(f"{self.path}: no {table} yet (state: {self.status['state']})")
         frame = pa.Table.from_batches(batches).to_pandas()

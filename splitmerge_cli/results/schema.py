@@ -1,6 +1,7 @@
 """The columns of every file of a run, in one place."""
 
 from collections.abc import Collection
+from types import NoneType
 
 import pyarrow as pa
 
@@ -113,6 +114,32 @@ _COLUMNS = {
         pa.field("log_lik", pa.list_(pa.float64())),
     ],
 }
+SUMMARY: dict[str, type | tuple[type, ...]] = {
+    "run_id": str,
+    "sampler": str,
+    "model": str,
+    "data": str,
+    "schedule": str,
+    "N": int,
+    "seed": int,
+    "chains": int,
+    "iterations": list,
+    "seconds": list,
+    "diagnostics": dict,
+    "point_estimate": dict,
+    "highest_log_joint": dict,
+    "highest_log_lik": dict,
+    "least_expected_vi": (dict, NoneType),
+}
+"""Keys of every ``summary.json``, and what stands under them."""
+SUMMARY_OF_TOPICS: dict[str, type | tuple[type, ...]] = {
+    "documents": dict,
+    "topics_of": dict,
+    "topics": list,
+    "hyperparameters": dict,
+    "true_topics": (int, NoneType),
+}
+"""Keys that it has beside them for a run of topics."""
 RESAMPLED = ("concentration", "gamma", "alpha0")
 """Hyper-parameters that the trace has where they are resampled."""
 OPTIONAL = (*RESAMPLED, "nmi", "ari")
@@ -131,6 +158,16 @@ def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
     """
     extra = [pa.field(name, pa.float64()) for name in OPTIONAL if name in optional]
     return pa.schema(_COLUMNS[table] + (extra if table == TRACE else []))
+
+
+def row_bytes(table: str, width: int, optional: Collection[str] = ()) -> int:
+    """Bytes of one row of `table` in memory and in a stream, its list (if it has one) being of length `width`."""
+    size = 0
+    for field in core(table, optional):
+        many = pa.types.is_list(field.type)
+        value = field.type.value_type if many else field.type
+        size += (width if many else 1) * value.bit_width // 8 + (4 if many else 0)
+    return size
 
 
 def full(table: str, optional: Collection[str] = (), metadata: bytes | None = None) -> pa.Schema:

@@ -1,6 +1,12 @@
-"""Nested dicts of plain values and numpy arrays, stored exactly: the checkpoint of a chain."""
+"""Nested dicts of plain values and numpy arrays, stored exactly: the checkpoint of a chain.
+
+The file is an ``.npz`` with eight bytes behind it: the CRC-32 of all that stands before them.
+"""
 
 import json
+import mmap
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +16,42 @@ from numpy.typing import NDArray
 from splitmerge_cli.results.files import replaced, undamaged
 
 _ARRAY = "__array__"
+_MAGIC = b"CRC:"
+_TRAILER = struct.Struct("<4sI")
 
 
 def save(path: Path, state: dict[str, Any]) -> None:
     """Write `state` to an ``.npz`` file, whole or not at all; floats and integers of any size are kept to the bit."""
     arrays: dict[str, NDArray[Any]] = {}
     text = json.dumps(_pack(state, arrays))
-    with replaced(path) as temporary, temporary.open("wb") as file:
+    with replaced(path) as temporary, temporary.open("w+b") as file:
         np.savez(file, allow_pickle=False, json=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+        file.flush()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            crc = zlib.crc32(content)
+        file.seek(0, 2)
+        file.write(_TRAILER.pack(_MAGIC, crc))
 
 
 def load(path: Path, *keys: str | int) -> Any:
     """The state that `save` wrote, or the part of it under these keys, whose arrays alone are read; raises
     `DamagedRun` where the file holds something else."""
+    with undamaged(path):
+        _check(path)
     with undamaged(path), np.load(path, allow_pickle=False) as stored:
         part = json.loads(stored["json"].tobytes())
         for key in keys:
             part = part[key]
         return _unpack(part, stored)
+
+
+def _check(path: Path) -> None:
+    """Raise a `ValueError` unless the file is byte for byte what was written."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        with memoryview(content) as view:
+            end = len(view) - _TRAILER.size
+            if end < 0 or _TRAILER.unpack(view[end:]) != (_MAGIC, zlib.crc32(view[:end])):
+                raise ValueError("not what was written")
 
 
 # no closures: one that calls itself is a cycle, which keeps the arrays until a late garbage collection

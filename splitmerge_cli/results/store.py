@@ -1,10 +1,13 @@
 """Writing a run: streams and checkpoints while the chains run, parquet files at the end.
 
 While it runs, a run's folder holds ``config.yaml``, ``status.json`` and ``work/`` (a lock, and the streams and the
-checkpoint of each chain). At the end the parquet files are written whole, and ``work/`` goes.
+checkpoint of each chain). At the end the parquet files are written whole, then the manifest of all files, and ``work/``
+goes.
 """
 
+import hashlib
 import json
+import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,17 +23,19 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
 from splitmerge_cli.results.files import locked, replaced, undamaged, write_json, write_text
+from splitmerge_cli.results.manifest import MANIFEST, write_manifest, write_sealed
 
 CONFIG = "config.yaml"
 STATUS = "status.json"
 SUMMARY = "summary.json"
 CLUSTERS = "clusters.csv"
-RESULTS = (SUMMARY, CLUSTERS, *(f"{table}.parquet" for table in schema.TABLES))
-"""Files of a finished run beside its configuration and status, unless that names others."""
 STREAMED = (schema.TRACE, schema.PARTITIONS)
 """Tables that every chain writes while it runs."""
 WORK = "work"
 LOCK = "lock"
+RESERVE = "reserve"
+"""In `WORK`: room for the last words of a run whose disk is full."""
+_RESERVED = 1 << 16
 TOGETHER = "chains.npz"
 """In `WORK`: the checkpoint of chains that advance together, so that all are stored at one iteration."""
 
@@ -197,6 +202,7 @@ class RunStore:
         self._metadata = json.dumps(provenance, sort_keys=True).encode()
         self._constants = {"run_id": run_id, "sampler": sampler, "seed": seed}
         self._status: dict[str, Any] = {}
+        self._lock: os.stat_result | None = None
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -209,12 +215,22 @@ class RunStore:
         """
         self.work.mkdir(parents=True, exist_ok=True)
         with locked(self.work / LOCK):
+            self._lock = (self.work / LOCK).stat()
+            (self.work / RESERVE).write_bytes(bytes(_RESERVED))
             yield
+
+    @property
+    def gone(self) -> bool:
+        """Whether the folder that a session holds was removed or replaced meanwhile."""
+        try:
+            return self._lock is not None and not os.path.samestat(self._lock, (self.work / LOCK).stat())
+        except OSError:
+            return True
 
     def clear(self) -> None:
         """Remove everything but the lock: the run begins anew."""
         for item in [*self.path.iterdir(), *self.work.iterdir()]:
-            if item in (self.work, self.work / LOCK):
+            if item in (self.work, self.work / LOCK, self.work / RESERVE):
                 continue
             if item.is_dir() and not item.is_symlink():
                 shutil.rmtree(item)
@@ -222,14 +238,20 @@ class RunStore:
                 item.unlink()
 
     def write_config(self, text: str) -> None:
-        """Write ``config.yaml``."""
+        """Write ``config.yaml``; the status holds its digest."""
         write_text(self.path / CONFIG, text)
+        self._status["config_sha256"] = hashlib.sha256(text.encode()).hexdigest()
 
     def write_status(self, state: str, **fields: Any) -> None:
         """Write ``status.json``: `state` (running, done, failed, interrupted) and `fields`, kept until changed."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._status = {"started": now} | self._status | fields | {"state": state, "updated": now}
-        write_json(self.path / STATUS, self._status)
+        write_sealed(self.path / STATUS, self._status)
+
+    def write_failure(self, error: str) -> None:
+        """Write the status of a run that failed, on a full disk too: its reserve makes room."""
+        (self.work / RESERVE).unlink(missing_ok=True)
+        self.write_status("failed", error=error)
 
     def chain(self, chain: int) -> ChainStore:
         """The files of one chain."""
@@ -258,7 +280,7 @@ class RunStore:
         columns = schema.full(table, self.optional, self._metadata)
         with (
             replaced(self.path / f"{table}.parquet") as temporary,
-            pq.ParquetWriter(temporary, columns, compression="zstd") as writer,
+            pq.ParquetWriter(temporary, columns, compression="zstd", write_page_checksum=True) as writer,
         ):
             for group in groups:
                 for name, value in self._constants.items():
@@ -282,7 +304,8 @@ class RunStore:
 
     def finish(self) -> None:
         """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
-        self.write_status("done", share=1.0, files=sorted(self._written))
+        self.write_status("done", share=1.0)
+        write_manifest(self.path / MANIFEST, [CONFIG, STATUS, *self._written])
         shutil.rmtree(self.work)
 
 

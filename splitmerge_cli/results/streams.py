@@ -93,16 +93,3 @@ def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
         The file does not hold what was marked.
     """
     yield from pa.ipc.open_stream(_kept(path, mark))
-
-
-def read(path: Path) -> Iterator[pa.RecordBatch]:
-    """Batches of a stream that may be growing, up to its end or its torn last message."""
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        try:
-            reader = pa.ipc.open_stream(file)
-            while True:
-                yield reader.read_next_batch()
-        except (StopIteration, pa.ArrowInvalid, OSError, EOFError):
-            return

@@ -65,6 +65,8 @@ cdef class Neal8(Sampler):
         self.model.auxiliaries = 1 if self.model.conjugate else self.m
         self.model.begin_scan()
         for i in range(start, start + n):
+            if self.rng.halted:
+                break
             changed += self.update(i)
         self.model.auxiliaries = 1
         self.proposed[0] += n

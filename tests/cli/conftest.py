@@ -38,7 +38,7 @@ def spawn(tmp_path: Path) -> Callable[..., Any]:
 
     def call(*args: str, **options: Any) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-c", "from splitmerge_cli.cli import main; main()", *args],
+            [sys.executable, "-m", "splitmerge_cli", *args],
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             text=True,

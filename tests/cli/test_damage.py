@@ -3,9 +3,6 @@
 import json
 import os
 import shutil
-import signal
-import subprocess
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.calls import wait_for
 from splitmerge_cli import initial, runner
 from splitmerge_cli.config import compose
 from splitmerge_cli.progress import ChainProgress, Reporter
@@ -209,15 +205,3 @@ def test_full_stdout(spawn) -> None:
         _, stderr = process.communicate(timeout=60)
     assert process.returncode == 2
     assert stderr.splitlines()[-1] == "smcmc: No space left on device"
-
-
-def test_a_second_interruption_ends_a_long_iteration(spawn) -> None:
-    long = ["sampler=rgsm", "sampler.t=10000", "sampler.r=1000", "N=3000", "K0=2", "chains=1"]
-    process = spawn("run", *long, "progress=none")
-    wait_for(lambda: list(Path("results").glob("*/*/work/*.arrows")), process)
-    time.sleep(1)  # the streams are there a moment before the first iteration, which then takes minutes
-    process.send_signal(signal.SIGINT)
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(timeout=2)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == 130

@@ -40,7 +40,7 @@ def test_files_and_columns(smcmc) -> None:
     path = run_path(smcmc("run", *SMALL, "trace.partitions=50", "seed=3"))
     assert path.parent == Path("results/sdds-emm")
     assert sorted(p.name for p in path.iterdir()) == sorted(
-        ["config.yaml", "status.json", "summary.json", "clusters.csv"]
+        ["config.yaml", "status.json", "summary.json", "clusters.csv", "manifest.json"]
         + [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics")]
     )
     provenance = [("run_id", pa.string()), ("sampler", pa.string()), ("seed", pa.int64())]
@@ -263,7 +263,7 @@ def test_parameters_and_concentration_go_through_checkpoints(smcmc, monkeypatch:
                 pause.set()
             heard(number, at)
 
-        pause = threading.Event()
+        pause = runner.Stop()
         drive(plan, store, pause, batch, hear)
         drive(plan, store, stop, batch, heard)
 

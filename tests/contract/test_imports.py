@@ -30,13 +30,19 @@ MAY = {
     "results": set(),
     "config": set(),
     "progress": set(),
+    "_interrupt": set(),
+    "interrupts": {"_interrupt"},
+    "__main__": {"cli", "interrupts"},
     "initial": {"_kernels", "config", "data"},
-    "runner": {"_chain", "_heldout", "_kernels", "config", "data", "diagnostics", "initial", "progress", "results"},
+    "runner": {
+        *("_chain", "_heldout", "_kernels"),
+        *("config", "data", "diagnostics", "initial", "interrupts", "progress", "results"),
+    },
     "sweep": {"config", "data", "progress", "results", "runner"},
     # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify`
     "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},
     "verify": {*KERNELS, "config", "data", "initial", "models", "runner", "samplers"},
-    "cli": {"config", "data", "diagnostics", "figures", "results", "runner", "sweep", "verify"},
+    "cli": {"config", "data", "diagnostics", "figures", "interrupts", "results", "runner", "sweep", "verify"},
 }
 
 

@@ -1,0 +1,110 @@
+"""Ctrl-C, SIGTERM and SIGHUP: all three ask the program to stop, and it answers within `PATIENCE` seconds.
+
+The command line imports this before anything else, so that an interruption of the other imports is answered too; what
+takes time to import is therefore imported late.
+"""
+
+import signal
+import sys
+
+from splitmerge_cli import _interrupt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that ask the program to stop."""
+PATIENCE = 1.7
+"""Seconds that the command line has to stop in an orderly way; then its process is ended. What is on the disk is whole
+at any time."""
+STATUS = 130
+"""Exit status of a program that was asked to stop."""
+
+SAID = "smcmc: interrupted"
+"""What a process that has to be ended writes to stderr, unless there is more to say."""
+
+_taken: list[int] = []
+"""Signals that `take_over` took."""
+
+
+def take_over() -> None:
+    """Let all three signals raise `KeyboardInterrupt`, and end the process where that does not end it in time.
+
+    For a process that is the program's own, never for one that only uses its library. A signal that the process was
+    started to ignore (``nohup``, ``&`` in a script) stays ignored.
+    """
+    _taken[:] = [number for number in NUMBERS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in _taken:
+        signal.signal(number, signal.default_int_handler)
+    say(SAID)
+    _interrupt.install(_taken, PATIENCE)
+
+
+_words = ""
+
+
+def say(words: str) -> None:
+    """Set the line that is written should the process have to be ended; empty: none."""
+    global _words
+    _words = words
+    _interrupt.say(f"{words}\n".encode() if words else b"")
+
+
+def tell() -> None:
+    """Write that line now, unless it was written."""
+    words = _words
+    say("")
+    if words:
+        print(words, file=sys.stderr)
+
+
+def seen() -> bool:
+    """Whether the program was asked to stop, where `take_over` was called."""
+    return _interrupt.seen()
+
+
+class AnsweredBy:
+    """Context in which `answer` is called in the main thread when the program is asked to stop, in place of raising
+    `KeyboardInterrupt`.
+
+    A second signal ends the process at once where `take_over` was called, and raises `KeyboardInterrupt` elsewhere. In
+    a thread that is not the main one this does nothing: only the main one is told of signals.
+
+    Parameters
+    ----------
+    answer : callable
+    """
+
+    def __init__(self, answer: "Callable[[], None]") -> None:
+        self._answer = answer
+        self._asked = False
+        self._previous: dict[int, object] = {}
+
+    def _handle(self, number: int, frame: "FrameType | None") -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+        self._answer()
+
+    def __enter__(self) -> None:
+        import threading
+
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in NUMBERS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._previous[number] = signal.signal(number, self._handle)
+        _below()
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        _below()
+
+
+def _below() -> None:
+    """Put the handlers of `take_over` below Python's again, which ``signal.signal`` has put in their place."""
+    if _taken:
+        _interrupt.install(_taken, PATIENCE)

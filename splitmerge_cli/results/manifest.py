@@ -1,0 +1,123 @@
+"""What files a finished run consists of, with size and SHA-256, and whether they are still what was written.
+
+A manifest, like ``status.json``, is sealed: it holds the SHA-256 of its own content, so that damage to it is seen too.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.results.files import DamagedRun, undamaged, write_text
+
+MANIFEST = "manifest.json"
+SEAL = "sha256"
+"""Key of a sealed file under which the digest of the rest of it stands."""
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's content; one that did not change since is not read again."""
+    stat = path.stat()
+    return _sha256(path.absolute(), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _sha256(path: Path, *stamp: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def write_sealed(path: Path, value: dict[str, Any]) -> None:
+    """Write a JSON object with the digest of its own content, whole or not at all."""
+    write_text(path, _text(value | {SEAL: hashlib.sha256(_text(value).encode()).hexdigest()}))
+
+
+def read_sealed(path: Path, remedy: str | None = None) -> dict[str, Any]:
+    """The object that `write_sealed` wrote, without the digest.
+
+    Raises
+    ------
+    DamagedRun
+        The file is gone, or not byte for byte what was written; the message says the `remedy`.
+    """
+    with undamaged(path, remedy):
+        content = path.read_bytes()
+        value = json.loads(content)
+        seal = value.pop(SEAL)
+        if _text(value | {SEAL: seal}).encode() != content or hashlib.sha256(_text(value).encode()).hexdigest() != seal:
+            raise ValueError("not what was written")
+        return dict(value)
+
+
+def write_manifest(path: Path, names: Iterable[str]) -> None:
+    """Write the manifest `path` of files that lie beside it.
+
+    Parameters
+    ----------
+    path : Path
+    names : iterable of str
+    """
+    files = {name: path.with_name(name) for name in sorted(names)}
+    listed = {name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for name, file in files.items()}
+    write_sealed(path, {"files": listed})
+
+
+class Manifest:
+    """A manifest that was read, and the files beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The manifest.
+    remedy : str, optional
+        What to do about damage, for messages; by default what is to be done about a run.
+
+    Attributes
+    ----------
+    names : list of str
+        The files that it lists.
+
+    Raises
+    ------
+    DamagedRun
+        It is gone, or not what was written.
+    """
+
+    def __init__(self, path: Path, remedy: str | None = None) -> None:
+        self.path, self.remedy = path, remedy
+        listed = read_sealed(path, remedy)
+        with undamaged(path, remedy):
+            self._files = {
+                str(name): (int(file["bytes"]), re.fullmatch(r"[0-9a-f]{64}", file["sha256"])[0])  # type: ignore[index]
+                for name, file in listed["files"].items()
+            }
+            if any(Path(name).name != name for name in self._files):
+                raise ValueError("a file elsewhere")
+        self.names = list(self._files)
+
+    def check(self, name: str) -> Path:
+        """The path of a file that is what was written.
+
+        Raises
+        ------
+        DamagedRun
+            It is not, is gone, or is not listed.
+        """
+        path = self.path.with_name(name)
+        with undamaged(path, self.remedy):
+            size, digest = self._files[name]
+            if path.stat().st_size != size or sha256_of(path) != digest:
+                raise ValueError("not what was written")
+        return path
+
+    def check_all(self) -> None:
+        """Check every file that is listed; raises as `check`."""
+        for name in self.names:
+            self.check(name)

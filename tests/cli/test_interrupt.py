@@ -1,0 +1,185 @@
+"""Ctrl-C, SIGTERM and SIGHUP: answered wherever they fall, by one line, and nothing is lost but the batch at hand."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.calls import wait_for
+from splitmerge_cli import interrupts, runner
+from splitmerge_cli.config import compose
+from splitmerge_cli.progress import ChainProgress, Reporter
+from splitmerge_cli.results.read import Run, find_runs
+
+# an iteration takes minutes: t restricted scans before each of r tries
+LONG = ["sampler=rgsm", "sampler.t=10000", "sampler.r=1000", "N=3000", "K0=2", "chains=1", "progress=none"]
+
+
+def ended(process: subprocess.Popen[str], seconds: float = 20.0) -> str:
+    """The only line on stderr of a program that was asked to stop; the program itself would run for minutes."""
+    _, stderr = process.communicate(timeout=seconds)
+    assert process.returncode == interrupts.STATUS, stderr
+    assert len(stderr.splitlines()) == 1, stderr
+    return stderr.strip()
+
+
+@pytest.fixture
+def python(tmp_path: Path):
+    """``python(code)`` starts a program of its own."""
+    started = []
+
+    def call(code: str, **options) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, text=True, **options
+        )
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", interrupts.NUMBERS)
+def test_a_long_iteration_is_broken_off(spawn, number: signal.Signals) -> None:
+    process = spawn("run", *LONG)
+    # the stream is there a moment before the first iteration
+    stream = wait_for(lambda: list(Path("results").glob("*/*/work/*.trace.arrows")), process)[0]
+    wait_for(lambda: stream.stat().st_size == 0 or stream.exists(), process)
+    process.send_signal(number)
+    said = ended(process)
+    assert said == f"smcmc: interrupted; the same command continues it: {stream.parents[1]}"
+    run = find_runs("results")[0]
+    assert run.status["state"] == "interrupted"
+
+
+@pytest.mark.parametrize("gibbs", ["gibbs", "neal8"])
+def test_a_long_scan_is_broken_off_and_made_again(gibbs: str) -> None:
+    """In this process, which nothing ends: the scan itself does."""
+    args = [f"sampler={gibbs}", "model=gaussian", "data=gaussian", "N=400", "init=singletons", "chains=1"]
+    args += ["iterations=40", "timing=false", "progress=none"]
+
+    class Stops(Reporter):
+        """Asks the process to stop after the first batch."""
+
+        def update(self, chain: int, at: ChainProgress) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    whole = Run(runner.run(compose([*args, "out=whole"])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "FIRST_BATCH", 0.0)
+        patch.setattr(runner, "GENTLE", -1.0)
+        with pytest.raises(runner.Interrupted):
+            runner.run(compose([*args, "out=broken"]), Stops())
+    broken = Run(runner.run(compose([*args, "out=broken"])))
+    assert broken.trace().drop(columns="run_id").equals(whole.trace().drop(columns="run_id"))
+
+
+IMPORTS = """
+import os, signal
+os.kill(os.getpid(), signal.{0})
+import time
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", interrupts.NUMBERS)
+def test_imports_are_interrupted_without_a_traceback(spawn, tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "typer.py").write_text(IMPORTS.format(number.name))
+    assert ended(spawn("run", env=os.environ | {"PYTHONPATH": str(tmp_path)})) == "smcmc: interrupted"
+
+
+STRIKES = """
+import os, signal, time
+import {module}
+def struck(*args, **kwargs):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+{module}.{name} = struck
+import sys
+from splitmerge_cli.__main__ import main
+sys.argv = ["smcmc", {args}]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "args", "said"),
+    [
+        ("splitmerge_cli.runner", "_dataset", '"run"', "smcmc: interrupted"),
+        ("splitmerge_cli.runner", "_digest", '"run", "data=csv", "data.path=x.csv"', "smcmc: interrupted"),
+        ("splitmerge_cli.runner", "_assemble", '"run", "N=20", "iterations=20", "progress=none"', "continues it"),
+        ("splitmerge_cli.figures.style", "save", '"plot", "RUN"', "smcmc: interrupted"),
+        ("splitmerge_cli.diagnostics.summary", "table", '"diagnose", "RUN"', "smcmc: interrupted"),
+    ],
+)
+def test_every_stage_is_interrupted(smcmc, python, module: str, name: str, args: str, said: str) -> None:
+    if "RUN" in args:
+        args = args.replace("RUN", smcmc("run", "N=20", "iterations=20", "chains=1", "progress=none").stdout.strip())
+    process = python(STRIKES.format(module=module, name=name, args=args), stdout=subprocess.DEVNULL)
+    assert said in ended(process)
+
+
+def test_an_interrupted_assembly_is_continued(smcmc, python) -> None:
+    args = ["N=20", "iterations=20", "chains=1", "timing=false", "progress=none"]
+    listed = ", ".join(f'"{arg}"' for arg in ["run", *args])
+    ended(python(STRIKES.format(module="splitmerge_cli.runner", name="_assemble", args=listed)))
+    assert find_runs("results")[0].status["state"] == "interrupted"
+    assert smcmc("run", *args).exit_code == 0
+    twin = smcmc("run", *args, "out=twin").stdout.strip()
+    assert find_runs("results")[0].trace().equals(Run(twin).trace())
+
+
+# a program that does not stop when it is asked to
+DEAF = """
+import sys, time
+from splitmerge_cli import interrupts
+interrupts.take_over()
+interrupts.say("last words")
+while True:
+    try:
+        print("ready", flush=True)
+        {wait}
+    except KeyboardInterrupt:
+        pass
+"""
+# a call into C that keeps the interpreter to itself
+KEEPS_THE_LOCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
+
+
+@pytest.mark.parametrize("wait", ["time.sleep(60)", KEEPS_THE_LOCK])
+@pytest.mark.parametrize("signals", [1, 2])
+def test_what_does_not_stop_is_ended(python, wait: str, signals: int) -> None:
+    process = python(DEAF.format(wait=wait), stdout=subprocess.PIPE)
+    assert process.stdout.readline() == "ready\n"
+    for _ in range(signals):
+        process.send_signal(signal.SIGHUP)
+    assert ended(process) == "last words"
+
+
+def test_a_second_signal_ends_a_program_at_once(python) -> None:
+    patient = "interrupts.PATIENCE = 3600.0; interrupts.take_over()"
+    code = DEAF.format(wait="time.sleep(60)").replace("interrupts.take_over()", patient)
+    process = python(code, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=0.5)
+    process.send_signal(signal.SIGTERM)
+    assert ended(process) == "last words"
+
+
+def test_signals_that_are_ignored_stay_ignored(python) -> None:
+    """As under nohup."""
+    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DEAF.format(wait="time.sleep(60)")
+    process = python(code, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=0.5)
+    process.kill()
