@@ -1,7 +1,9 @@
 """Files of runs that are gone or damaged, and what the system refuses: one message, and nothing wrong is written."""
 
+import errno
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable
@@ -13,6 +15,9 @@ import pytest
 from splitmerge_cli import initial, runner
 from splitmerge_cli.config import compose
 from splitmerge_cli.progress import ChainProgress, Reporter
+from splitmerge_cli.results import schema, store, streams
+from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
 
 ARGS = ["N=20", "chains=1", "iterations=50000", "timing=false", "progress=none"]
@@ -116,6 +121,164 @@ def test_a_finished_run_without_its_files_is_made_anew(smcmc, stored: Path) -> N
     assert result.exit_code == 0
     assert "done before" not in result.stderr
     assert (path / "trace.parquet").is_file()
+
+
+def flipped(path: Path, bit: int) -> None:
+    """Change one bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+def bits(path: Path, many: int) -> list[int]:
+    """Random bits of a file, its first and last among them; the same each time."""
+    size = 8 * path.stat().st_size
+    rng = np.random.default_rng(size)
+    return sorted({0, size - 1, *rng.integers(size, size=many).tolist()})
+
+
+MANY = [20, pytest.param(1000, marks=pytest.mark.slow)]
+FILES = ["config.yaml", "status.json", "summary.json", "clusters.csv", "manifest.json"]
+FILES += [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics")]
+
+
+@pytest.mark.parametrize("many", MANY)
+@pytest.mark.parametrize("file", FILES)
+def test_no_flipped_bit_of_a_finished_run_is_believed(stored: Path, file: str, many: int) -> None:
+    shutil.copytree(stored / "done", "results")
+    run = find_runs("results")[0].path
+    assert {p.name for p in run.iterdir()} == set(FILES)
+    assert runner.is_done(run)
+    runner.open_run(run)
+    path = run / file
+    whole = path.read_bytes()
+    for bit in bits(path, many):
+        flipped(path, bit)
+        for read in (runner.open_run, runner.is_done):
+            with pytest.raises(DamagedRun, match=file):
+                read(run)
+        path.write_bytes(whole)
+    runner.open_run(run)
+
+
+@pytest.mark.parametrize("many", MANY)
+@pytest.mark.parametrize("file", ["config.yaml", "status.json", "work/chain-0.npz", "work/chain-0.trace.arrows"])
+def test_no_flipped_bit_of_an_unfinished_run_is_believed(stored: Path, file: str, many: int) -> None:
+    """What follows the last checkpoint in a stream is never read, and cut when the run goes on."""
+    shutil.copytree(stored / "half", "results")
+    path = find_runs("results")[0].path / file
+    with path.open("ab") as longer:
+        longer.write(b"\0torn" * ("arrows" in file))
+    trace, whole = find_runs("results")[0].trace(), path.read_bytes()
+    assert len(trace) > 10
+    seen = 0
+    for bit in bits(path, many):
+        flipped(path, bit)
+        try:
+            run = runner.open_run(path.parents[file.count("/")])
+            assert run.trace().equals(trace)
+            assert bit // 8 >= len(whole) - 5
+        except DamagedRun as error:
+            assert path.name in str(error)
+            seen += 1
+        path.write_bytes(whole)
+    assert seen >= many / 2
+
+
+def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored: Path) -> None:
+    run = damaged(stored, "done", "partitions.parquet", "flipped")
+    for args in (["run", *ARGS], ["diagnose", str(run)], ["plot", str(run)]):
+        result = smcmc(*args)
+        assert result.exit_code == 1
+        assert result.stderr.splitlines() == [
+            f"smcmc: {run / 'partitions.parquet'}: damaged; smcmc run with resume=false begins the run anew"
+        ]
+    assert smcmc("run", *ARGS, "resume=false").exit_code == 0
+    assert smcmc("diagnose", str(run)).exit_code == 0
+
+
+@pytest.mark.parametrize("key", schema.SUMMARY)
+def test_a_summary_that_misses_a_key_is_damaged(smcmc, stored: Path, key: str) -> None:
+    shutil.copytree(stored / "done", "results")
+    run = find_runs("results")[0].path
+    summary = json.loads((run / "summary.json").read_text())
+    del summary[key]
+    (run / "summary.json").write_text(json.dumps(summary))
+    write_manifest(run / "manifest.json", [name for name in FILES if name != "manifest.json"])
+    result = smcmc("run", *ARGS)
+    assert result.exit_code == 1
+    assert f"{run / 'summary.json'}: damaged" in result.stderr
+
+
+def test_a_run_without_its_manifest_is_made_anew(smcmc, stored: Path) -> None:
+    path = damaged(stored, "done", "manifest.json", "gone")
+    assert "manifest.json: missing" in smcmc("diagnose", str(path)).stderr
+    assert smcmc("run", *ARGS).exit_code == 0
+    assert smcmc("diagnose", str(path)).exit_code == 0
+
+
+def test_a_full_disk_is_said_in_the_status(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reserve of the run makes room for it."""
+
+    def full(path: Path, value: object) -> None:
+        if list(Path("results").glob("*/*/work/reserve")) and list(Path("results").glob("*/*/status.json")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, value)
+
+    write = store.write_sealed
+    monkeypatch.setattr(store, "write_sealed", full)
+    monkeypatch.setattr(streams.Stream, "sync", lambda stream: full(Path(), None))
+    result = smcmc("run", *ARGS)
+    assert result.exit_code == 1
+    assert "No space left on device; what was stored is intact" in result.stderr
+    status = find_runs("results")[0].status
+    assert status["state"] == "failed"
+    assert "No space left on device" in status["error"]
+    monkeypatch.undo()
+
+
+def test_a_folder_that_is_removed_during_the_run_is_said_to_be_gone(smcmc) -> None:
+    class Removes(Reporter):
+        """Removes the folder after the first batch."""
+
+        def update(self, chain: int, at: ChainProgress) -> None:
+            shutil.rmtree("results")
+
+    with pytest.raises(runner.RunError, match="the folder is gone, removed or moved"):
+        runner.run(compose([*ARGS, "iterations=1000000"]), Removes())
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("every", ["trace.partitions=1", "thin=1"])
+def test_a_run_that_the_disk_cannot_hold_asks_for_less(smcmc, tmp_path: Path, every: str) -> None:
+    many = ["iterations=100000", "N=100000"] if "partitions" in every else ["iterations=100000000000"]
+    shutil_usage = shutil.disk_usage(tmp_path)._replace(free=80 * 2**30)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda path: shutil_usage)
+        result = smcmc("run", *many, every, "progress=none")
+        assert result.exit_code == 2
+        assert not list(tmp_path.iterdir())
+        key = every.partition("=")[0]
+        found = re.fullmatch(
+            rf"smcmc: {every}: the run would record up to [\d,.]+ GiB, .* such as ({key}=\d+)\n", result.stderr
+        )
+        assert found
+        plan = runner.prepare(compose([*many, found[1]]))
+    assert 2 * sum(runner.recorded_bytes(plan).values()) <= 40 * 2**30
+
+
+def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:
+    args = ["N=50", "iterations=3000", "chains=2", "trace.partitions=3", "thin=2", "progress=none"]
+    said = sum(runner.recorded_bytes(runner.prepare(compose(args))).values())
+    sizes = []
+
+    def measured(plan, run_store, chains, outcomes):
+        sizes.extend(file.stat().st_size for file in run_store.work.glob("*.arrows"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "_assemble", measured)
+        runner.run(compose(args))
+    assert sum(sizes) == pytest.approx(said, rel=0.1)
 
 
 def test_a_file_that_changes_during_the_run(smcmc) -> None:

@@ -1,0 +1,127 @@
+"""A run's folder may come from anywhere: nothing that it names is executed."""
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from splitmerge_cli import config, runner
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.figures import engine
+from splitmerge_cli.results.manifest import read_sealed, write_manifest, write_sealed
+from splitmerge_cli.results.read import Run, find_runs
+
+ARGS = ["model=gaussian", "data=gaussian", "N=30", "data.D=2", "chains=1", "iterations=40", "progress=none"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    runner.run(compose([*ARGS, f"out={folder}"]))
+    return folder
+
+
+def received(made: Path, changes: dict[str, Any]) -> Run:
+    """The run with another configuration, its digests made to fit: who sends a folder can do that."""
+    shutil.copytree(made, "results")
+    run = find_runs("results")[0]
+    file = run.path / "config.yaml"
+    values = yaml.safe_load(file.read_text())
+    for key, value in changes.items():
+        node, *parts = values, *key.split(".")
+        for part in parts[:-1]:
+            node = node[part]
+        node[parts[-1]] = value
+    file.write_text(yaml.safe_dump(values))
+    status = read_sealed(run.path / "status.json")
+    status["config_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    write_sealed(run.path / "status.json", status)
+    names = [path.name for path in run.path.iterdir() if path.name != "manifest.json"]
+    write_manifest(run.path / "manifest.json", names)
+    return Run(run.path)
+
+
+TOUCH = {"_target_": "subprocess.check_output", "args": ["touch", "executed"]}
+MODULE = "open('executed', 'w').write('')\n"
+RECEIVED = {
+    "data": ({"data": {"name": "gaussian"} | TOUCH}, "data._target_=subprocess.check_output"),
+    "new data": ({"data": {"name": "mine"} | TOUCH}, "data=mine"),
+    "nameless data": ({"data": TOUCH}, "config.yaml: damaged"),
+    "model": ({"model._target_": "evil.Model"}, "model._target_=evil.Model"),
+    "sampler": ({"sampler._target_": "evil.Sampler"}, "sampler._target_=evil.Sampler"),
+    "schedule": (
+        {"schedule": {"name": "mix", "mix": [{"name": "sdds", "weight": 1.0, "_target_": "evil.Sampler"}]}},
+        "schedule.mix.sdds._target_=evil.Sampler",
+    ),
+    "option": ({"data.more": 1}, "data.more: no such key"),
+    "type": ({"model.kappa0": [1]}, "model.kappa0=[1]"),
+    "key": ({"more": 1}, "more: no such key"),
+    "value": ({"chains": -1}, "chains=-1"),
+}
+
+
+@pytest.mark.parametrize("command", ["plot", "diagnose"])
+@pytest.mark.parametrize("what", RECEIVED)
+def test_what_a_received_run_names_is_not_executed(
+    smcmc, made: Path, monkeypatch: pytest.MonkeyPatch, command: str, what: str
+) -> None:
+    changes, named = RECEIVED[what]
+    # a module of that name is there to be imported
+    Path("evil.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(".")
+    run = received(made, changes)
+    before = sorted(run.path.iterdir())
+    result = smcmc(command, str(run.path))
+    assert result.exit_code == (1 if "damaged" in named else 2)
+    assert len(result.stderr.splitlines()) == 1
+    assert f"{run.path}/config.yaml" in result.stderr
+    assert named in result.stderr
+    assert not Path("executed").exists()
+    assert sorted(run.path.iterdir()) == before
+
+
+def test_neither_by_the_library(made: Path) -> None:
+    run = received(made, {"data": {"name": "gaussian"} | TOUCH})
+    with pytest.raises(ConfigError, match="subprocess"):
+        runner.dataset_of(run)
+    with pytest.raises(ConfigError, match="subprocess"):
+        engine.plot([str(run.path)])
+    assert not Path("executed").exists()
+
+
+@pytest.mark.parametrize("path", ["os.system", "subprocess.check_output", "builtins.eval", "splitmerge_cli.cli.app"])
+def test_only_what_files_of_configuration_name_is_imported(path: str) -> None:
+    with pytest.raises(ConfigError, match="not imported"):
+        config.locate(path)
+
+
+def test_every_packaged_choice_is_registered() -> None:
+    for group in ("data", "model", "sampler"):
+        for name in config.choices(group):
+            assert config.locate(config.choice(group, name)["_target_"])
+
+
+MINE = """
+from splitmerge_cli.data.gaussian import generate
+
+def points(N: int = 20):
+    return generate(N, D=2, seed=3)
+"""
+
+
+def test_a_module_that_config_dir_names_is_imported(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("own/data").mkdir(parents=True)
+    Path("own/my_received_points.py").write_text(MINE)
+    Path("own/data/mine.yaml").write_text("# Mine.\nname: mine\n_target_: my_received_points.points\nN: ${N}\n")
+    own = ["--config-dir", "own"]
+    path = smcmc("run", "data=mine", *ARGS[:1], "N=30", *ARGS[4:], *own).stdout.strip()
+    for command in ("plot", "diagnose"):
+        assert smcmc(command, path, *own).exit_code == 0
+        result = smcmc(command, path)
+        assert result.exit_code == 2
+        assert "data=mine: expected one of" in result.stderr
+        assert "--config-dir" in result.stderr
+    assert (Path(path) / "points.png").is_file()
