@@ -83,24 +83,39 @@ def _explained(command: _F) -> _F:
     def wrapper(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except KeyboardInterrupt:
-            _fail("interrupted", interrupts.STATUS)
-        except MemoryError as error:
-            _fail(f"not enough memory: {error}", 1)
-        except BrokenPipeError:
-            raise  # the reader of a pipe has seen enough
-        except OSError as error:
-            _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 2)
-        except (ValueError, RuntimeError) as error:
-            from splitmerge_cli.runner import ConfigError, DamagedRun, DataError, Interrupted, RunError
-
-            if isinstance(error, ConfigError | DataError):
-                _fail(str(error), 2)
-            if isinstance(error, RunError | DamagedRun):
-                _fail(str(error), interrupts.STATUS if isinstance(error, Interrupted) else 1)
+        except typer.Exit:
             raise
+        except (KeyboardInterrupt, Exception) as error:
+            told = _told(error)
+            if told is None:
+                raise
+            _fail(*told)
 
     return wrapper  # type: ignore[return-value]
+
+
+def _told(error: BaseException) -> tuple[str, int] | None:
+    """Message and exit status of an error that is the user's to mend; None for any other."""
+    if isinstance(error, ValueError | RuntimeError):
+        from splitmerge_cli.runner import ConfigError, DamagedRun, DataError, Interrupted, RunError
+
+        if isinstance(error, Interrupted):
+            return str(error), interrupts.STATUS
+        # a library may turn an interruption into an error of its own
+        if interrupts.seen():
+            return "interrupted", interrupts.STATUS
+        if isinstance(error, ConfigError | DataError):
+            return str(error), 2
+        if isinstance(error, RunError | DamagedRun):
+            return str(error), 1
+        return None
+    if isinstance(error, KeyboardInterrupt) or interrupts.seen():
+        return "interrupted", interrupts.STATUS
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}", 1
+    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):  # whose reader has seen enough
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 2
+    return None
 
 
 def _fail(message: str, status: int) -> NoReturn:

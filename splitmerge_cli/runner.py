@@ -340,10 +340,19 @@ def _check_disk(plan: Plan) -> None:
     digit = 10 ** math.floor(math.log10(max(enough, 1)))
     proposed = digit * math.ceil(enough / digit)
     raise ConfigError(
-        f"{key}={step}: the run would record up to {needed / 2**30:,.1f} GiB, of {cfg.chains} chains of "
-        f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {free / 2**30:,.1f} GiB that are "
+        f"{key}={step}: the run would record up to {_size(needed)}, of {cfg.chains} chains of "
+        f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {_size(free)} that are "
         f"free for out={cfg.out}, such as {key}={proposed}"
     )
+
+
+def _size(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1000:
+            return f"{count:,.3g} {unit}"
+        count /= 1024
+    return f"{count:,.1f} TiB"
 
 
 def _workers(cfg: DictConfig) -> int:

@@ -260,7 +260,7 @@ def test_a_run_that_the_disk_cannot_hold_asks_for_less(smcmc, tmp_path: Path, ev
         assert not list(tmp_path.iterdir())
         key = every.partition("=")[0]
         found = re.fullmatch(
-            rf"smcmc: {every}: the run would record up to [\d,.]+ GiB, .* such as ({key}=\d+)\n", result.stderr
+            rf"smcmc: {every}: the run would record up to [\d,.]+ \w+, .* such as ({key}=\d+)\n", result.stderr
         )
         assert found
         plan = runner.prepare(compose([*many, found[1]]))
