@@ -61,7 +61,7 @@ def page(figures: Sequence[tuple[str, str]], captions: Mapping[str, str], folder
     str
         HTML.
     """
-    verdicts = {name: _claims(folder, name) for name, _ in figures}
+    verdicts = {name: _claims(folder, name, out) for name, _ in figures}
     papers = list(dict.fromkeys(name.partition("-")[0] for name, _ in figures))
     body = [
         "<h1>Split-merge MCMC: figures, numbers, verdicts</h1>",
@@ -91,15 +91,20 @@ def _paper(paper: str) -> str:
     return f"Paper {NUMBERS[paper]}: {PAPERS[paper]}" if paper in PAPERS else paper
 
 
-def _drawn(folder: Path, name: str, file: str) -> Path | None:
+def _option(out: Path) -> str:
+    """What a command says of the folder of the results."""
+    return "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
+
+
+def _drawn(folder: Path, name: str, file: str, out: Path) -> Path | None:
     """A file of a figure, checked to be what was written; None where the figure was not drawn."""
     if not (folder / file).is_file():
         return None
-    return Manifest(manifest_of(folder, name), f"smcmc plot {name} draws it anew").check(file)
+    return Manifest(manifest_of(folder, name), f"smcmc plot {name}{_option(out)} draws it anew").check(file)
 
 
-def _claims(folder: Path, name: str) -> pd.DataFrame | None:
-    path = _drawn(folder, name, f"{name}-claims.csv")
+def _claims(folder: Path, name: str, out: Path) -> pd.DataFrame | None:
+    path = _drawn(folder, name, f"{name}-claims.csv", out)
     words = ["data", "sampler", "reading", "unit", "reason", "statement"]
     return None if path is None else pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
 
@@ -144,9 +149,9 @@ def _contents(
 
 
 def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, out: Path) -> str:
-    where = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
+    where = _option(out)
     parts = [f'<h3 id="{name}">{escape(title)}</h3>']
-    picture = _drawn(folder, name, f"{name}.png")
+    picture = _drawn(folder, name, f"{name}.png", out)
     if frame is None or picture is None:
         parts.append(f"<p>Not drawn yet: <code>smcmc reproduce {name}{escape(where)}</code></p>")
         return "\n".join(parts)
