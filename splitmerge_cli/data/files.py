@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, KINDS, MAGNITUDE, DataError, Dataset, require
 from splitmerge_cli.data.matrices import Matrix, read_numbers, read_sparse
+from splitmerge_cli.data.opening import Limit, existing
 from splitmerge_cli.data.tables import (
     MISSING,
     NUMBER,
     Table,
     Text,
     codes,
-    existing,
     header_key,
     index,
     is_number,
@@ -260,7 +261,9 @@ def _dataset(table: Table, wanted: _Wanted, N: int | None) -> Dataset:
         tokens, vocabulary = codes(table, kept[0], "a token")
         return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, meta=meta)
     binary = wanted.kind == "binary"
-    x = np.empty((rows if N is None else N, len(kept)), dtype=np.uint8 if binary else np.float64)
+    shape, dtype = (rows if N is None else N, len(kept)), np.dtype(np.uint8 if binary else np.float64)
+    Limit.now().check(table.path, prod(shape) * dtype.itemsize, " as numbers")
+    x = np.empty(shape, dtype=dtype)
     for d, j in enumerate(kept):
         x[:, d] = _binary(table, j) if binary else numbers(table, j, _CHOOSE)
     names = [table.names[j] for j in kept] if table.names else None

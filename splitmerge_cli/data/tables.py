@@ -4,17 +4,17 @@ A file is parsed by pyarrow or NumPy at full speed. Only when that fails, or fin
 file read again line by line, to name the first offending row (line of the file, counted from 1) and column.
 """
 
+import codecs
 import csv as csv_module
-import gzip
 import os
 import re
 import sys
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from itertools import islice, product
+from math import prod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +24,11 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, require
+from splitmerge_cli.data.opening import CHUNK, GZIP, Limit, as_numbers, content, header_of, readable
 
 MISSING = {"", "nan"}  # compared in lower case, spaces stripped
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 """What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
-GZIP = ".gz"
 
 csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
 
@@ -186,7 +186,8 @@ class Text(Table):
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
         """Number of the first line and cells of each row."""
-        text = StringIO(self.data.decode("utf-8"), newline="")
+        # decoded as it is read: a text as a whole takes up to four times its bytes
+        text = TextIOWrapper(BytesIO(self.data), "utf-8", newline="")
         reader = csv_module.reader(text, delimiter=self.delimiter, strict=True)
         while True:
             line = reader.line_num + 1 + self.before
@@ -222,14 +223,6 @@ def suffix_of(path: Path) -> str:
     return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])
 
 
-def existing(path: str | Path, expected: str) -> Path:
-    """The path of a file that is there; raises a `DataError` that says what was expected where there is none."""
-    path = Path(path)
-    if not os.path.isfile(path):
-        raise DataError(f"{path}: no such file; expected {expected}")
-    return path
-
-
 def read_text(path: Path, encoding: str | None = None) -> bytes:
     """Content of a text file as UTF-8, unpacked if its name ends in .gz, without byte order mark and last line ends.
 
@@ -243,17 +236,16 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
     Raises
     ------
     DataError
-        It cannot be read, or is not so encoded; with an `encoding`, the character 0 is in it.
+        It cannot be read, holds more than the limit (data.max_bytes), or is not so encoded; with an `encoding`, the
+        character 0 is in it.
     """
+    data = content(path)
     try:
-        data = path.read_bytes()
-        if path.suffix.lower() == GZIP:
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    try:
-        text = data.decode(encoding or "utf-8")
-        data = data if encoding is None else text.encode("utf-8")
+        if encoding is None or codecs.lookup(encoding).name == "utf-8":
+            _check_utf8(data)
+        else:
+            data = data.decode(encoding).encode("utf-8")
+            Limit.now().check(path, len(data), " in UTF-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"
@@ -267,19 +259,73 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
 
 
 def read_parquet(path: Path) -> Table:
-    """The columns of a .parquet file in the plain types of their values."""
+    """The columns of a .parquet file in the plain types of their values.
+
+    Raises
+    ------
+    DataError
+        It is no such file, or holds more than the limit (data.max_bytes).
+    """
+    limit = Limit.now()
+    packed = pa.BufferReader(content(path))
     try:
-        table = pyarrow.parquet.read_table(path, partitioning=None)
+        source = pyarrow.parquet.ParquetFile(packed)
+        schema = source.schema_arrow
+        # words that stand in a dictionary stay there until it is known what they take
+        texts = [field.name for field in schema if _is_text(field.type)]
+        source = pyarrow.parquet.ParquetFile(packed, read_dictionary=texts)
+        batches = []
+        total = 0
+        # what pages hold is known when they are unpacked
+        for batch in source.iter_batches(max(1, min(1 << 16, CHUNK // max(1, len(schema))))):
+            total += sum(map(_plain_size, batch.columns))
+            limit.check(path, total, " unpacked")
+            batches.append([_plain(column) for column in batch.columns])
+        names = schema.names
+        columns = [
+            pa.chunked_array([batch[j] for batch in batches], _plain_type(schema.field(j).type))
+            for j in range(len(names))
+        ]
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: not a readable parquet file: {error}") from error
-    return Table(path, [_unpacked(column) for column in table.columns], table.column_names)
+    return Table(path, columns, names)
 
 
-def _unpacked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _plain_size(column: pa.Array) -> int:
+    """Bytes of a column in the plain type of its values."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    values = column.dictionary
+    each = pc.binary_length(values) if _is_text(values.type) else pa.repeat(8, len(values))
+    return 8 * len(column) + (pc.sum(pc.take(pc.cast(each, pa.int64()), column.indices)).as_py() or 0)
+
+
+def _plain(column: pa.Array) -> pa.Array:
     """The column in the plain type of its values: pandas' categories and views of strings are encodings."""
-    if pa.types.is_dictionary(column.type):
-        return _unpacked(pc.cast(column, column.type.value_type))
-    return pc.cast(column, pa.large_string()) if pa.types.is_string_view(column.type) else column
+    plain = _plain_type(column.type)
+    return column if plain == column.type else pc.cast(column, plain)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_type(kind.value_type)
+    return pa.large_string() if _is_text(kind) else kind
+
+
+def _check_utf8(data: bytes) -> None:
+    """Raise a `UnicodeDecodeError` with its place in `data` unless they are UTF-8."""
+    start, view = 0, memoryview(data)
+    while start < len(data):
+        end = start + CHUNK
+        try:
+            # a character that is cut is left to the next part
+            start += codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
+        except UnicodeDecodeError as error:
+            raise UnicodeDecodeError("utf-8", data, start + error.start, start + error.end, error.reason) from None
 
 
 def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
@@ -290,7 +336,8 @@ def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
     path : Path
         The file.
     mapped_from : int, optional
-        Bytes of a file from which on it is mapped, not read; such an array cannot be written.
+        Bytes of a file from which on it is mapped, not read, if nothing of it must be copied; such an array cannot be
+        written.
 
     Raises
     ------
@@ -298,10 +345,21 @@ def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
         The file is no .npy file of plain numbers or strings, or its array has more than two dimensions.
     """
     try:
-        mode: Literal["r"] | None = "r" if mapped_from is not None and path.stat().st_size >= mapped_from else None
-        array = np.load(path, mmap_mode=mode, allow_pickle=False)
-        if not isinstance(array, np.ndarray):
-            raise ValueError("it is an archive of arrays (.npz)")
+        with readable(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            shape, in_columns, dtype = header_of(file)
+            promised, held = prod(shape) * dtype.itemsize, size - file.tell()
+            if promised > held:
+                raise ValueError(f"its header promises {promised} bytes, {held} follow")
+            as_it_is = dtype in (np.float64, np.float32) and (not in_columns or len(shape) < 2)
+            if mapped_from is not None and size >= mapped_from and as_it_is:
+                array = np.load(path, mmap_mode="r", allow_pickle=False)
+            else:
+                Limit.now().check(path, as_numbers(shape, dtype), " as numbers")
+                file.seek(0)
+                array = np.lib.format.read_array(file, allow_pickle=False)
+    except DataError:
+        raise
     except Exception as error:  # a damaged header raises all kinds
         raise DataError(f"{path}: not a readable .npy file of plain numbers or strings: {error}") from error
     array = np.asarray(array)
