@@ -329,6 +329,8 @@ class _Text:
                 yield rest
 
     def _read(self, size: int) -> bytes:
+        if self.limit is not None:
+            size = min(size, self.limit.size - self.size + 1)
         with self._reading():
             data = self._stream.read(size)
         self.size += len(data)

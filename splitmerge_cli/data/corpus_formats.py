@@ -22,11 +22,13 @@ from splitmerge_cli.data.corpus import Corpus, Tokens, check_size, starts_of, to
 from splitmerge_cli.data.documents import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables import (
+    MOST_COLUMNS,
     NUMBER,
     Table,
     Text,
     codes,
     index,
+    listed,
     numbers,
     position,
     quoted,
@@ -85,7 +87,7 @@ def read_tokens(
         The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
     """
     if suffix_of(path) == ".parquet":
-        table, told = read_parquet(path), True
+        table, told = read_parquet(path, MOST_COLUMNS), True
     else:
         table, told = _text(path, columns, header, encoding)
     document, word, count = _resolve(table, columns)
@@ -116,7 +118,8 @@ def read_tokens(
 
 def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, encoding: str) -> tuple[Text, bool]:
     """A parsed text file, and whether its first row surely names the columns."""
-    table = Text(path, read_text(path, encoding), "," if suffix_of(path) == ".csv" else "\t")
+    delimiter = "," if suffix_of(path) == ".csv" else "\t"
+    table = Text(path, read_text(path, encoding), delimiter, most=MOST_COLUMNS)
     named = _has_header(table, columns) if header == "auto" else bool(header)
     if named:
         table.take_header()
@@ -176,7 +179,7 @@ def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, in
     if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == table.width - 2 <= 1:
         return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
     if table.width not in (2, 3) or (kinds[0] and kinds[1]):
-        named = f" ({', '.join(table.names)})" if table.names else ""
+        named = f" ({listed(table.names)})" if table.names else ""
         raise DataError(
             f"{table.path}: {table.width} columns{named}; expected document and word, or document, word and count "
             f"({choose})"

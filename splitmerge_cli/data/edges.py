@@ -22,6 +22,8 @@ from splitmerge_cli.data.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.graphs import Nodes, adjacency, check_kept, keep, merge, sizes
 from splitmerge_cli.data.opening import CHUNK, check_rows, content, existing
 from splitmerge_cli.data.tables import (
+    MOST_COLUMNS,
+    Table,
     Text,
     codes,
     header_key,
@@ -133,7 +135,10 @@ def edges(
             require(value is None, f"data.{key}", value, f"its default: a {suffix} file says all that itself")
         rows, chosen = _graph_file(path, suffix, weights, truth)
     else:
-        table = read_parquet(path) if suffix == ".parquet" else read_list(path, separator, comments, nodes is not None)
+        if suffix == ".parquet":
+            table: Table | None = read_parquet(path, MOST_COLUMNS)
+        else:
+            table = read_list(path, separator, comments, nodes is not None)
         rows = Rows.of(table, Columns(source, target, weights), header) if table is not None else Rows.none(path)
         chosen = _chosen_nodes(rows, nodes, truth)
     merged = merge(len(chosen.names), *chosen.ends(rows), rows.weight, threshold)
@@ -204,7 +209,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
     suffix = suffix_of(path)
     if suffix in FOREIGN or suffix in GRAPHS:
         raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
-    table = read_parquet(path) if suffix == ".parquet" else read_list(path, "auto", comments=True)
+    table = read_parquet(path, MOST_COLUMNS) if suffix == ".parquet" else read_list(path, "auto", comments=True)
     assert table is not None
     if isinstance(table, Text) and _names_columns(table, truth, set(rows.names)):
         table.take_header()

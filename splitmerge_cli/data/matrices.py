@@ -16,8 +16,8 @@ from splitmerge_cli.data.tables import Table, load_npy
 MAPPED = 1 << 26
 """Bytes of an array from which on it is mapped from its file: read where it is looked at, and shared by processes."""
 
-ROW_BYTES = 8
-"""Memory that a row of a sparse matrix takes, whatever it holds."""
+EMPTY_BYTES = 100
+"""Memory that a row or column of a sparse matrix takes in a model at least, whatever it holds."""
 
 
 class Matrix(Table):
@@ -100,8 +100,9 @@ def read_sparse(path: Path) -> csr_array:
             raise ValueError(f"it holds {matrix.dtype}")
         if max(matrix.shape) > LARGEST:
             raise ValueError(f"its shape is {matrix.shape}")
-        # what a row takes that holds nothing
-        check_rows(path, matrix.shape[0], ROW_BYTES, "rows")
+        # rows and columns that hold nothing are in no file
+        for count, what in zip(matrix.shape, ("rows", "columns"), strict=True):
+            check_rows(path, count, EMPTY_BYTES, what)
         # before entries are added up: small types wrap round
         matrix = csr_array(matrix.astype(np.float64))
         matrix.check_format(full_check=True)

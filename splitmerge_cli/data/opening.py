@@ -310,6 +310,8 @@ def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:
     ValueError
         There is none, or it promises Python objects.
     """
+    if isinstance(stream, BufferedReader) and stream.peek(4)[:4] == b"PK\3\4":
+        raise ValueError("it is an archive of arrays (.npz)")
     version = np.lib.format.read_magic(stream)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
