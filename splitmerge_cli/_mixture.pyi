@@ -1,4 +1,7 @@
 import re
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from splitmerge_cli._kernels import Model
 
@@ -6,7 +9,7 @@ PRIORS: tuple[str, ...]
 GAMMA: re.Pattern[str]
 
 def gamma_prior(text: str, key: str = ...) -> tuple[float, float]: ...
-def quantum(widest: float, N: int, terms: int = ...) -> float: ...
+def quantum(widest: ArrayLike, N: int, terms: int = ...) -> Any: ...
 
 class Mixture(Model):
     @property

@@ -46,9 +46,10 @@ def gamma_prior(text, key="model.concentration"):
     return shape, rate
 
 
-def quantum(double widest, Py_ssize_t N, terms=1):
-    """The least power of two of which `widest`, the largest magnitude of N values, is at most 2^48 multiples, and few
-    enough that n times a sum of n `terms` squares stays below 2^126 (see ``_whole.h``); 1 for values that are all 0.
+def quantum(widest, Py_ssize_t N, terms=1):
+    """The least power of two of which `widest`, the largest magnitude of N values (or such magnitudes of columns), is
+    at most 2^48 multiples, and few enough that n times a sum of n `terms` squares stays below 2^126 (see ``_whole.h``);
+    1 for values that are all 0.
 
     Raises
     ------
@@ -59,7 +60,8 @@ def quantum(double widest, Py_ssize_t N, terms=1):
         raise ValueError(f"{N} items; expected at most 2^30")
     digits = min(48, 62 - math.ceil(math.log2(N) + 0.5 * math.log2(terms)))
     # squares of the quantum stay numbers, too
-    return 2.0 ** max(math.frexp(widest)[1] - digits, -250) if widest else 1.0
+    power = np.maximum(np.frexp(widest)[1] - digits, -250)
+    return np.where(np.asarray(widest) > 0.0, np.ldexp(1.0, power), 1.0)[()]
 
 
 cdef class Mixture(Model):

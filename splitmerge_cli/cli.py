@@ -500,7 +500,7 @@ def data_list() -> None:
 
 def _data_facts(name: str) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
-    from splitmerge_cli.config import choice, compose, locate, plain
+    from splitmerge_cli.config import choice, compose, locate, plain, unshared
     from splitmerge_cli.data import published
 
     if name in published.SETS:
@@ -513,7 +513,7 @@ def _data_facts(name: str) -> tuple[str, str, str]:
         if "nodes" in options:
             kind, items = "graph", "nodes of the file"
         return kind, items, "data.path=FILE"
-    given = plain(compose([f"data={name}"]).data)
+    given = unshared("data", plain(compose([f"data={name}"]).data))
     generated = given.get("N") is not None
     if generated:
         given["N"] = min(given["N"], 100)  # enough to tell the kind
@@ -527,10 +527,10 @@ def data_info(name: str) -> None:
     """Show what a data set is, where a published one comes from, and its options with their defaults."""
     import inspect
 
-    from splitmerge_cli.config import choice, locate, show
+    from splitmerge_cli.config import choice, locate, shared, show
     from splitmerge_cli.data import published
 
-    options = choice("data", name)
+    options = choice("data", name) | shared("data")
     typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
     if name in published.SETS:
         typer.echo("\nThe published set\n-----------------\n" + published.describe(name))

@@ -29,6 +29,10 @@ GROUPS = ("data", "model", "sampler", "schedule")
 RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 """Keys that change nothing that is computed, so they are no part of a run's identity."""
 
+SHARED = {"data": {"max_bytes": int | None}}
+"""Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
+change nothing that is computed."""
+
 DEFAULT_ITERATIONS = 10_000
 DEFAULT_SCANS = 1_000
 """The same of documents, of which an iteration costs as much as they have tokens."""
@@ -398,7 +402,21 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
     How held-out documents are evaluated is no part of it where that is never done.
     """
     left_out = RUNTIME_KEYS if cfg.perplexity.every else (*RUNTIME_KEYS, "perplexity")
-    return {key: value for key, value in plain(cfg).items() if key not in left_out}
+    values = {key: value for key, value in plain(cfg).items() if key not in left_out}
+    return {key: unshared(key, value) if key in SHARED else value for key, value in values.items()}
+
+
+def unshared(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a choice without those that all choices of its group have."""
+    return {key: value for key, value in options.items() if key not in SHARED.get(group, {})}
+
+
+def shared(group: str) -> dict[str, Any]:
+    """The options that all choices of a group have, with their defaults."""
+    if group not in SHARED:
+        return {}
+    composed = _composed(group, choices(group)[0], ())
+    return {key: composed[key] for key in SHARED[group]}
 
 
 def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
@@ -415,18 +433,18 @@ def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
-    """The options of one choice as its file gives them, interpolations unresolved.
+    """The options of one choice as its file gives them, interpolations unresolved; see `shared` for what it shares.
 
     Raises
     ------
     ConfigError
         The group has no such choice.
     """
-    return dict(_choice(group, name, tuple(search_path)))
+    return unshared(group, _composed(group, name, tuple(search_path)))
 
 
 @cache
-def _choice(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
+def _composed(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
     with hydra_session():
         if name not in (offered := choices(group, search_path)):
             raise ConfigError(_unknown(group, name, offered))
@@ -495,9 +513,9 @@ def check_options(
         function or class declares); another name or target than the file's.
     """
     prefix = prefix or group
-    known = {"name": name} | choice(group, name, search_path)
+    known = {"name": name} | choice(group, name, search_path) | shared(group)
     target = _target(group, name, known.get("_target_"))
-    declared = _declared(target)
+    declared = _declared(target) | SHARED.get(group, {})
     checked = {"name": name} | dict(options)
     for key, value in checked.items():
         if key in ("name", "_target_"):

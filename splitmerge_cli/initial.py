@@ -1,19 +1,24 @@
 """Where a chain starts: ``init=one|singletons|random|prior|truth|FILE``."""
 
 import hashlib
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.opening import Limit, check_rows, opened
 
 if TYPE_CHECKING:
     from splitmerge_cli._kernels import Model
 
 DEFAULT_K0 = 5
+LABEL_BYTES = 40
+"""Memory that a row of a file of labels takes at least while it is read."""
 KEYWORDS = ("one", "singletons", "random", "prior", "truth")
 
 
@@ -106,17 +111,28 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     DataError
         It cannot be read, or has an empty row.
     """
+    called = f"init={init}"
+    limit = Limit.now()
     try:
-        content = Path(init).read_bytes()
+        with opened(init, called) as file:
+            size = os.fstat(file.fileno()).st_size
+            limit.check(called, size)
+            content = limit.read(called, file, size)
         text = content.decode("utf-8-sig")
+    except DataError:
+        raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise ConfigError(f"init={init}: expected {', '.join(KEYWORDS)}, or a file with one label per row") from error
+        raise ConfigError(f"{called}: expected {', '.join(KEYWORDS)}, or a file with one label per row") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise DataError(f"init={init}: not a readable text file: {reason}") from error
-    # not splitlines: a word may hold what Unicode takes for the end of a line
-    rows = [row.strip() for row in text.replace("\r\n", "\n").removesuffix("\n").split("\n")] if text else []
-    for number, row in enumerate(rows, start=1):
-        if not row:
-            raise DataError(f"{init}: row {number} is empty; expected one label per row")
-    return _codes(rows), hashlib.sha256(content).hexdigest()
+        raise DataError(f"{called}: not a readable text file: {reason}") from error
+    text = text.replace("\r\n", "\n").removesuffix("\n")
+    rows = text.count("\n") + 1 if text else 0
+    check_rows(called, rows, LABEL_BYTES, "rows")
+    # as columns, not as objects; lines alone end a row: a word may hold what Unicode takes for the end of one
+    labels = pc.utf8_trim_whitespace(pc.split_pattern(pa.array([text][:rows], pa.large_string()), "\n").flatten())
+    if (empty := pc.index(labels, pa.scalar("", labels.type)).as_py()) >= 0:
+        raise DataError(f"{init}: row {empty + 1} is empty; expected one label per row")
+    encoded = labels.dictionary_encode()
+    number = _codes(encoded.dictionary.to_pylist())
+    return number[encoded.indices.to_numpy()], hashlib.sha256(content).hexdigest()

@@ -43,10 +43,12 @@ from splitmerge_cli.config import (
     locate,
     plain,
     show,
+    unshared,
 )
 from splitmerge_cli.data import corpus_files
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.corpus import TOKEN_BYTES, memory
+from splitmerge_cli.data.corpus import TOKEN_BYTES
+from splitmerge_cli.data.opening import MAPPABLE, limited, memory, sha256
 from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.results import provenance, schema
@@ -238,6 +240,12 @@ def prepare(cfg: DictConfig) -> Plan:
     ConfigError, DataError
         The message names the key, or the file, row and column, and what was expected.
     """
+    with limited(cfg.data.max_bytes):
+        return _prepared(cfg)
+
+
+def _prepared(cfg: DictConfig) -> Plan:
+    """`prepare`, files being read up to the limit that is set."""
     kind = _kind(cfg.model)
     digests = _digests(cfg)
     dataset = _loaded(plain(cfg.data), kind, _of_data(digests))
@@ -396,15 +404,16 @@ def dataset_of(run: Run) -> Dataset:
     config = check_stored(run.config, run.path / CONFIG, run.config_dir)
     options = config["data"]
     digests: dict[str, str] = {}
-    for name, key in _DATA_FILES.items():
-        if stored := run.provenance.get(f"{name}_sha256"):
-            path = options[key.removeprefix("data.")]
-            digest = _digest(key, path, options["_target_"])
-            if digest != stored:
-                what = "no such file" if digest is None else "it was changed since the run"
-                raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
-            digests[name] = stored
-    return _loaded(options, _kind(config["model"]), digests)
+    with limited(options.get("max_bytes")):
+        for name, key in _DATA_FILES.items():
+            if stored := run.provenance.get(f"{name}_sha256"):
+                path = options[key.removeprefix("data.")]
+                digest = _digest(key, path, options["_target_"])
+                if digest != stored:
+                    what = "no such file" if digest is None else "it was changed since the run"
+                    raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
+                digests[name] = stored
+        return _loaded(options, _kind(config["model"]), digests)
 
 
 def _of_data(digests: Mapping[str, str]) -> dict[str, str]:
@@ -428,7 +437,7 @@ def _kind(model: Mapping[str, Any] | DictConfig) -> str:
 def _dataset(options: str, digests: tuple[tuple[str, str], ...]) -> Dataset:
     """The data set; the digests of its files make a changed file another data set."""
     values = json.loads(options)
-    dataset = _construct("data", values, lambda generate, given: generate(**given))
+    dataset = _construct("data", unshared("data", values), lambda generate, given: generate(**given))
     if not isinstance(dataset, Dataset):
         raise ConfigError(f"data={values['name']}: _target_ {values['_target_']} makes no Dataset")
     for name, digest in digests:
@@ -494,16 +503,12 @@ def _digest(key: str, path: str, reader: str) -> str | None:
     Where `reader`, the target of the data, reads folders of texts, also that of such a folder.
     """
     try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256(path, f"{key}={path}", held=not path.lower().endswith(MAPPABLE))
     except IsADirectoryError:
         of_texts = key == "data.path" and locate(reader) is corpus_files.corpus
         return corpus_files.digest(path) if of_texts and path else None
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise DataError(f"{key}={path}: cannot be read: {reason}") from error
 
 
 def _digests(cfg: DictConfig) -> dict[str, str]:
@@ -512,7 +517,8 @@ def _digests(cfg: DictConfig) -> dict[str, str]:
     files["init"] = ("init", cfg.init)
     # the nodes of a network may be a number
     named = {name: file for name, file in files.items() if isinstance(file[1], str) and file[1] not in KEYWORDS}
-    return {name: digest for name, file in named.items() if (digest := _digest(*file, cfg.data["_target_"]))}
+    with limited(cfg.data.max_bytes):
+        return {name: digest for name, file in named.items() if (digest := _digest(*file, cfg.data["_target_"]))}
 
 
 def run_id(cfg: DictConfig, digests: Mapping[str, str] | None = None) -> str:

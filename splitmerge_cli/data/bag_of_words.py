@@ -5,7 +5,6 @@ numbered from 1, documents in ascending order. The arrays lie in a folder beside
 all, and is made again when the text is another.
 """
 
-import gzip
 import json
 import os
 import re
@@ -14,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +22,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import LARGEST, DataError
+from splitmerge_cli.data.opening import Limit, check_rows, content, existing, opened, unpacked
 from splitmerge_cli.data.published import sha256_of
-from splitmerge_cli.data.tables import GZIP, quoted
+from splitmerge_cli.data.tables import quoted
 from splitmerge_cli.data.transfer import LINE_EVERY, shown
 
 CHUNK = 1 << 24
 """Bytes of text that are read at the same time."""
-MOST_DOCUMENTS = 100_000_000
-"""Largest number of documents that are parsed in memory."""
+DOCUMENT_BYTES = 32
+"""Memory that a document takes, whatever it holds."""
 HEADER = ("documents", "words", "entries")
 ROW = re.compile(rb"\d+ \d+ \d+")
 RECORD = "source.json"
@@ -102,14 +102,15 @@ def parse(path: Path) -> csr_array:
     Raises
     ------
     DataError
-        The text is none of this kind (the message names the row), or has more than 100,000,000 documents.
+        The text is none of this kind (the message names the row), holds more than the limit (data.max_bytes), or says
+        that it has more documents than memory takes.
     """
-    with _Text(path, "read") as text:
-        if text.D > MOST_DOCUMENTS:
-            raise DataError(f"{path}: row 1: {text.D} documents; expected at most {MOST_DOCUMENTS}")
-        blocks = [(entries[0], entries[1:].astype(np.int32)) for entries in text.documents()]
-    many = sum(np.bincount(document, minlength=text.D + 1) for document, _ in blocks)
-    word, count = np.concatenate([entries for _, entries in blocks], axis=1)
+    with _Text(path, "read", Limit.now()) as text:
+        check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
+        blocks = [entries.astype(np.int32) for entries in text.documents()]
+    # the text held what its header says
+    document, word, count = np.concatenate(blocks, axis=1)
+    many = np.bincount(document, minlength=text.D + 1)
     return csr_array((count, word - np.int32(1), np.cumsum(many)), shape=(text.D, text.W))
 
 
@@ -127,7 +128,7 @@ def _mapped(path: Path, documents: int | None) -> csr_array:
     n = D if documents is None else documents
     try:
         indptr, indices, counts = (
-            np.asarray(np.load(folder_of(path) / f"{name}.npy", mmap_mode="r"))
+            np.asarray(np.load(existing(folder_of(path) / f"{name}.npy", "an array"), mmap_mode="r"))
             for name in ("indptr", "indices", "counts")
         )
         end = int(indptr[n])
@@ -150,8 +151,8 @@ def _stamp(path: Path) -> dict[str, int]:
 def _record(path: Path) -> dict[str, Any] | None:
     """What the arrays of a text were made from, and what they hold; None if there are none."""
     try:
-        record = json.loads((folder_of(path) / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        record = json.loads(content(folder_of(path) / RECORD))
+    except ValueError:
         return None
     whole = isinstance(record, dict) and {"sha256", "size", "mtime_ns", *HEADER} <= record.keys()
     return record if whole else None
@@ -176,6 +177,7 @@ def _convert(path: Path, sha256: str) -> None:
         with _written(path, folder):
             part.mkdir()
         with _Text(path, "converted once") as text:
+            check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
             record |= dict(zip(HEADER, (text.D, text.W, text.entries), strict=True))
             _write_arrays(text, part, folder)
         with _written(path, folder):
@@ -233,20 +235,21 @@ class _Text:
         Number of lines that were read.
     done : str
         What is done with the text, for the progress.
+    limit : Limit or None
+        How much of it is held in memory; None: nothing is.
     """
 
-    def __init__(self, path: Path, done: str) -> None:
-        self.path, self.line, self.done = path, 0, done
+    def __init__(self, path: Path, done: str, limit: Limit | None = None) -> None:
+        self.path, self.line, self.done, self.limit = path, 0, done, limit
+        self.size = 0
         self._open = ExitStack()
 
     def __enter__(self) -> "_Text":
         try:
-            self._raw: BinaryIO = self._open.enter_context(self.path.open("rb"))
+            self._raw = self._open.enter_context(opened(self.path))
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
-        packed = self.path.suffix.lower() == GZIP
-        opened = self._open.enter_context(gzip.GzipFile(fileobj=self._raw)) if packed else self._raw
-        self._stream = cast(BinaryIO, opened)
+        self._stream = unpacked(self.path, self._raw)
         try:
             self.D, self.W, self.entries = (self._said(name) for name in HEADER)
             if self.entries > self.D * self.W:
@@ -326,8 +329,14 @@ class _Text:
                 yield rest
 
     def _read(self, size: int) -> bytes:
+        if self.limit is not None:
+            size = min(size, self.limit.size - self.size + 1)
         with self._reading():
-            return self._stream.read(size)
+            data = self._stream.read(size)
+        self.size += len(data)
+        if self.limit is not None and self.size > self.limit.size:
+            raise self.limit.error(self.path, f"more than {self.limit.size} bytes unpacked")
+        return data
 
     def _said(self, name: str) -> int:
         """The number of a line of the header."""

@@ -1,6 +1,5 @@
 """Corpora: documents of words one after the other, what is held out of them, and the data sets that they make."""
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import LARGEST, DataError, Dataset
+from splitmerge_cli.data.opening import memory
 
 BY = ("document", "word")
 """What may be held out: whole documents, or some words of each."""
@@ -210,14 +210,6 @@ def check_size(tokens: int, of: object = None) -> None:
         raise DataError(f"{where}{tokens} tokens; expected at most {LARGEST}")
     if tokens > (most := memory() // TOKEN_BYTES):
         raise DataError(f"{where}{tokens} tokens; expected at most {most}, which this machine's memory holds")
-
-
-def memory() -> int:
-    """Bytes of the machine's memory; where the system does not tell, more than any token needs."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return LARGEST * TOKEN_BYTES
 
 
 def tokens_of(counts: csr_array, of: object = None) -> Tokens:

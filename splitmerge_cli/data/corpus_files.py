@@ -1,9 +1,7 @@
 """The user's own documents: which of the formats a file has, and the data set that it makes."""
 
-import gzip
 import hashlib
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +21,9 @@ from splitmerge_cli.data.corpus_formats import (
 )
 from splitmerge_cli.data.corpus_split import require_split, split
 from splitmerge_cli.data.corpus_words import keep_words, require_words
+from splitmerge_cli.data.opening import existing, readable, unpacked
 from splitmerge_cli.data.published import sha256_of
-from splitmerge_cli.data.tables import GZIP, existing, header_key, suffix_of
+from splitmerge_cli.data.tables import header_key, suffix_of
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
 ENDINGS = {
@@ -209,11 +208,8 @@ def _by_lines(path: Path, encoding: str) -> str:
 
 def _first_lines(path: Path, encoding: str) -> list[str]:
     """Whole lines at the beginning of a file, spaces around them left out."""
-    try:
-        with gzip.open(path) if path.suffix.lower() == GZIP else path.open("rb") as opened:
-            data = opened.read(HEAD)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+    with readable(path) as file:
+        data = unpacked(path, file).read(HEAD)
     # the reader complains of what cannot be decoded
     lines = [
         line.strip() for line in data.decode(encoding, "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")

@@ -4,7 +4,10 @@ Each reader returns all documents of its file, the empty ones too, and the vocab
 """
 
 import re
+import stat
 from collections.abc import Iterator, Sequence
+from io import BytesIO, TextIOWrapper
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +19,16 @@ from scipy.sparse import csr_array
 from splitmerge_cli.data import bag_of_words
 from splitmerge_cli.data.base import LARGEST, DataError
 from splitmerge_cli.data.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
-from splitmerge_cli.data.documents import read_counts, read_vocabulary
+from splitmerge_cli.data.documents import WORD_BYTES, read_counts, read_vocabulary
+from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables import (
+    MOST_COLUMNS,
     NUMBER,
     Table,
     Text,
     codes,
     index,
+    listed,
     numbers,
     position,
     quoted,
@@ -36,6 +42,8 @@ Read = tuple[Corpus, list[str]]
 
 MOST_WORDS = 10_000_000
 """Largest size of a vocabulary whose words are numbers."""
+LINE_BYTES = 40
+"""Memory that a document of a text takes at least."""
 DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
 WORD_NAMES = {"word", "words", "token", "tokens", "term", "terms"}
 COUNT_NAMES = {"count", "counts", "n", "freq", "frequency", "tf"}
@@ -79,7 +87,7 @@ def read_tokens(
         The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
     """
     if suffix_of(path) == ".parquet":
-        table, told = read_parquet(path), True
+        table, told = read_parquet(path, MOST_COLUMNS), True
     else:
         table, told = _text(path, columns, header, encoding)
     document, word, count = _resolve(table, columns)
@@ -110,7 +118,8 @@ def read_tokens(
 
 def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, encoding: str) -> tuple[Text, bool]:
     """A parsed text file, and whether its first row surely names the columns."""
-    table = Text(path, read_text(path, encoding), "," if suffix_of(path) == ".csv" else "\t")
+    delimiter = "," if suffix_of(path) == ".csv" else "\t"
+    table = Text(path, read_text(path, encoding), delimiter, most=MOST_COLUMNS)
     named = _has_header(table, columns) if header == "auto" else bool(header)
     if named:
         table.take_header()
@@ -170,7 +179,7 @@ def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, in
     if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == table.width - 2 <= 1:
         return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
     if table.width not in (2, 3) or (kinds[0] and kinds[1]):
-        named = f" ({', '.join(table.names)})" if table.names else ""
+        named = f" ({listed(table.names)})" if table.names else ""
         raise DataError(
             f"{table.path}: {table.width} columns{named}; expected document and word, or document, word and count "
             f"({choose})"
@@ -233,6 +242,7 @@ def _named(path: Path, vocabulary: Path | None, encoding: str, words: int, first
         raise DataError(
             f"{path}: word {words - 1 + first}; expected at most {MOST_WORDS} words without data.vocabulary"
         )
+    check_rows(path, words, WORD_BYTES, "words")
     return [str(w) for w in range(first, first + words)]
 
 
@@ -254,6 +264,7 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
         raise DataError(f"{path}: the file is empty; expected at least one row")
     if not _LDAC.fullmatch(data):
         raise _misfit(path, data)
+    Limit.now().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
     pairs = _Pairs(path, data)
     V = int(pairs.words.max(initial=0)) + 1
     words = _named(path, vocabulary, encoding, V, 0)
@@ -337,16 +348,36 @@ def texts_in(folder: Path) -> list[Path]:
     Raises
     ------
     DataError
-        There is none.
+        There is none, one is no regular file, or they hold more than the limit (data.max_bytes).
     """
-    files = [
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
+    files, total = [], 0
+    for path in folder.rglob("*"):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}; expected a regular file") from error
+        if stat.S_ISDIR(found.st_mode):
+            continue
+        if (kind := kind_of(found.st_mode)) is not None:
+            raise DataError(f"{path}: {kind}; expected a regular file")
+        files.append(path)
+        total += found.st_size
     if not files:
         raise DataError(f"{folder}: the folder holds no file; expected one for each document")
+    Limit.now().check(folder, total)
     return sorted(files)
+
+
+def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
+    """What the files of a folder hold, up to the limit."""
+    limit, total = Limit.now(), 0
+    for file in files:
+        data = read_text(file, encoding)
+        total += len(data)
+        limit.check(folder, total, " unpacked")
+        yield data.decode("utf-8")
 
 
 def read_texts(path: Path, encoding: str, N: int | None) -> Read:
@@ -373,14 +404,18 @@ def read_texts(path: Path, encoding: str, N: int | None) -> Read:
         names = ["/".join(part) for part in parts]
         if all(len(part) > 1 for part in parts):
             categories = list(dict.fromkeys(part[0] for part in parts))
-            labels = np.array([categories.index(part[0]) for part in parts], dtype=np.int32)
-        texts: Iterator[str] = (read_text(file, encoding).decode("utf-8") for file in files)
+            number = {category: k for k, category in enumerate(categories)}
+            labels = np.array([number[part[0]] for part in parts], dtype=np.int32)
+        texts = _texts_of(path, files, encoding)
     else:
         data = read_text(path, encoding)
         if not data.strip():
             raise DataError(f"{path}: the file is empty; expected a document a line")
-        lines = data.decode("utf-8").split("\n")
-        texts = iter(lines[: checked_N(path, N, len(lines))])
+        lines = data.count(b"\n") + 1
+        check_rows(path, lines, LINE_BYTES, "rows")
+        # decoded line by line; a line alone ends a document
+        opened = TextIOWrapper(BytesIO(data), "utf-8", newline="\n")
+        texts = (line.removesuffix("\n") for line in islice(opened, checked_N(path, N, lines)))
     counts, words = _counted(path, texts)
     return Corpus(tokens_of(counts, path), len(words), names, labels, categories), words
 

@@ -17,10 +17,13 @@ from scipy.sparse import csr_array
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import BLOCK, LARGEST, DataError, Dataset, first_entry, require, require_size
 from splitmerge_cli.data.matrices import read_sparse
+from splitmerge_cli.data.opening import check_rows
 from splitmerge_cli.data.tables import Text, codes, index, read_text
 
 WEIGHTS = ("tfidf", "log", "counts", "binary")
 OHSUMED23 = 7400
+WORD_BYTES = 70
+"""Memory that a word of a vocabulary takes at least."""
 OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"
 
 
@@ -88,7 +91,9 @@ def read_vocabulary(path: Path, words: int | None = None, encoding: str | None =
     DataError
         It cannot be read, has another number of lines, an empty line, or a word twice.
     """
-    lines = [line.strip() for line in read_text(path, encoding).decode("utf-8").split("\n")]
+    data = read_text(path, encoding)
+    check_rows(path, data.count(b"\n") + 1, WORD_BYTES, "rows")
+    lines = [line.strip() for line in data.decode("utf-8").split("\n")]
     if words is not None and len(lines) != words:
         raise DataError(f"{path}: {len(lines)} lines; expected {words}, one for each word")
     seen: dict[str, int] = {}

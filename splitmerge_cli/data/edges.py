@@ -6,8 +6,10 @@ pairs that are not above the threshold and self-loops left out. What was merged 
 """
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 
 import numpy as np
 import pandas as pd
@@ -18,10 +20,12 @@ from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, require, req
 from splitmerge_cli.data.edge_rows import A_NODE, MISSING, NOT_NEGATIVE, WHOLE, Columns, Rows, are_whole, names_of
 from splitmerge_cli.data.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.graphs import Nodes, adjacency, check_kept, keep, merge, sizes
+from splitmerge_cli.data.opening import CHUNK, check_rows, content, existing
 from splitmerge_cli.data.tables import (
+    MOST_COLUMNS,
+    Table,
     Text,
     codes,
-    existing,
     header_key,
     index,
     quoted,
@@ -37,6 +41,10 @@ GRAPHS = (".graphml", ".gml")
 FOREIGN = {".npy", ".npz", ".mat", ".xlsx", ".xls", ".gexf", ".net", ".mtx", ".json", ".pkl", ".zip", ".tar", ".bz2"}
 """Other formats of networks and tables, by the endings of their names."""
 MOST_NODES = 10_000_000
+NODE_BYTES = 150
+"""Memory that a node without an edge takes while a network is read."""
+GRAPH_TIMES = 16
+"""How many times its size a .graphml or .gml file takes: every node and edge is an object of its own."""
 NODE_WORDS = {"id", "ids", "node", "nodes", "node_id", "nodeid", "name", "names", "label", "vertex", "vertices"}
 """Names of columns that hold nodes."""
 
@@ -111,6 +119,7 @@ def edges(
         require(one is not None or other is None, f"data.{key}", "null", "a column, as the other end has one")
     if nodes is not None and not isinstance(nodes, str):
         require_size("data.nodes", nodes, MOST_NODES)
+        check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")
     check_kept(scale, N)
     path = existing(path, f"a list of edges ({FORMATS})")
     suffix = suffix_of(path)
@@ -126,7 +135,10 @@ def edges(
             require(value is None, f"data.{key}", value, f"its default: a {suffix} file says all that itself")
         rows, chosen = _graph_file(path, suffix, weights, truth)
     else:
-        table = read_parquet(path) if suffix == ".parquet" else read_list(path, separator, comments, nodes is not None)
+        if suffix == ".parquet":
+            table: Table | None = read_parquet(path, MOST_COLUMNS)
+        else:
+            table = read_list(path, separator, comments, nodes is not None)
         rows = Rows.of(table, Columns(source, target, weights), header) if table is not None else Rows.none(path)
         chosen = _chosen_nodes(rows, nodes, truth)
     merged = merge(len(chosen.names), *chosen.ends(rows), rows.weight, threshold)
@@ -197,7 +209,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
     suffix = suffix_of(path)
     if suffix in FOREIGN or suffix in GRAPHS:
         raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
-    table = read_parquet(path) if suffix == ".parquet" else read_list(path, "auto", comments=True)
+    table = read_parquet(path, MOST_COLUMNS) if suffix == ".parquet" else read_list(path, "auto", comments=True)
     assert table is not None
     if isinstance(table, Text) and _names_columns(table, truth, set(rows.names)):
         table.take_header()
@@ -267,18 +279,40 @@ def _loaded(path: Path, suffix: str) -> "networkx.Graph":
     """What networkx reads of a file."""
     import networkx
 
+    data = content(path, GRAPH_TIMES)
     try:
         if suffix == ".graphml":
-            return networkx.read_graphml(path)
+            _refuse_entities(data)
+            return networkx.read_graphml(BytesIO(data))
         try:
-            return networkx.read_gml(path)
+            return networkx.read_gml(BytesIO(data))
         except networkx.NetworkXError as error:
             if "has no 'label'" not in str(error):
                 raise
             # nodes without labels are known by their ids
-            return networkx.read_gml(path, label="id")
+            return networkx.read_gml(BytesIO(data), label="id")
     except Exception as error:  # the readers raise all kinds on a damaged file
         raise DataError(f"{path}: not a readable {suffix} file: {error or type(error).__name__}") from error
+
+
+def _refuse_entities(data: bytes) -> None:
+    """Raise unless XML begins without a document type, whose entities may stand for any amount of text."""
+
+    def refuse(name: str, *_: object) -> None:
+        raise ValueError(f"a document type (<!DOCTYPE {name}>); expected none, as it may define entities")
+
+    def begin(*_: object) -> None:
+        # no document type may follow
+        parser.StartElementHandler = None
+        began.append(True)
+
+    began: list[bool] = []
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler, parser.StartElementHandler = refuse, begin
+    for start in range(0, len(data), CHUNK):
+        if began:
+            return
+        parser.Parse(data[start : start + CHUNK], False)
 
 
 def _weight_of(path: Path, number: int, tie: tuple[Any, Any, dict[Any, Any]], key: str | int | None) -> float:

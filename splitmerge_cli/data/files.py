@@ -1,6 +1,7 @@
 """The user's own data: text tables (.csv with commas, .tsv and .txt with tabs; also gzipped), .parquet, .npy, .npz."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,17 +15,17 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, KINDS, MAGNITUDE, DataError, Dataset, require
 from splitmerge_cli.data.matrices import Matrix, read_numbers, read_sparse
+from splitmerge_cli.data.opening import Limit, existing
 from splitmerge_cli.data.tables import (
     MISSING,
     NUMBER,
     Table,
     Text,
     codes,
-    existing,
     header_key,
     index,
     is_number,
-    numbers,
+    matrix_of,
     position,
     quoted,
     read_npy,
@@ -133,14 +134,20 @@ class _Wanted:
         labels = None if self.truth is None else index(table, "data.truth", self.truth)
         if self.columns is not None:
             kept = [index(table, "data.columns", column) for column in self.columns]
+            count = Counter(kept)
             for column, j in zip(self.columns, kept, strict=True):
-                if j == labels or kept.count(j) > 1:
+                if j == labels or count[j] > 1:
                     raise DataError(f"data.columns={column}: {table.path}: expected each column once, data.truth not")
         else:
             left_out = {index(table, "data.drop", column) for column in self.drop} | {labels}
             kept = [j for j in range(table.width) if j not in left_out]
         if not kept:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
+        if self.kind == "tokens" and len(kept) != 1:
+            rest = "" if labels is None else " besides data.truth"
+            raise DataError(
+                f"{table.path}: {len(kept)} columns{rest}; expected 1 column of tokens (data.columns=[NAME])"
+            )
         return labels, kept
 
 
@@ -161,10 +168,11 @@ def _text(path: Path, wanted: _Wanted, header: str | bool, delimiter: str) -> Te
         table.take_header()
         if len(table.top) == 1:
             raise DataError(f"{path}: the file holds a header and no row of data; expected at least one row")
-    kept = wanted.resolve(table)[1]
+    t, kept = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats
     kinds = [dict.fromkeys(kept, number) for number in _PARSED_AS[wanted.kind]]
-    table.parse(kinds, None if wanted.kind == "tokens" else lambda cell: _misfit(wanted.kind, cell))
+    asked = kept if t is None else [*kept, t]
+    table.parse(kinds, None if wanted.kind == "tokens" else lambda cell: _misfit(wanted.kind, cell), sorted(asked))
     return table
 
 
@@ -243,31 +251,39 @@ def _name(table: Table) -> str:
 
 
 def _dataset(table: Table, wanted: _Wanted, N: int | None) -> Dataset:
-    columns = table.columns
-    rows = len(columns[0]) if columns else 0
-    _check_rows(table, rows, len(columns), N)
-    table.columns = [column.slice(0, N) for column in columns]
+    rows = table.rows
+    _check_rows(table, rows, table.width, N)
+    table.take(N)
     t, kept = wanted.resolve(table)
     labels = None if t is None else codes(table, t, "a true label")[0]
     meta = {"path": str(table.path), "rows": rows}
     name = _name(table)
     if wanted.kind == "tokens":
-        if len(kept) != 1:
-            rest = "" if t is None else " besides data.truth"
-            raise DataError(
-                f"{table.path}: {len(kept)} columns{rest}; expected 1 column of tokens (data.columns=[NAME])"
-            )
         tokens, vocabulary = codes(table, kept[0], "a token")
         return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, meta=meta)
-    binary = wanted.kind == "binary"
-    x = np.empty((rows if N is None else N, len(kept)), dtype=np.uint8 if binary else np.float64)
-    for d, j in enumerate(kept):
-        x[:, d] = _binary(table, j) if binary else numbers(table, j, _CHOOSE)
+    x = _binary(table, kept) if wanted.kind == "binary" else matrix_of(table, kept, _CHOOSE)
     names = [table.names[j] for j in kept] if table.names else None
     return Dataset(name, wanted.kind, x, labels, columns=names, meta=meta)
 
 
-def _binary(table: Table, j: int) -> NDArray[Any]:
+def _binary(table: Table, columns: Sequence[int]) -> NDArray[np.uint8]:
+    """Columns as uint8 ``[rows, columns]``, checked to hold nothing but 0 and 1."""
+    block = table.block(columns)
+    Limit.now().check(table.path, table.rows * len(columns), " as numbers")
+    x = np.empty((table.rows, len(columns)), dtype=np.uint8)
+    if block is None:
+        for d, j in enumerate(columns):
+            x[:, d] = _binary_column(table, j)
+        return x
+    for i, row in enumerate(block):
+        good = (row == 0) | (row == 1)
+        if not good.all():
+            raise table.error(i, columns[int(np.argmin(good))], "0 or 1")
+        x[i] = row
+    return x
+
+
+def _binary_column(table: Table, j: int) -> NDArray[Any]:
     """Column `j`, checked to hold nothing but 0 and 1."""
     column = table.columns[j]
     kind = column.type

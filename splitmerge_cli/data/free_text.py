@@ -6,7 +6,7 @@ from io import StringIO
 from pathlib import Path
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.tables import NUMBER, Text, read_text, suffix_of
+from splitmerge_cli.data.tables import MOST_COLUMNS, NUMBER, Text, read_text, suffix_of
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "space": "\t"}
 """What ends a cell; runs of spaces are read as tabs."""
@@ -65,7 +65,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -
         separator = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path)) or _separator(data)
     if separator == "space":
         data = tabs(path, data, before)
-    table = Text(path, data, SEPARATORS[separator], before)
+    table = Text(path, data, SEPARATORS[separator], before, MOST_COLUMNS)
     table.parse([{}])
     return table
 

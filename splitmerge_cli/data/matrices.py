@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, LARGEST, DataError, place_not_finite
+from splitmerge_cli.data.opening import check_archive, check_rows, readable
 from splitmerge_cli.data.tables import Table, load_npy
 
 MAPPED = 1 << 26
 """Bytes of an array from which on it is mapped from its file: read where it is looked at, and shared by processes."""
+
+EMPTY_BYTES = 100
+"""Memory that a row or column of a sparse matrix takes in a model at least, whatever it holds."""
 
 
 class Matrix(Table):
@@ -84,9 +88,10 @@ def read_sparse(path: Path) -> csr_array:
         It is not such a file, damaged, or a matrix of something else than real numbers.
     """
     try:
-        with path.open("rb") as opened:
+        with readable(path) as file:
+            check_archive(path, file)
             # it loads no pickled object
-            matrix = scipy.sparse.load_npz(opened)
+            matrix = scipy.sparse.load_npz(file)
         if matrix.ndim != 2:
             raise ValueError(f"it has {matrix.ndim} dimension")
         if hasattr(matrix, "check_format"):
@@ -95,11 +100,16 @@ def read_sparse(path: Path) -> csr_array:
             raise ValueError(f"it holds {matrix.dtype}")
         if max(matrix.shape) > LARGEST:
             raise ValueError(f"its shape is {matrix.shape}")
+        # rows and columns that hold nothing are in no file
+        for count, what in zip(matrix.shape, ("rows", "columns"), strict=True):
+            check_rows(path, count, EMPTY_BYTES, what)
         # before entries are added up: small types wrap round
         matrix = csr_array(matrix.astype(np.float64))
         matrix.check_format(full_check=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
+    except DataError:
+        raise
     except Exception as error:  # a damaged archive raises all kinds
         raise DataError(
             f"{path}: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: {error}"

@@ -6,7 +6,6 @@ in the identity of a run too. Where no source states it, that of the first downl
 holds from then on.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import platformdirs
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.download import Report, download
+from splitmerge_cli.data.opening import content, sha256
 
 VARIABLE = "SMCMC_DATA"
 SUMS = "SHA256SUMS"
@@ -284,10 +284,9 @@ def present(name: str) -> bool:
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file; a `DataError` if it cannot be read."""
     try:
-        with path.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
+        return sha256(path)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> Path:
@@ -307,7 +306,7 @@ def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> P
     """
     path = place(name) / file
     of = next(f for f in SETS[name].files if f.name == file)
-    if not path.is_file():
+    if not path.exists():
         how = f"smcmc data info {name} says where it comes from"
         raise DataError(
             f"data={name}: {path}: no such file; expected it in the folder that the environment variable {VARIABLE} "
@@ -330,8 +329,8 @@ def _expected(name: str, file: File) -> tuple[str | None, str]:
 def _recorded(sums: Path) -> dict[str, str]:
     """Digests by name of file; none where nothing was recorded."""
     try:
-        text = sums.read_text(encoding="utf-8") if sums.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
+        text = content(sums).decode("utf-8") if sums.exists() else ""
+    except UnicodeDecodeError as error:
         raise DataError(f"{sums}: cannot be read: {error}") from error
     digests = {}
     for number, line in enumerate(text.splitlines(), start=1):

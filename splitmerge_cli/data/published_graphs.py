@@ -5,6 +5,7 @@ network keeps the nodes of highest degree, those of equal degree by descending n
 """
 
 from dataclasses import replace
+from io import BytesIO
 
 import pandas as pd
 
@@ -12,6 +13,7 @@ from splitmerge_cli.data import published
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.edges import edges
 from splitmerge_cli.data.graphs import check_kept, keep
+from splitmerge_cli.data.opening import content
 
 EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"
@@ -115,6 +117,8 @@ def _network(name: str, label: str | None, scale: float, N: int | None) -> Datas
     path = published.locate(name, EDGES)
     nodes = None if label is None else published.locate(name, NODES)
     graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
-    names = graph.names if nodes is None else pd.read_csv(nodes, dtype=str, keep_default_na=False)[label].tolist()
+    names = graph.names
+    if nodes is not None:
+        names = pd.read_csv(BytesIO(content(nodes)), dtype=str, keep_default_na=False)[label].tolist()
     meta = {key: value for key, value in graph.meta.items() if key != "path"}
     return keep(replace(graph, name=name, names=names, meta=meta), scale, N)

@@ -4,17 +4,17 @@ A file is parsed by pyarrow or NumPy at full speed. Only when that fails, or fin
 file read again line by line, to name the first offending row (line of the file, counted from 1) and column.
 """
 
+import codecs
 import csv as csv_module
-import gzip
 import os
 import re
 import sys
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from itertools import islice, product
+from math import prod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +23,27 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, require
+from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, place_not_finite, require
+from splitmerge_cli.data.opening import CHUNK, GZIP, Limit, as_numbers, check_rows, content, header_of, readable
 
 MISSING = {"", "nan"}  # compared in lower case, spaces stripped
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 """What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
-GZIP = ".gz"
+
+WIDE = 1000
+"""Columns from which on a text is parsed cell by cell, not column by column: each column costs the parser as much as
+some hundred cells."""
+COLUMN_BYTES = 100
+"""Memory that a column takes, whatever it holds: its name and two cells as text."""
+_BLOCK = 1 << 24
+"""Bytes of a wide text that are parsed at the same time."""
+MOST_COLUMNS = 10_000
+"""Most columns of a list, of which few are read (edges, nodes, tokens of documents)."""
+MOST_PARQUET = 200_000
+"""Most columns of a .parquet file, each of which takes some 50 microseconds to open and read."""
+_MORE = "; .csv and .npy hold more"
+LISTED = 20
+"""Names of columns that a message lists at most."""
 
 csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
 
@@ -39,7 +54,7 @@ class Table:
     Attributes
     ----------
     columns : list of pyarrow.Array or ChunkedArray
-        One per column, all of one length.
+        One per column, all of one length; empty arrays for columns that were not asked for.
     names : list of str or None
         Column names where the file has them.
     first : int
@@ -48,11 +63,37 @@ class Table:
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
         self.path, self.columns, self.names, self.first = path, columns, names, first
+        self._positions: tuple[list[str], dict[str, list[int]]] | None = None
 
     @property
     def width(self) -> int:
         """Number of columns."""
         return len(self.columns)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return max(map(len, self.columns), default=0)
+
+    def take(self, rows: int | None) -> None:
+        """Keep the first so many rows; None: all."""
+        if rows is not None:
+            self.columns = [column.slice(0, rows) for column in self.columns]
+
+    def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
+        """Numbers ``[rows, columns]`` of some columns where the table has them as one array, else None."""
+        return None
+
+    def named(self, name: str) -> list[int]:
+        """Positions of the columns of that name."""
+        if self.names is None:
+            return []
+        if self._positions is None or self._positions[0] is not self.names:
+            positions: dict[str, list[int]] = {}
+            for j, known in enumerate(self.names):
+                positions.setdefault(known, []).append(j)
+            self._positions = self.names, positions
+        return self._positions[1].get(name, [])
 
     def cells(self, j: int) -> pa.ChunkedArray:
         """Column `j`."""
@@ -90,6 +131,8 @@ class Text(Table):
         What ends a cell.
     before : int
         Number of lines of the file before the rows.
+    most : int, optional
+        How many columns it may have; by default as many as memory holds.
 
     Attributes
     ----------
@@ -99,16 +142,22 @@ class Text(Table):
     Raises
     ------
     DataError
-        There is no row.
+        There is no row, or the first has too many cells.
     """
 
-    def __init__(self, path: Path, data: bytes, delimiter: str, before: int = 0) -> None:
+    def __init__(self, path: Path, data: bytes, delimiter: str, before: int = 0, most: int | None = None) -> None:
         super().__init__(path, [], None, 1 + before)
         self.data, self.delimiter, self.before = data, delimiter, before
         # quotes in the first line alone cannot hide a line break: such a file need not be read row by row
         self.quoted = self.data.rfind(b'"') > self.data.find(b"\n")
         if not self.data.strip():
             raise DataError(f"{path}: the file is empty; expected at least one row")
+        end = self.data.find(b"\n")
+        cells = self.data.count(delimiter.encode(), 0, len(self.data) if end < 0 else end) + 1
+        check_rows(path, cells, COLUMN_BYTES, "columns")
+        if most is not None and cells > most:
+            raise DataError(f"{path}: row {self.first}: cells: {cells}; expected at most {most}")
+        self._block: tuple[list[int], NDArray[Any]] | None = None
         self.top = [cells for _, cells in islice(self.lines(), 2)]
 
     @property
@@ -125,6 +174,7 @@ class Text(Table):
         self,
         kinds: Sequence[Mapping[int, pa.DataType]],
         misfit: Callable[[str], str | None] | None = None,
+        columns: Sequence[int] | None = None,
     ) -> None:
         """Fill `columns`.
 
@@ -134,11 +184,13 @@ class Text(Table):
             Types of some columns, the others are strings; the first of these that all rows fit is taken.
         misfit : callable, optional
             What is expected in place of a cell of those columns; None if the cell is well.
+        columns : sequence of int, optional
+            The columns that are asked for; all by default.
 
         Raises
         ------
         DataError
-            A ragged row, or a cell that fits none of the types.
+            A ragged row, a cell that fits none of the types, or more cells than the limit (data.max_bytes) allows.
         """
         skipped = self.first - 1 - self.before
         rows = sum(1 for _ in self.lines()) - skipped if self.quoted else None
@@ -146,31 +198,95 @@ class Text(Table):
         usual = min(max(1 << 20, 4 * sum(map(len, self.top[0])) + 4 * self.width), 2**31 - 1)
         whole = min(len(self.data) + 1, 2**31 - 1)
         failure: pa.ArrowInvalid | None = None
+        asked = list(range(self.width) if columns is None else columns)
         for kind, block in product(kinds, (usual, whole)):
             if block > usual and "straddling" not in str(failure):
                 continue
-            types = {str(j): kind.get(j, pa.string()) for j in range(self.width)}
+            types = {str(j): kind.get(j, pa.string()) for j in asked}
+            self._check_cells(types.values())
             try:
-                table = pyarrow.csv.read_csv(
-                    pa.py_buffer(self.data),
-                    read_options=pyarrow.csv.ReadOptions(
-                        column_names=list(types), skip_rows_after_names=skipped, block_size=block
-                    ),
-                    parse_options=pyarrow.csv.ParseOptions(
-                        delimiter=self.delimiter, ignore_empty_lines=False, newlines_in_values=self.quoted
-                    ),
-                    convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
+                if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked)):
+                    found, self._block = wide
+                    break
+                table = _parsed(
+                    self.data, self.delimiter, list(map(str, range(self.width))), types, skipped, block, self.quoted
                 )
+                found = dict(zip(asked, table.columns, strict=True))
+                if rows not in (None, table.num_rows):
+                    raise DataError(
+                        f"{self.path}: {table.num_rows} rows or {rows}, as its quotes are read; expected one reading"
+                    )
                 break
             except pa.ArrowInvalid as error:
                 failure = error
         else:
             raise self._diagnose(list(kinds[-1]), misfit, failure)
-        if rows not in (None, table.num_rows):
-            raise DataError(
-                f"{self.path}: {table.num_rows} rows or {rows}, as its quotes are read; expected one reading"
-            )
-        self.columns = table.columns
+        empty = pa.chunked_array([], pa.string())
+        self.columns = [found.get(j, empty) for j in range(self.width)]
+
+    def _check_cells(self, types: Collection[pa.DataType]) -> None:
+        """Refuse a text whose short cells take more memory than the limit once they are parsed."""
+        each = sum(4 if kind == pa.string() else kind.bit_width // 8 for kind in types)
+        lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
+        Limit.now().check(self.path, lines * each, " as cells")
+
+    def _cell_by_cell(
+        self, kind: Mapping[int, pa.DataType], asked: list[int]
+    ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
+        """The columns of strings, and the others as one array of numbers; None where that takes the parser's reading.
+
+        Raises
+        ------
+        pyarrow.ArrowInvalid
+            A ragged row, or a cell that does not fit.
+        """
+        numeric, words = [j for j in asked if j in kind], [j for j in asked if j not in kind]
+        start = self.data.find(b"\n") + 1 if self.first - 1 > self.before else 0
+        if not numeric or len(set(kind.values())) > 1 or self.data.find(b'"', start) >= 0:
+            return None
+        if self.data.count(b"\r") != self.data.count(b"\r\n"):
+            return None
+        delimiter, whole = self.delimiter.encode(), numeric == list(range(self.width))
+        texts: dict[int, list[str]] = {j: [] for j in words}
+        blocks = []
+        for lines in _lines_in_blocks(self.data, start):
+            cells = []
+            for line in lines:
+                if line.count(delimiter) + 1 != self.width:
+                    raise pa.ArrowInvalid("a ragged row")
+                if whole:
+                    cells.append(line.replace(delimiter, b"\n"))
+                    continue
+                row = line.split(delimiter)
+                cells.append(b"\n".join([row[j] for j in numeric]))
+                for j in words:
+                    texts[j].append(row[j].decode("utf-8"))
+            data = b"\n".join([*cells, b""])
+            block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
+            column = _parsed(data, self.delimiter, ["0"], {"0": kind[numeric[0]]}, 0, block).column(0).to_numpy()
+            if len(column) != len(cells) * len(numeric):
+                return None
+            blocks.append(column.reshape(len(cells), len(numeric)))
+        found = {j: pa.chunked_array([pa.array(words_of, pa.string())]) for j, words_of in texts.items()}
+        return found, (numeric, np.concatenate(blocks))
+
+    @property
+    def rows(self) -> int:
+        return super().rows if self._block is None else len(self._block[1])
+
+    def take(self, rows: int | None) -> None:
+        super().take(rows)
+        if self._block is not None:
+            self._block = self._block[0], self._block[1][:rows]
+
+    def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
+        if self._block is None:
+            return None
+        kept, values = self._block
+        if list(columns) == kept:
+            return values
+        at = {j: d for d, j in enumerate(kept)}
+        return values[:, [at[j] for j in columns]]
 
     def row(self, i: int) -> int:
         if not self.quoted:
@@ -186,7 +302,8 @@ class Text(Table):
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
         """Number of the first line and cells of each row."""
-        text = StringIO(self.data.decode("utf-8"), newline="")
+        # decoded as it is read: a text as a whole takes up to four times its bytes
+        text = TextIOWrapper(BytesIO(self.data), "utf-8", newline="")
         reader = csv_module.reader(text, delimiter=self.delimiter, strict=True)
         while True:
             line = reader.line_num + 1 + self.before
@@ -216,18 +333,46 @@ class Text(Table):
         return DataError(f"{self.path}: cannot be parsed: {failure}")
 
 
+def _lines_in_blocks(data: bytes, start: int) -> Iterator[list[bytes]]:
+    """The lines of a text from a place on, in blocks of some 16 MiB, a line at least."""
+    while start <= len(data):
+        end = data.find(b"\n", min(start + _BLOCK, len(data)))
+        end = len(data) if end < 0 else end
+        yield data[start:end].replace(b"\r\n", b"\n").split(b"\n")
+        start = end + 1
+
+
+def _parsed(
+    data: bytes,
+    delimiter: str,
+    names: list[str],
+    types: Mapping[str, pa.DataType],
+    skipped: int,
+    block: int,
+    quoted: bool = False,
+) -> pa.Table:
+    """The columns of `types` of a text; `names` are those of all."""
+    return pyarrow.csv.read_csv(
+        pa.py_buffer(data),
+        read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=block),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=delimiter, ignore_empty_lines=False, newlines_in_values=quoted
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=types, strings_can_be_null=False, include_columns=list(types)
+        ),
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of columns as messages list them."""
+    return ", ".join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
+
+
 def suffix_of(path: Path) -> str:
     """Ending of a file's name in lower case, that of what is packed for a .gz; empty if there is none."""
     suffixes = [s.lower() for s in path.suffixes[-2:]]
     return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])
-
-
-def existing(path: str | Path, expected: str) -> Path:
-    """The path of a file that is there; raises a `DataError` that says what was expected where there is none."""
-    path = Path(path)
-    if not os.path.isfile(path):
-        raise DataError(f"{path}: no such file; expected {expected}")
-    return path
 
 
 def read_text(path: Path, encoding: str | None = None) -> bytes:
@@ -243,17 +388,16 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
     Raises
     ------
     DataError
-        It cannot be read, or is not so encoded; with an `encoding`, the character 0 is in it.
+        It cannot be read, holds more than the limit (data.max_bytes), or is not so encoded; with an `encoding`, the
+        character 0 is in it.
     """
+    data = content(path)
     try:
-        data = path.read_bytes()
-        if path.suffix.lower() == GZIP:
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    try:
-        text = data.decode(encoding or "utf-8")
-        data = data if encoding is None else text.encode("utf-8")
+        if encoding is None or codecs.lookup(encoding).name == "utf-8":
+            _check_utf8(data)
+        else:
+            data = data.decode(encoding).encode("utf-8")
+            Limit.now().check(path, len(data), " in UTF-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"
@@ -266,20 +410,84 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
 
 
-def read_parquet(path: Path) -> Table:
-    """The columns of a .parquet file in the plain types of their values."""
+def read_parquet(path: Path, most: int = MOST_PARQUET) -> Table:
+    """The columns of a .parquet file in the plain types of their values.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    most : int
+        How many columns it may have.
+
+    Raises
+    ------
+    DataError
+        It is no such file, has more columns, or holds more than the limit (data.max_bytes).
+    """
+    limit = Limit.now()
+    packed = pa.BufferReader(content(path))
     try:
-        table = pyarrow.parquet.read_table(path, partitioning=None)
+        source = pyarrow.parquet.ParquetFile(packed)
+        if (width := source.metadata.num_columns) > most:
+            raise DataError(f"{path}: {width} columns; expected at most {most}{_MORE if most == MOST_PARQUET else ''}")
+        schema = source.schema_arrow
+        # words that stand in a dictionary stay there until it is known what they take
+        if texts := [field.name for field in schema if _is_text(field.type)]:
+            source = pyarrow.parquet.ParquetFile(packed, read_dictionary=texts)
+        coded = [j for j, kind in enumerate(source.schema_arrow.types) if pa.types.is_dictionary(kind)]
+        plain = pa.schema([(field.name, _plain_type(field.type)) for field in schema]) if coded else schema
+        batches, total = [], 0
+        # what pages hold is known when they are unpacked
+        for batch in source.iter_batches(max(1, min(1 << 16, CHUNK // max(1, width)))):
+            total += _plain_size(batch, coded)
+            limit.check(path, total, " unpacked")
+            columns = batch.columns
+            for j in coded:
+                columns[j] = pc.cast(columns[j], plain.field(j).type)
+            batches.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
+        table = pa.Table.from_batches(batches, plain if coded else schema)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: not a readable parquet file: {error}") from error
-    return Table(path, [_unpacked(column) for column in table.columns], table.column_names)
+    return Table(path, table.columns, table.column_names)
 
 
-def _unpacked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in the plain type of its values: pandas' categories and views of strings are encodings."""
-    if pa.types.is_dictionary(column.type):
-        return _unpacked(pc.cast(column, column.type.value_type))
-    return pc.cast(column, pa.large_string()) if pa.types.is_string_view(column.type) else column
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _plain_size(batch: pa.RecordBatch, coded: Sequence[int]) -> int:
+    """Bytes of a batch in the plain types of its values; columns that are `coded` have dictionaries."""
+    if not coded:
+        return int(batch.nbytes)
+    size, others = 0, set(range(batch.num_columns)) - set(coded)
+    for j, column in enumerate(batch.columns):
+        if j in others:
+            size += column.nbytes
+            continue
+        values = column.dictionary
+        each = pc.binary_length(values) if _is_text(values.type) else pa.repeat(8, len(values))
+        size += 8 * len(column) + (pc.sum(pc.take(pc.cast(each, pa.int64()), column.indices)).as_py() or 0)
+    return size
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_type(kind.value_type)
+    # pandas' categories and views of strings are encodings
+    return pa.large_string() if _is_text(kind) and kind != pa.string() else kind
+
+
+def _check_utf8(data: bytes) -> None:
+    """Raise a `UnicodeDecodeError` with its place in `data` unless they are UTF-8."""
+    start, view = 0, memoryview(data)
+    while start < len(data):
+        end = start + CHUNK
+        try:
+            # a character that is cut is left to the next part
+            start += codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
+        except UnicodeDecodeError as error:
+            raise UnicodeDecodeError("utf-8", data, start + error.start, start + error.end, error.reason) from None
 
 
 def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
@@ -290,7 +498,8 @@ def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
     path : Path
         The file.
     mapped_from : int, optional
-        Bytes of a file from which on it is mapped, not read; such an array cannot be written.
+        Bytes of a file from which on it is mapped, not read, if nothing of it must be copied; such an array cannot be
+        written.
 
     Raises
     ------
@@ -298,10 +507,21 @@ def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
         The file is no .npy file of plain numbers or strings, or its array has more than two dimensions.
     """
     try:
-        mode: Literal["r"] | None = "r" if mapped_from is not None and path.stat().st_size >= mapped_from else None
-        array = np.load(path, mmap_mode=mode, allow_pickle=False)
-        if not isinstance(array, np.ndarray):
-            raise ValueError("it is an archive of arrays (.npz)")
+        with readable(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            shape, in_columns, dtype = header_of(file)
+            promised, held = prod(shape) * dtype.itemsize, size - file.tell()
+            if promised > held:
+                raise ValueError(f"its header promises {promised} bytes, {held} follow")
+            as_it_is = dtype in (np.float64, np.float32) and (not in_columns or len(shape) < 2)
+            if mapped_from is not None and size >= mapped_from and as_it_is:
+                array = np.load(path, mmap_mode="r", allow_pickle=False)
+            else:
+                Limit.now().check(path, as_numbers(shape, dtype), " as numbers")
+                file.seek(0)
+                array = np.lib.format.read_array(file, allow_pickle=False)
+    except DataError:
+        raise
     except Exception as error:  # a damaged header raises all kinds
         raise DataError(f"{path}: not a readable .npy file of plain numbers or strings: {error}") from error
     array = np.asarray(array)
@@ -332,14 +552,14 @@ def index(table: Table, key: str, column: str | int) -> int:
     """Position of a column, from its name or its number (1 the first, -1 the last); `key` asks for it."""
     width = table.width
     numbers = f"a number from 1 to {width} (-1: the last)"
-    named = table.names.count(str(column)) if table.names else 0
-    if named > 1:
-        raise DataError(f"{key}={column}: {table.path} has {named} columns of that name; expected {numbers}")
-    if table.names and named:
-        return table.names.index(str(column))
+    named = table.named(str(column))
+    if len(named) > 1:
+        raise DataError(f"{key}={column}: {table.path} has {len(named)} columns of that name; expected {numbers}")
+    if named:
+        return named[0]
     j = position(column, width)
     if j is None:
-        known = f"one of {', '.join(table.names)}, or " if table.names else ""
+        known = f"one of {listed(table.names)}, or " if table.names else ""
         raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
     return j
 
@@ -421,11 +641,38 @@ def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
     DataError
         Another type (`hint` says which option chooses the columns); a NaN, or a number that is too large.
     """
-    column = table.cells(j)
-    kind, types = column.type, pa.types
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-        raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers ({hint})")
-    values = pc.cast(column, pa.float64(), safe=False).to_numpy()
+    values = _as_numbers(table, j, hint)
     if (bad := first_not_finite(values)) is not None:
         raise table.error(bad, j, "a number" if np.isnan(values[bad]) else FINITE)
     return values
+
+
+def _as_numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
+    """Column `j` as float64; raises as `numbers` for a column of another type."""
+    column = table.cells(j)
+    kind, types = column.type, pa.types
+    if kind == pa.float64():
+        return column.to_numpy()
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+        raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers ({hint})")
+    return pc.cast(column, pa.float64(), safe=False).to_numpy()
+
+
+def matrix_of(table: Table, columns: Sequence[int], hint: str) -> NDArray[np.float64]:
+    """Columns as float64 ``[rows, columns]``, checked as `numbers` checks one.
+
+    Raises
+    ------
+    DataError
+        As `numbers`; or they are more than the limit (data.max_bytes).
+    """
+    x = table.block(columns)
+    if x is None:
+        Limit.now().check(table.path, 8 * table.rows * len(columns), " as numbers")
+        x = np.empty((table.rows, len(columns)))
+        for d, j in enumerate(columns):
+            x[:, d] = _as_numbers(table, j, hint)
+    if (place := place_not_finite(x)) is not None:
+        i, d = place
+        raise table.error(i, columns[d], "a number" if np.isnan(x[place]) else FINITE)
+    return x

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from hydra.utils import get_method, get_object
 
+from splitmerge_cli.config import unshared
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.plates import Move, example, option_probabilities, proposal_probability
 
 
 def _dataset(cfg: Any) -> Dataset:
-    options = {key: value for key, value in cfg.data.items() if key not in ("name", "_target_")}
+    options = {key: value for key, value in unshared("data", cfg.data).items() if key not in ("name", "_target_")}
     dataset = get_method(cfg.data["_target_"])(**options)
     assert isinstance(dataset, Dataset)
     return dataset

@@ -32,6 +32,9 @@ from splitmerge_cli._normal cimport DIAG, FULL, ISO, Normal
 from splitmerge_cli._mixture import quantum
 from splitmerge_cli._normal import prior_of
 
+COLUMNS = 1 << 17
+"""Numbers of the data that are prepared at the same time, a column at least."""
+
 cdef extern from "_lanes.h":
     pass
 
@@ -295,19 +298,22 @@ cdef class Gaussian(Normal):
         return super().from_data(data, **params)
 
     def _prepare(self, points, m0, b0):
-        """Points in quanta from their column's middle, and the prior with them; column by column, so that no second
-        array of the data's size is made."""
-        cdef Py_ssize_t N = points.shape[0], D = self.D, i, d
+        """Points in quanta from their column's middle, and the prior with them; some columns at a time, so that no
+        second array of the data's size is made."""
+        cdef Py_ssize_t N = points.shape[0], D = self.D, i, d, first
+        cdef Py_ssize_t step = max(1, COLUMNS // N)
         centre, mean, variance, widest = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
-        span, quanta = np.empty(D), np.empty(D)
-        for d in range(D):
-            column = points[:, d].astype(np.float64)
+        span = np.empty(D)
+        for first in range(0, D, step):
+            # a column is a row here: its sum is the same whether it stands alone or not
+            part = np.array(points[:, first:first + step].T, dtype=np.float64, order="C")
+            here = slice(first, first + len(part))
             # the middle as a number that loses no digit of points near it
-            centre[d] = column.min() / 2 + column.max() / 2
-            column -= centre[d]
-            mean[d], variance[d], span[d] = column.mean(), column.var(), np.ptp(column)
-            widest[d] = np.abs(column).max()
-            quanta[d] = quantum(widest[d], N)
+            centre[here] = part.min(axis=1) / 2 + part.max(axis=1) / 2
+            part -= centre[here, None]
+            mean[here], variance[here], span[here] = part.mean(axis=1), part.var(axis=1), np.ptp(part, axis=1)
+            widest[here] = np.abs(part).max(axis=1)
+        quanta = quantum(widest, N)
         if self.shape_of == ISO:
             quanta[:] = quantum(widest.max(), N, D)
         location, scale = prior_of(self.covariance, m0, b0, mean, variance, span, centre)
@@ -321,11 +327,12 @@ cdef class Gaussian(Normal):
                                  f"covariance=full and this model.m0, got {scale[d]:.3g}: less leaves no digits of the "
                                  "covariances")
         self.x = doubles(N * D)
-        cdef double[::1] of_column
-        for d in range(D):
-            of_column = np.rint((points[:, d] - centre[d]) / quanta[d])
+        cdef double[:, ::1] rows
+        for first in range(0, D, step):
+            here = slice(first, min(first + step, D))
+            rows = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / quanta[here])
             for i in range(N):
-                self.x[i * D + d] = of_column[i]
+                memcpy(&self.x[i * D + first], &rows[i, 0], rows.shape[1] * sizeof(double))
         cdef double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
         cdef double[::1] centre_v = centre, quanta_v = quanta
         self.m0, self.b0 = doubles(D), doubles(D)

@@ -255,7 +255,7 @@ cdef class SparseGaussian(Normal):
             # 16: four products are added up
             quanta = np.full(D, quantum(widest.max(), N, 16 * D))
         else:
-            quanta = np.array([quantum(w, N) for w in widest])
+            quanta = quantum(widest, N)
         self.log_quanta = np.log(quanta).sum()
         self.log_b0 = np.log(scale / quanta ** 2).sum()
         cdef const int64_t[::1] starts_v = points.indptr.astype(np.int64)

@@ -23,7 +23,7 @@ REFUSED_FILES = [
     (TABLE, ["data.format=lda"], "data.format=lda: expected one of auto, tokens, npz, ldac, uci, text"),
     (TABLE, ["data.encoding=utf-9"], "data.encoding=utf-9: expected the name of an encoding"),
     (TABLE, ["data.encoding=idna"], "data.encoding=idna: expected the name of an encoding"),
-    (TABLE, ["data.vocabulary=."], ".: no such file; expected the words, one a line"),
+    (TABLE, ["data.vocabulary=."], ".: a folder; expected the words, one a line"),
     (
         ("d.csv", "doc,word,n\na,x,1000000000000\n"),
         [],

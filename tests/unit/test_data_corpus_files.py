@@ -238,7 +238,7 @@ def test_words_with_large_numbers() -> None:
         corpus(put("c.ldac", "1 9999999999:1\n"))
     with pytest.raises(DataError, match=r"^c.txt: word 20000000; expected at most 10000000 words without"):
         corpus(put("c.txt", "1\n20000000\n1\n1 1 1\n"))
-    with pytest.raises(DataError, match=r"^c.txt: row 1: 2000000000 documents; expected at most 100000000"):
+    with pytest.raises(DataError, match=r"^c.txt: row 1: 2000000000 documents; expected at most \d+, for"):
         corpus(put("c.txt", "2000000000\n2\n1\n1 1 1\n"))
 
 

@@ -552,7 +552,7 @@ def test_lists_of_nodes_that_are_refused(read: Callable[..., Dataset], nodes: st
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none.csv: no such file; expected a list of edges"):
         edges(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="a folder; expected a list of edges"):
         edges(tmp_path)
 
 

@@ -1,0 +1,365 @@
+"""How a file of the user's is opened: regular files alone, and no more of one than memory takes.
+
+Every reader of data and every digest goes through here. What a file says of its size is not believed: a named pipe or a
+device is refused before it is opened, what is packed is counted while it expands, and nothing is allocated for a number
+that a header promises.
+"""
+
+import errno
+import gzip
+import hashlib
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from io import BufferedReader, FileIO
+from math import prod
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import numpy as np
+
+from splitmerge_cli.data.base import LARGEST, DataError, require
+
+GZIP = ".gz"
+MAPPABLE = ".npy"
+"""Ending of the files that may be mapped, and so be larger than memory."""
+SHARE = 4
+"""The limit by default is memory divided by this: what is read is held about so often while it is parsed."""
+CHUNK = 1 << 20
+"""Bytes that are unpacked at the same time."""
+
+_UNTOLD = 1 << 38
+"""Memory of a machine that does not tell how much it has."""
+_OTHERS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISDIR, "a folder"),
+)
+_set: ContextVar[int | None] = ContextVar("max_bytes", default=None)
+
+
+def memory() -> int:
+    """Bytes of memory that this process may have: those of the machine, its control group and its own limit."""
+    try:
+        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    except (AttributeError, ValueError, OSError):
+        found = [_UNTOLD]
+    return min(found + _of_groups() + _of_process())
+
+
+def _of_groups() -> list[int]:
+    """Limits of the control groups of this process, of both versions."""
+    places = [Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")]
+    try:
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            number, _, name = line.split(":", 2)
+            path = Path(name.lstrip("/"))
+            if number != "0":
+                continue
+            places += [Path("/sys/fs/cgroup", part, "memory.max") for part in (path, *path.parents)]
+    except (OSError, ValueError):
+        pass
+    found = []
+    for place in dict.fromkeys(places):
+        try:
+            found.append(int(place.read_text()))
+        except (OSError, ValueError):  # no such group, or no limit: max
+            continue
+    return found
+
+
+def _of_process() -> list[int]:
+    try:
+        import resource
+    except ImportError:
+        return []
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return [] if soft == resource.RLIM_INFINITY else [soft]
+
+
+@contextmanager
+def limited(max_bytes: int | None) -> Iterator[None]:
+    """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory.
+
+    Raises
+    ------
+    DataError
+        It is no whole number of at least 1.
+    """
+    good = max_bytes is None or (type(max_bytes) is int and max_bytes >= 1)
+    require(good, "data.max_bytes", max_bytes, "a whole number of bytes, at least 1, or null")
+    token = _set.set(max_bytes)
+    try:
+        yield
+    finally:
+        _set.reset(token)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How many bytes of a file may be held in memory.
+
+    Attributes
+    ----------
+    size : int
+        Bytes.
+    origin : str
+        Where the limit comes from, for messages.
+    """
+
+    size: int
+    origin: str
+
+    @classmethod
+    def now(cls, times: int = 1) -> "Limit":
+        """The limit of `limited`, for data that take so many `times` the bytes of their file while they are read."""
+        size, origin = _set.get(), "data.max_bytes"
+        if size is None:
+            size, origin = memory() // SHARE, "a quarter of the memory; data.max_bytes=BYTES sets another limit"
+        if times > 1:
+            origin += f"; such a file takes {times} times its size"
+        return cls(size // times, origin)
+
+    def error(self, called: object, found: str) -> DataError:
+        """What is said of a file that is `called` so, and in which more was `found`."""
+        return DataError(f"{called}: {found}; expected at most {self.size} bytes ({self.origin})")
+
+    def check(self, called: object, size: int, what: str = "") -> None:
+        """Raise a `DataError` if `size` bytes, of `what`, are more than the limit."""
+        if size > self.size:
+            raise self.error(called, f"{size} bytes{what}")
+
+    def read(self, called: object, stream: IO[bytes], size: int = 0, how: str = "") -> bytes:
+        """All that a stream holds, `size` bytes if it is what it says; stops where that is beyond the limit."""
+        first = stream.read(min(size, self.size) + 1)
+        total, parts = len(first), [first]
+        while parts[-1]:
+            if total > self.size:
+                raise self.error(called, f"more than {self.size} bytes{how}")
+            parts.append(stream.read(CHUNK))
+            total += len(parts[-1])
+        return first if total == len(first) else b"".join(parts)
+
+
+def kind_of(mode: int) -> str | None:
+    """What a file of such a mode is; None for a regular one."""
+    if stat.S_ISREG(mode):
+        return None
+    return next((name for known, name in _OTHERS if known(mode)), "no file")
+
+
+def existing(path: str | Path, expected: str) -> Path:
+    """The path of a regular file that is there; where there is none a `DataError` says what was `expected`."""
+    path = Path(path)
+    try:
+        found = kind_of(os.stat(path).st_mode)
+    except FileNotFoundError:
+        found = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no such file"
+    except NotADirectoryError:
+        found = "no such file"
+    except (OSError, ValueError) as error:
+        found = f"cannot be read: {_reason(error)}"
+    if found is not None:
+        raise DataError(f"{path}: {found}; expected {expected}")
+    return path
+
+
+def _reason(error: Exception) -> object:
+    return (error.strerror or error) if isinstance(error, OSError) else error
+
+
+@contextmanager
+def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
+    """A regular file, opened to read its bytes.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    called : object, optional
+        What messages call it, its path by default.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError, IsADirectoryError
+        There is no such file: who asks knows what was expected.
+    DataError
+        It is no regular file, or cannot be opened.
+    """
+    called = path if called is None else called
+    try:
+        # to open a pipe waits for its other end; what is another file by then is seen below
+        _refuse_others(called, os.stat(path).st_mode)
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (DataError, FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise
+    except (OSError, ValueError) as error:
+        raise DataError(f"{called}: cannot be read: {_reason(error)}") from error
+    with BufferedReader(_Ready(number)) as file:
+        _refuse_others(called, os.fstat(number).st_mode)
+        yield file
+
+
+class _Ready(FileIO):
+    """A file that fails where it has nothing to give yet, as some of the kernel's do that pass for regular ones."""
+
+    def readinto(self, buffer: Any) -> int:
+        found = super().readinto(buffer)
+        if found is None:
+            raise BlockingIOError(errno.EAGAIN, "it waits for more to come; expected a regular file")
+        return found
+
+
+def _refuse_others(called: object, mode: int) -> None:
+    """Raise unless a mode is that of a regular file."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{called}: a folder")
+    if (kind := kind_of(mode)) is not None:
+        raise DataError(f"{called}: {kind}; expected a regular file")
+
+
+@contextmanager
+def readable(path: str | Path) -> Iterator[BinaryIO]:
+    """As `opened`, for a file that must be there; what fails while it is read is a `DataError` too."""
+    try:
+        with opened(path) as file:
+            yield file
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read: {_reason(error)}") from error
+
+
+def unpacked(path: Path, file: BinaryIO) -> BinaryIO:
+    """What an open file holds, unpacked if its name ends in .gz."""
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix.lower() == GZIP else file
+
+
+def content(path: Path, times: int = 1) -> bytes:
+    """Content of a file, unpacked if its name ends in .gz.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    times : int
+        How many times its size it takes while it is read.
+
+    Raises
+    ------
+    DataError
+        It is no regular file, cannot be read, or holds more than the limit.
+    """
+    limit = Limit.now(times)
+    with readable(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        limit.check(path, size)
+        stream = unpacked(path, file)
+        return limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
+
+
+def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
+    """SHA-256 of a file; raises as `opened`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    called : object, optional
+        As in `opened`.
+    held : bool
+        Whether all of it will be held in memory, so that the limit is one of its size.
+
+    Raises
+    ------
+    DataError
+        It holds more than the limit and, unless it is `held`, more than it says.
+    """
+    called = path if called is None else called
+    limit = Limit.now()
+    with opened(path, called) as file:
+        size = os.fstat(file.fileno()).st_size
+        if held:
+            limit.check(called, size)
+        most, total = max(size, limit.size), 0
+        found = hashlib.sha256()
+        try:
+            while chunk := file.read(CHUNK):
+                total += len(chunk)
+                if total > most:
+                    raise limit.error(called, f"says that it holds {size} bytes, and holds more than {most}")
+                found.update(chunk)
+        except OSError as error:
+            raise DataError(f"{called}: cannot be read: {_reason(error)}") from error
+    return found.hexdigest()
+
+
+# arrays
+
+
+def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, whether column by column, and type that the header of an .npy file promises.
+
+    Raises
+    ------
+    ValueError
+        There is none, or it promises Python objects.
+    """
+    if isinstance(stream, BufferedReader) and stream.peek(4)[:4] == b"PK\3\4":
+        raise ValueError("it is an archive of arrays (.npz)")
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"version {version[0]}.{version[1]} of the format")
+    shape, in_columns, dtype = readers[version](stream)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    if any(n < 0 for n in shape):
+        raise ValueError(f"its header promises the shape {shape}")
+    return shape, in_columns, dtype
+
+
+def as_numbers(shape: tuple[int, ...], dtype: Any) -> int:
+    """Bytes of an array once its numbers are float64, which its type may be shorter than."""
+    return prod(shape) * max(dtype.itemsize, 8 if dtype.kind in "biuf" else 0)
+
+
+def check_archive(path: Path, file: BinaryIO) -> None:
+    """Unpack an .npz file once, keeping nothing, to see that its arrays hold what they promise, within the limit.
+
+    Raises
+    ------
+    DataError
+        They hold more than the limit.
+    ValueError, zipfile.BadZipFile
+        It is no such archive, or an array holds another number of bytes than its header promises.
+    """
+    limit = Limit.now()
+    left = limit.size
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as stream:
+                shape, _, dtype = header_of(stream)
+                promised, total = prod(shape) * dtype.itemsize, 0
+                while total <= min(promised, left) and (chunk := stream.read(CHUNK)):
+                    total += len(chunk)
+                if total <= left and total != promised:
+                    held = "more" if total > promised else total
+                    raise ValueError(f"{member.filename} promises {promised} bytes and holds {held}")
+                left -= max(total, as_numbers(shape, dtype))
+                if left < 0:
+                    raise limit.error(path, f"more than {limit.size} bytes unpacked")
+    file.seek(0)
+
+
+def check_rows(called: object, rows: int, each: int, what: str) -> None:
+    """Raise a `DataError` where so many rows, documents or words, of so many bytes `each`, are more than the limit."""
+    limit = Limit.now()
+    most = min(LARGEST, limit.size // each)
+    if rows > most:
+        raise DataError(f"{called}: {rows} {what}; expected at most {most}, for {limit.size} bytes ({limit.origin})")
