@@ -237,6 +237,11 @@ def test_pubmed(place: Path) -> None:
     assert np.array_equal(data.values.toarray(), COUNTS[:, [0, 2, 3]])
     assert data.meta["truth"] == "no labels are public" and data.meta["documents"]["empty"] == 1
     assert np.array_equal(pubmed.pubmed(2, "counts", 2).values.toarray(), [[1], [3]])
+    files = [place / pubmed.COUNTS, place / pubmed.VOCABULARY]
+    assert data.notes == [
+        f"{file}: unverified: no source states its SHA-256; none was recorded, it has {published.sha256_of(file)}"
+        for file in files
+    ]
     for n in (1, 2, 3, 4):
         assert np.array_equal(pubmed.read_pubmed(n).counts.toarray(), COUNTS[:n])
 
