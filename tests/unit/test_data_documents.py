@@ -4,9 +4,7 @@ import gzip
 import hashlib
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -445,28 +443,14 @@ def test_long_readings_are_reported(
 
 
 @pytest.fixture
-def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[[Path], str]) -> Path:
     """The two files on a server of this machine, and none in their place."""
     there = tmp_path / "there"
     place.rename(there)
-    monkeypatch.setenv("no_proxy", "*")
-
-    class Handler(SimpleHTTPRequestHandler):
-        def __init__(self, *args: object) -> None:
-            super().__init__(*args, directory=str(there))  # type: ignore[arg-type]
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        address = f"http://127.0.0.1:{running.server_address[1]}/"
-        files = tuple(File(name, address=address + name) for name in (pubmed.COUNTS, pubmed.VOCABULARY))
-        monkeypatch.setitem(SETS, "pubmed", Published(**vars(SETS["pubmed"]) | {"files": files}))
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield there
-        running.shutdown()
-        thread.join()
+    address = serve(there)
+    files = tuple(File(name, address=f"{address}/{name}") for name in (pubmed.COUNTS, pubmed.VOCABULARY))
+    monkeypatch.setitem(SETS, "pubmed", Published(**vars(SETS["pubmed"]) | {"files": files}))
+    return there
 
 
 def test_pubmed_is_fetched(served: Path, place: Path) -> None:

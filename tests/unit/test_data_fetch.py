@@ -1,18 +1,11 @@
-"""Downloads from a server on this machine: by https alone, whole or not at all; digests recorded and held to.
-
-The server has a certificate of its own, made for the tests, in which OpenSSL is told to trust (SSL_CERT_FILE).
-"""
+"""Downloads from a server on this machine: by https alone, whole or not at all; digests recorded and held to."""
 
 import hashlib
 import io
 import os
 import re
-import shutil
 import ssl
-import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,9 +23,8 @@ DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Server(ThreadingHTTPServer):
-    """Answers every request as its attributes say; `scheme` is https where it was given a certificate."""
+    """Answers every request as its attributes say."""
 
-    scheme = "http"
     status = 200
     content = CONTENT
     announced: int | None = len(CONTENT)
@@ -41,9 +33,9 @@ class Server(ThreadingHTTPServer):
     location: str | None = None
     endless = False
 
-    @property
-    def address(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}/a.txt"
+    def __init__(self, start: Callable[..., str], secure: bool = True) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.address = f"{start(self, secure)}/a.txt"
 
     def handle_error(self, *args: object) -> None:
         """A client that closes the connection is none."""
@@ -74,49 +66,15 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for this machine and its key, which nobody else trusts."""
-    if (openssl := shutil.which("openssl")) is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    made = tmp_path_factory.mktemp("certificate")
-    files = made / "certificate.pem", made / "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-days", "2", "-subj", "/CN=smcmc", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run([*command, "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
-    return files
-
-
-@contextmanager
-def running(certificate: tuple[Path, Path] | None) -> Iterator[Server]:
-    """A server; of https if it has a certificate."""
-    with Server(("127.0.0.1", 0), Handler) as server:
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*certificate)
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-            server.scheme = "https"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+@pytest.fixture
+def server(start: Callable[..., str]) -> Server:
+    return Server(start)
 
 
 @pytest.fixture
-def server(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    with running(certificate) as https:
-        yield https
-
-
-@pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def plain(start: Callable[..., str]) -> Server:
     """A server of http."""
-    monkeypatch.setenv("no_proxy", "*")
-    with running(None) as http:
-        yield http
+    return Server(start, secure=False)
 
 
 @pytest.fixture
@@ -396,14 +354,14 @@ def test_a_redirect_to_https_is_followed(
 
 
 def test_a_redirect_after_a_redirect_is_refused_too(
-    folder: Path, server: Server, plain: Server, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    folder: Path, server: Server, plain: Server, start: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(certificate) as second:
-        address = offer(monkeypatch, server)
-        server.status, server.location = 302, second.address
-        second.status, second.location = 302, plain.address
-        with pytest.raises(DataError, match=rf"^{second.address}: redirects to {plain.address}: expected https"):
-            published.fetch("far")
+    second = Server(start)
+    address = offer(monkeypatch, server)
+    server.status, server.location = 302, second.address
+    second.status, second.location = 302, plain.address
+    with pytest.raises(DataError, match=rf"^{second.address}: redirects to {plain.address}: expected https"):
+        published.fetch("far")
     assert address != second.address and second.requests == 1 and plain.requests == 0 and not folder.exists()
 
 
