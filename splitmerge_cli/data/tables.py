@@ -234,10 +234,13 @@ class Text(Table):
         if not good:
             return False  # what is wrong with it is said when it is read
         pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
-        whole = [cell.strip() for cell in self.top[0]]
-        start = _counting(whole) if _counting(whole) is not None else _counting(head)
+        # the columns of the file, or those that are read
+        counted = next(
+            (cells for cells in ([cell.strip() for cell in self.top[0]], head) if _counting(cells) is not None), []
+        )
+        start = _counting(counted)
         faulty = binary and max(map(int, head)) > 1
-        counts = start is not None and len(head) > 1 + start
+        counts = start is not None and len(counted) > 1 + start
         if counts and (pointed == len(head) or faulty):
             self.notes.append(
                 f"{self.path}: row {1 + self.before} counts the columns from {start}: it is read as their names "
