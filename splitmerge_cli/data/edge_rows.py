@@ -211,7 +211,7 @@ def _has_header(table: Text, columns: Columns) -> bool:
         return True
     if len(table.top) == 1:
         return all(cell.lower() in HEADER_WORDS for cell in head[:2])
-    if table.heads_index():
+    if table.heads_index() or (not head[0] and sum(cell.lower() in HEADER_WORDS for cell in head) > 1):
         return True
     s, t = columns.ends(head, table.width)
     if table.counts_columns() and not _seen(table, s, t, head):

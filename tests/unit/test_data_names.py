@@ -340,6 +340,8 @@ def test_the_index_of_a_list_of_edges(tmp_path: Path) -> None:
         DataError, match=r"row 2, column 1 \(''\): '4': the column has no name .*; expected data.source"
     ):
         edges(write(tmp_path / "e.csv", ties))
+    with pytest.raises(DataError, match=r"row 2, column 1 \(''\): '4': the column has no name"):
+        edges(write(tmp_path / "e.csv", ",from,to\n4,a,b\n7,b,c\n"))
     with pytest.raises(DataError, match="columns with a name: 1; expected two"):
         edges(write(tmp_path / "e.csv", ",to\n0,6\n1,7\n"))
 
