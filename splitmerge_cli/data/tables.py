@@ -11,7 +11,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from itertools import islice, product, takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -182,14 +182,10 @@ class Text(Table):
             return None
         rows = [self.top[0][0], *(cells[0] for cells in self.below())]
         known = {";": "a semicolon", "\t": "a tab", ",": "a comma"}
-        return next(
-            (
-                what
-                for end, what in known.items()
-                if len(rows) > 1 and rows[0].count(end) and len({row.count(end) for row in rows}) == 1
-            ),
-            None,
-        )
+        for end, what in known.items():
+            if len(rows) > 1 and rows[0].count(end) and len({row.count(end) for row in rows}) == 1:
+                return what
+        return None
 
     def heads_index(self) -> bool:
         """Whether the first row begins with an empty cell, or pandas' name for one, above cells that count the rows."""
@@ -203,7 +199,7 @@ class Text(Table):
         """Whether the first row, where it is of numbers alone, names the columns.
 
         It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
-        cells below are written with a point, or (`binary`) one of its own is neither 0 nor 1.
+        cells below are written with a point or an exponent, or (`binary`) one of its own is neither 0 nor 1.
 
         Parameters
         ----------
@@ -235,9 +231,8 @@ class Text(Table):
             return False  # what is wrong with it is said when it is read
         pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
         # the columns of the file, or those that are read
-        counted = next(
-            (cells for cells in ([cell.strip() for cell in self.top[0]], head) if _counting(cells) is not None), []
-        )
+        whole = [cell.strip() for cell in self.top[0]]
+        counted = head if _counting(whole) is None else whole
         start = _counting(counted)
         faulty = binary and max(map(int, head)) > 1
         counts = start is not None and len(counted) > 1 + start
@@ -335,7 +330,8 @@ class Text(Table):
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
         """Number of the first line and cells of each row."""
-        text = StringIO(self.data.decode("utf-8"), newline="")
+        # the first rows of a large file are asked for by themselves: it is not decoded whole
+        text = TextIOWrapper(BytesIO(self.data), encoding="utf-8", newline="")
         reader = csv_module.reader(text, delimiter=self.delimiter, strict=True)
         while True:
             line = reader.line_num + 1 + self.before
