@@ -192,6 +192,8 @@ def run(
     from splitmerge_cli.config import compose
 
     plan = runner.prepare(compose(overrides, config_dir))
+    for note in plan.dataset.notes:
+        _complain(f"note: {note}")
     if plan.done:
         typer.echo("done before; resume=false repeats it", err=True)
     path = runner.run(plan)
@@ -299,6 +301,8 @@ def sweep(
         for error, outcome in list(refused.items())[::-1]:
             _complain(f"{' '.join(outcome.overrides)}: {error}")
         raise typer.Exit(2)
+    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
+        _complain(f"note: {note}")
     _print_outcomes(outcomes)
     if any(o.status == "interrupted" for o in outcomes):
         _fail("interrupted; the same command continues the sweep", interrupts.STATUS)
@@ -505,7 +509,7 @@ def _data_facts(name: str) -> tuple[str, str, str]:
 
     if name in published.SETS:
         of = published.SETS[name]
-        return of.kind, of.N, str(published.folder() / name) if published.present(name) else "absent"
+        return of.kind, of.N, published.listed(name)
     options = choice("data", name)
     if "path" in options:
         # a table is of the kind that the model reads
@@ -552,6 +556,8 @@ def data_fetch(name: str) -> None:
     if name in published.SETS:
         with shown() as report:
             path = published.fetch(name, report)
+        for note in published.unverified(name):
+            _complain(f"note: {note}")
         typer.echo(path)
     elif "path" in options:
         typer.echo(f"{name}: reads a file of yours (data.path=FILE); there is nothing to fetch")

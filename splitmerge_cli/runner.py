@@ -1087,8 +1087,12 @@ def _summary(
     }
     return {
         "run_id": plan.id,
-        **({"graph": plan.dataset.meta} if plan.dataset.kind == "graph" else {}),
-        **{key: told for key, told in plan.dataset.meta.items() if key == "documents"},
+        **(
+            {"graph": {k: v for k, v in plan.dataset.meta.items() if k != "notes"}}
+            if plan.dataset.kind == "graph"
+            else {}
+        ),
+        **{key: told for key, told in plan.dataset.meta.items() if key in ("documents", "notes")},
         **{name: value for report in outcomes[0]["reports"] for name, value in report.items()},
         **_tallied(outcomes),
         "sampler": plan.cfg.sampler.name,

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,12 +56,15 @@ class JobOutcome:
         Folder of the run; None where it was refused.
     error : str or None
         Why it was refused or failed.
+    notes : list of str
+        What is to be said of how its data were read.
     """
 
     overrides: list[str]
     status: str
     path: Path | None = None
     error: str | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
@@ -139,7 +142,7 @@ def check_jobs(jobs: Sequence[Sequence[str]], config_dir: str | Path | None = No
             try:
                 plan = runner.prepare(compose(job, config_dir))
                 status = "skipped" if plan.done else "to run"
-                outcomes.append(JobOutcome(list(job), status, plan.path))
+                outcomes.append(JobOutcome(list(job), status, plan.path, notes=plan.dataset.notes))
             except (ConfigError, DataError) as error:
                 outcomes.append(JobOutcome(list(job), "refused", error=str(error)))
             except DamagedRun as error:

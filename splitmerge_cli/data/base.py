@@ -50,7 +50,8 @@ class Dataset:
     names : list of str or None
         Name of each item, where the data give one.
     meta : dict
-        How the data came about: parameters of the generator, or the file.
+        How the data came about: parameters of the generator, or the file. ``notes``, where there is something to tell
+        the user of how the data were read: list of str, a line each (see `notes`).
 
     Raises
     ------
@@ -139,9 +140,19 @@ class Dataset:
         return int(self.values.shape[0])
 
     @property
+    def notes(self) -> list[str]:
+        """What the user should know of how the data were read: a line each, which a run says and stores."""
+        return list(self.meta.get("notes", ()))
+
+    @property
     def n_tokens(self) -> int:
         """Number of tokens of the vocabulary (0 for data that are not tokens)."""
         return len(self.vocabulary) if self.vocabulary is not None else 0
+
+
+def noted(notes: Sequence[str]) -> dict[str, Any]:
+    """The part of ``Dataset.meta`` that holds these notes; empty where there are none."""
+    return {"notes": list(notes)} if notes else {}
 
 
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"

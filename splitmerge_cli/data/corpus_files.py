@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from splitmerge_cli.data.bag_of_words import ROW
-from splitmerge_cli.data.base import DataError, Dataset, require
+from splitmerge_cli.data.base import DataError, Dataset, noted, require
 from splitmerge_cli.data.corpus import dataset
 from splitmerge_cli.data.corpus_formats import (
     Read,
@@ -90,10 +90,11 @@ def corpus(
         without it, for ``tokens`` those of the table; not for ``text``.
     columns : sequence of str or int, optional
         ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first); by default
-        those with such names, or the first, second and third.
+        those with such names, or the first, second and third, but for first ones that have no name and count the rows.
     header : {"auto", True, False}
         ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
-        in `columns`, names such as doc and word, or a word where counts are.
+        in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
+        cells that count the rows.
     encoding : str
         Of all text.
     stop_words, min_documents, max_share
@@ -141,13 +142,13 @@ def corpus(
 
 def _whole(path: Path, read: Read, N: int | None, format: str) -> Dataset:
     """The first N documents of what was read, nothing held out."""
-    made, vocabulary = read
+    made, vocabulary, notes = read
     J = made.tokens.J if format in ("tokens", "text") else checked_N(path, N, made.tokens.J)
     if J < made.tokens.J:
         made = replace(made, tokens=made.tokens.first(J))
     if not len(made.tokens.words):
         raise DataError(f"{path}: documents: {J}, tokens: none; expected at least one token")
-    meta = {"path": str(path), "format": format}
+    meta = {"path": str(path), "format": format} | noted(notes)
     return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +38,14 @@ from splitmerge_cli.data.tables import (
     suffix_of,
 )
 
-Read = tuple[Corpus, list[str]]
-"""A corpus and its vocabulary."""
+
+class Read(NamedTuple):
+    """A corpus, its vocabulary, and what the user should know of how they were read."""
+
+    corpus: Corpus
+    vocabulary: list[str]
+    notes: Sequence[str] = ()
+
 
 MOST_WORDS = 10_000_000
 """Largest size of a vocabulary whose words are numbers."""
@@ -48,6 +55,10 @@ DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "do
 WORD_NAMES = {"word", "words", "token", "tokens", "term", "terms"}
 COUNT_NAMES = {"count", "counts", "n", "freq", "frequency", "tf"}
 """Names of the columns of a table, in lower case."""
+CHOOSE = (
+    "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.format says what "
+    "else a file holds"
+)
 COUNT = f"a count, a whole number from 0 to {LARGEST}"
 PAIR = f"WORD:COUNT, two whole numbers, the count from 1 to {LARGEST}"
 _LDAC = re.compile(rb"(?:[ \t]*+\d{1,10}+(?:[ \t]++\d{1,10}+:\d{1,10}+)*+[ \t]*+\r?+\n)*+")
@@ -92,14 +103,19 @@ def read_tokens(
         table, told = _text(path, columns, header, encoding)
     document, word, count = _resolve(table, columns)
     table.columns = [_trimmed(column) for column in table.columns]
+    if columns is None:
+        table.leave_out(table.unnamed(), "data.columns would read it", CHOOSE)
     of, names = codes(table, document, "the name of a document")
     coded, distinct = codes(table, word, "a word", {""})
-    # a first row with a count is none of names
-    if header == "auto" and not told and count is None and _stand_alone(of, coded):
-        raise DataError(
-            f"{path}: row 1: {quoted(names[0])} and {quoted(distinct[0])}, which stand nowhere else; expected names of "
-            "columns or a token (data.header=true or false says which)"
-        )
+    if header == "auto" and not told and isinstance(table, Text) and _stand_alone(of, coded):
+        if table.counts_columns():
+            raise table.asks()
+        # any other first row with a count is none of names
+        if count is None:
+            raise DataError(
+                f"{path}: row 1: {quoted(names[0])} and {quoted(distinct[0])}, which stand nowhere else; expected "
+                "names of columns or a token (data.header=true or false says which)"
+            )
     many = np.ones(len(of), dtype=np.int64) if count is None else _counts(table, count)
     if vocabulary is not None:
         coded, distinct = _looked_up(table, word, coded, distinct, vocabulary, encoding)
@@ -113,7 +129,7 @@ def read_tokens(
     upto = starts_of(many[rows])
     check_size(int(upto[-1]), path)
     tokens = Tokens(np.repeat(coded[rows], many[rows]), upto[starts_of(np.bincount(of[rows], minlength=J))])
-    return Corpus(tokens, len(distinct), names[:J]), distinct
+    return Read(Corpus(tokens, len(distinct), names[:J]), distinct, table.notes)
 
 
 def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, encoding: str) -> tuple[Text, bool]:
@@ -143,6 +159,8 @@ def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _has_header(table: Text, columns: Sequence[str | int] | None) -> bool:
     """Whether the first row of a table names its columns, as far as that row tells."""
     head = [cell.strip() for cell in table.top[0]]
+    if table.heads_index():
+        return True
     if columns is None:
         lower = {cell.lower() for cell in head}
         if lower & DOCUMENT_NAMES and lower & WORD_NAMES:
@@ -163,28 +181,23 @@ def _stand_alone(of: NDArray[np.int32], coded: NDArray[np.int32]) -> bool:
 
 def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, int, int | None]:
     """Positions of document, word and perhaps count."""
-    choose = (
-        "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.format says what "
-        "else a file holds"
-    )
     if columns is not None:
         found = [index(table, "data.columns", column) for column in columns]
         if len(set(found)) < len(found):
             raise DataError(f"data.columns={list(columns)}: {table.path}: expected each column once")
         return found[0], found[1], found[2] if len(found) == 3 else None
     names = [name.strip().lower() for name in table.names or []]
-    kinds = [
-        [j for j, name in enumerate(names) if name in known] for known in (DOCUMENT_NAMES, WORD_NAMES, COUNT_NAMES)
-    ]
-    if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == table.width - 2 <= 1:
+    read = [j for j in range(table.width) if j not in table.unnamed()]
+    kinds = [[j for j in read if names and names[j] in known] for known in (DOCUMENT_NAMES, WORD_NAMES, COUNT_NAMES)]
+    if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == len(read) - 2 <= 1:
         return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
-    if table.width not in (2, 3) or (kinds[0] and kinds[1]):
+    if len(read) not in (2, 3) or (kinds[0] and kinds[1]):
         named = f" ({listed(table.names)})" if table.names else ""
         raise DataError(
             f"{table.path}: {table.width} columns{named}; expected document and word, or document, word and count "
-            f"({choose})"
+            f"({CHOOSE})"
         )
-    return 0, 1, 2 if table.width == 3 else None
+    return read[0], read[1], read[2] if len(read) == 3 else None
 
 
 def _counts(table: Table, j: int) -> NDArray[np.int64]:
@@ -219,7 +232,7 @@ def read_npz(path: Path, vocabulary: Path | None, encoding: str) -> Read:
             f"data.vocabulary=null: {path}: expected a text file with its {counts.shape[1]} words, one a line"
         )
     words = read_vocabulary(vocabulary, counts.shape[1], encoding)
-    return Corpus(tokens_of(counts, path), len(words)), words
+    return Read(Corpus(tokens_of(counts, path), len(words)), words)
 
 
 def read_uci(path: Path, vocabulary: Path | None, encoding: str) -> Read:
@@ -231,7 +244,7 @@ def read_uci(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     words = _named(path, vocabulary, encoding, counts.shape[1], 1)
     if len(words) != counts.shape[1]:
         raise DataError(f"{vocabulary}: {len(words)} lines; expected {counts.shape[1]}, the words of {path} (row 2)")
-    return Corpus(tokens_of(counts, path), len(words)), words
+    return Read(Corpus(tokens_of(counts, path), len(words)), words)
 
 
 def _named(path: Path, vocabulary: Path | None, encoding: str, words: int, first: int) -> list[str]:
@@ -273,7 +286,7 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     upto = starts_of(pairs.counts)
     check_size(int(upto[-1]), path)
     tokens = Tokens(np.repeat(pairs.words.astype(np.int32), pairs.counts), upto[pairs.starts])
-    return Corpus(tokens, len(words)), words
+    return Read(Corpus(tokens, len(words)), words)
 
 
 class _Pairs:
@@ -417,7 +430,7 @@ def read_texts(path: Path, encoding: str, N: int | None) -> Read:
         opened = TextIOWrapper(BytesIO(data), "utf-8", newline="\n")
         texts = (line.removesuffix("\n") for line in islice(opened, checked_N(path, N, lines)))
     counts, words = _counted(path, texts)
-    return Corpus(tokens_of(counts, path), len(words), names, labels, categories), words
+    return Read(Corpus(tokens_of(counts, path), len(words), names, labels, categories), words)
 
 
 def _counted(path: Path, texts: Iterator[str]) -> tuple[csr_array, list[str]]:

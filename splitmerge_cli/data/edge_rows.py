@@ -55,6 +55,8 @@ class Columns:
         """Positions of the two ends and the weight."""
         if self.source is None or self.target is None:
             s, t = self.ends(table.names, table.width)
+            if (s, t) == (0, 1) and (unnamed := table.unnamed()):
+                s, t = _named_ends(table, unnamed)
         else:
             s, t = index(table, "data.source", self.source), index(table, "data.target", self.target)
         require(s != t, "data.target", self.target, "another column than data.source")
@@ -161,6 +163,21 @@ class Rows:
                     raise self.error(k, f"one way to write a node: there is also '{other}'")
 
 
+def _named_ends(table: Table, unnamed: list[int]) -> tuple[int, int]:
+    """Positions of the first two columns that have a name; the others number the rows."""
+    named = [j for j in range(table.width) if j not in unnamed]
+    keys = "data.source and data.target"
+    if len(named) < 2:
+        raise DataError(
+            f"{table.path}: columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
+        )
+    if len(table.columns[0]):
+        table.leave_out(
+            [j for j in unnamed if j < named[1]], f"{keys} would read it", f"{keys}, which say the ends of an edge"
+        )
+    return named[0], named[1]
+
+
 def are_whole(column: pa.ChunkedArray) -> bool:
     """Whether all cells of a column of text are whole numbers."""
     return bool(pc.all(pc.match_substring_regex(column, rf"^{WHOLE.pattern}$")).as_py())
@@ -194,17 +211,20 @@ def _has_header(table: Text, columns: Columns) -> bool:
         return True
     if len(table.top) == 1:
         return all(cell.lower() in HEADER_WORDS for cell in head[:2])
+    if table.heads_index() or (not head[0] and sum(cell.lower() in HEADER_WORDS for cell in head) > 1):
+        return True
     s, t = columns.ends(head, table.width)
+    if table.counts_columns() and not _seen(table, s, t, head):
+        raise table.asks()
     if head[s] == head[t] or WHOLE.fullmatch(head[s]) or WHOLE.fullmatch(head[t]):
         return False
-    below = [pc.utf8_trim_whitespace(table.columns[j].slice(1)) for j in (s, t)]
+    below = _below(table, s, t)
     if all(are_whole(column) for column in below):
         return True
     w = position(columns.weights, table.width) if columns.weights != "auto" else 2
     if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(table.top[1][w]):
         return True
-    seen = any(pc.any(pc.equal(column, end)).as_py() for column in below for end in (head[s], head[t]))
-    if seen or "" in (head[s], head[t]):
+    if _seen(table, s, t, head) or "" in (head[s], head[t]):
         return False
     if head[s].lower() in HEADER_WORDS and head[t].lower() in HEADER_WORDS:
         return True
@@ -212,3 +232,13 @@ def _has_header(table: Text, columns: Columns) -> bool:
         f"{table.path}: row {table.row(0)}: {quoted(head[s])} and {quoted(head[t])} stand nowhere else; expected "
         "names of columns or of nodes (data.header=true or false says which)"
     )
+
+
+def _below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
+    """The ends of the rows below the first."""
+    return [pc.utf8_trim_whitespace(table.columns[j].slice(1)) for j in (s, t)]
+
+
+def _seen(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
+    """Whether an end of the first row ends another one too."""
+    return any(pc.any(pc.equal(column, end)).as_py() for column in _below(table, s, t) for end in (head[s], head[t]))

@@ -5,7 +5,8 @@ pairs that are not above the threshold and self-loops left out. What was merged 
 ``Dataset.meta``; nothing else is skipped or filled in.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import pandas as pd
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, require, require_number, require_size
+from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, noted, require, require_number, require_size
 from splitmerge_cli.data.edge_rows import A_NODE, MISSING, NOT_NEGATIVE, WHOLE, Columns, Rows, are_whole, names_of
 from splitmerge_cli.data.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.graphs import Nodes, adjacency, check_kept, keep, merge, sizes
@@ -59,6 +60,7 @@ def edges(
     separator: str = "auto",
     comments: bool = True,
     nodes: str | int | None = None,
+    base: int | None = None,
     truth: str | int | None = None,
     scale: float = 1.0,
     N: int | None = None,
@@ -90,7 +92,11 @@ def edges(
         A file whose first column names all nodes, each once, in their order (text or .parquet), or the number of nodes;
         needed where some nodes have no edge. By default the nodes are the ends of the edges: whole numbers ascending,
         other names in the order of their appearance. A number n: if the names are whole numbers from 0 to n - 1, or
-        from 1 to n, the nodes are these; else those without an edge follow the others and have no name.
+        from 1 to n, the nodes are these (where they are both, `base` says which); else those without an edge follow the
+        others and have no name.
+    base : {0, 1}, optional
+        The number of the first node, where the names of the nodes are whole numbers: with a number n of `nodes`, the
+        nodes are `base` to `base` + n - 1; without, they are still those that end an edge, none of a lower number.
     truth : str or int, optional
         Column of the true clusters in the file `nodes` (.graphml, .gml: attribute of the nodes).
     scale : float
@@ -101,15 +107,16 @@ def edges(
     Returns
     -------
     Dataset
-        Kind ``graph``. ``meta``: rows; ``self_loops``, ``repeated`` and ``reversed`` rows; pairs ``below_threshold``;
-        nodes, edges, ``isolated`` nodes.
+        Kind ``graph``. Its notes say which columns were left out. ``meta``: rows; ``self_loops``, ``repeated`` and
+        ``reversed`` rows; pairs ``below_threshold``; nodes, edges, ``isolated`` nodes.
 
     Raises
     ------
     DataError
         The file is missing, empty or not readable as such; a row is ragged, or lacks an end; a weight is negative or no
-        number; a node that `nodes` does not name, or names twice; no edge is left where `nodes` is not given; a column
-        that is asked for is unknown.
+        number; a node that `nodes` does not name, or names twice, or that is none by `base`; the names of the nodes fit
+        0 to n - 1 and 1 to n, and `base` is not given; no edge is left where `nodes` is not given; a column that is
+        asked for is unknown.
     """
     header = header_key("data.header", header)
     known = ("auto", *SEPARATORS)
@@ -120,13 +127,14 @@ def edges(
     if nodes is not None and not isinstance(nodes, str):
         require_size("data.nodes", nodes, MOST_NODES)
         check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")
+    _check_base(base, nodes)
     check_kept(scale, N)
     path = existing(path, f"a list of edges ({FORMATS})")
     suffix = suffix_of(path)
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
     if suffix in GRAPHS:
-        given: dict[str, Any] = {"source": source, "target": target, "nodes": nodes}
+        given: dict[str, Any] = {"source": source, "target": target, "nodes": nodes, "base": base}
         given |= {
             "header": None if header == "auto" else header,
             "separator": None if separator == "auto" else separator,
@@ -140,7 +148,7 @@ def edges(
         else:
             table = read_list(path, separator, comments, nodes is not None)
         rows = Rows.of(table, Columns(source, target, weights), header) if table is not None else Rows.none(path)
-        chosen = _chosen_nodes(rows, nodes, truth)
+        chosen = _chosen_nodes(rows, nodes, base, truth)
     merged = merge(len(chosen.names), *chosen.ends(rows), rows.weight, threshold)
     if not len(merged.i) and not chosen.given:
         counts = merged.counts
@@ -150,7 +158,8 @@ def edges(
             "data.nodes, which says what nodes there are"
         )
     matrix = adjacency(len(chosen.names), merged.i, merged.j)
-    meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix)
+    notes = [*(rows.table[0].notes if rows.table else []), *chosen.notes]
+    meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix) | noted(notes)
     graph = Dataset(path.name.split(".")[0], "graph", matrix, chosen.truth, names=chosen.names, meta=meta)
     return keep(graph, scale, N)
 
@@ -169,12 +178,15 @@ class _Nodes:
         int32 ``[N]``.
     given : bool
         Whether the user says which nodes there are.
+    notes : list of str
+        What is to be said of how they were read.
     """
 
     names: list[str]
     number: NDArray[np.int64]
     truth: NDArray[np.int32] | None = None
     given: bool = True
+    notes: list[str] = field(default_factory=list)
 
     def ends(self, rows: Rows) -> tuple[Nodes, Nodes]:
         """Numbers of the nodes of both ends of the rows."""
@@ -182,18 +194,34 @@ class _Nodes:
         return numbered[:, 0], numbered[:, 1]
 
 
-def _chosen_nodes(rows: Rows, nodes: str | int | None, truth: str | int | None) -> _Nodes:
+def _check_base(base: int | None, nodes: str | int | None) -> None:
+    whole = base is None or (isinstance(base, int) and not isinstance(base, bool) and base in (0, 1))
+    require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
+    require(
+        base is None or not isinstance(nodes, str), "data.base", base, "null beside data.nodes=FILE, which names all"
+    )
+
+
+def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: str | int | None) -> _Nodes:
     """The nodes of a list of edges, as the options say."""
     if isinstance(nodes, str):
         return _listed_nodes(rows, existing(nodes, "a file that names the nodes (data.nodes), or their number"), truth)
     require(truth is None, "data.truth", truth, "null, or data.nodes=FILE beside it, whose column it is")
     value = [int(name) for name in rows.names if WHOLE.fullmatch(name)]
     whole = len(value) == len(rows.names)
+    if base is not None:
+        _check_numbers(rows, base, nodes)
     if nodes is not None and whole:
-        for base in (0, 1):
-            if all(base <= n < nodes + base for n in value):
-                number = np.array(value, dtype=np.int64) - base
-                return _Nodes([str(n) for n in range(base, nodes + base)], number)
+        low, high = min(value, default=0), max(value, default=0)
+        fits = [first for first in (0, 1) if first <= low and high < nodes + first] if base is None else [base]
+        if len(fits) > 1:
+            raise DataError(
+                f"data.nodes={nodes}: the nodes that {rows.path} names, {low} to {high}, may be of 0 to {nodes - 1} or "
+                f"of 1 to {nodes}; expected data.base=0 or data.base=1 beside it"
+            )
+        if fits:
+            number = np.array(value, dtype=np.int64) - fits[0]
+            return _Nodes([str(n) for n in range(fits[0], nodes + fits[0])], number)
     order = sorted(range(len(rows.names)), key=value.__getitem__) if whole else range(len(rows.names))
     names = [rows.names[k] for k in order]
     number = np.empty(len(names), dtype=np.int64)
@@ -202,6 +230,17 @@ def _chosen_nodes(rows: Rows, nodes: str | int | None, truth: str | int | None) 
         return _Nodes(names, number, given=False)
     require(nodes >= len(names), "data.nodes", nodes, f"at least {len(names)}, the nodes that {rows.path} names")
     return _Nodes(names + [""] * (nodes - len(names)), number)
+
+
+def _check_numbers(rows: Rows, base: int, nodes: int | None) -> None:
+    """Refuse names of nodes that are no whole numbers from `base` on, or not among the first so many."""
+    for k, name in enumerate(rows.names):
+        good = WHOLE.fullmatch(name) and base <= int(name) < (math.inf if nodes is None else base + nodes)
+        if not good:
+            upto = (
+                f"to {base + nodes - 1} (data.base={base}, data.nodes={nodes})" if nodes else f"on (data.base={base})"
+            )
+            raise rows.error(k, f"a whole number from {base} {upto}")
 
 
 def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
@@ -216,28 +255,42 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
         table.columns = [column.slice(1) for column in table.columns]
     if not table.columns or not len(table.columns[0]):
         raise DataError(f"{path}: no row of data; expected at least one node")
-    names = names_of(table, 0).to_pylist()
+    unnamed = [j for j in table.unnamed() if truth is None or j != index(table, "data.truth", truth)]
+    first = next(j for j in range(table.width) if j not in unnamed)
+    table.leave_out(
+        [j for j in unnamed if j < first],
+        "the names are those of the next column",
+        "the names of the nodes in the first column",
+    )
+    names = names_of(table, first).to_pylist()
     number = {name: k for k, name in reversed(list(enumerate(names)))}
     for k, name in enumerate(names):
         if name in MISSING:
-            raise table.error(k, 0, A_NODE)
+            raise table.error(k, first, A_NODE)
         if number[name] != k:
-            raise table.error(k, 0, f"every node once: it is also in row {table.row(number[name])}")
+            raise table.error(k, first, f"every node once: it is also in row {table.row(number[name])}")
     for k, name in enumerate(rows.names):
         if name not in number:
             raise rows.error(k, f"a node of {path}")
     labels = None if truth is None else codes(table, index(table, "data.truth", truth), "a true label")[0]
-    return _Nodes(names, np.array([number[name] for name in rows.names], dtype=np.int64), labels)
+    found = np.array([number[name] for name in rows.names], dtype=np.int64)
+    return _Nodes(names, found, labels, notes=table.notes)
 
 
 def _names_columns(table: Text, truth: str | int | None, ends: set[str]) -> bool:
     """Whether the first row of a list of nodes names its columns."""
     head = [cell.strip() for cell in table.top[0]]
-    if (isinstance(truth, str) and truth in head) or (head[0].lower() in NODE_WORDS and head[0] not in ends):
+    if (
+        (isinstance(truth, str) and truth in head)
+        or table.heads_index()
+        or (head[0].lower() in NODE_WORDS and head[0] not in ends)
+    ):
         return True
-    if head[0] in ends or head[0] in MISSING or WHOLE.fullmatch(head[0]):
-        return False
     below = pc.utf8_trim_whitespace(table.columns[0].slice(1))
+    # a number above words that counts the columns is no node like the others
+    like = WHOLE.fullmatch(head[0]) and (not table.counts_columns() or are_whole(below))
+    if head[0] in ends or head[0] in MISSING or like:
+        return False
     if len(table.top) > 1 and are_whole(below):
         return True
     raise DataError(

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import FINITE, KINDS, MAGNITUDE, DataError, Dataset, require
+from splitmerge_cli.data.base import FINITE, KINDS, MAGNITUDE, DataError, Dataset, noted, require
 from splitmerge_cli.data.matrices import Matrix, read_numbers, read_sparse
 from splitmerge_cli.data.opening import Limit, existing
 from splitmerge_cli.data.tables import (
@@ -40,6 +40,8 @@ HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 
 _PARSED_AS = {"tokens": [pa.string()], "binary": [pa.uint8(), pa.float64()], "points": [pa.float64()]}
 """Types that a text file's columns of data are tried as."""
+FEW = 3
+"""Rows below which it is not said that the first column counts them: that may well be chance."""
 _CHOOSE = "data.columns and data.drop choose"
 
 
@@ -67,9 +69,12 @@ def csv(
     header : {"auto", True, False}
         Whether the first line of a text file names the columns. ``auto``: it does if it holds a name given as `truth`,
         in `columns` or in `drop`; for ``binary`` and ``points`` if it holds words and no number; for ``tokens`` if a
-        cell is "token", "mention" or "word" (or the plural), or if it is the only token that is not a number.
+        cell is "token", "mention" or "word" (or the plural), or if it is the only token that is not a number. A first
+        line whose first cell is empty above cells that count the rows does; of numbers alone see
+        `splitmerge_cli.data.tables.Text.names_by_number`.
     columns : sequence of str or int, optional
-        Columns of the data, in this order, each as in `truth`; by default all but those of `truth` and `drop`.
+        Columns of the data, in this order, each as in `truth`; by default all but those of `truth` and `drop`, and but
+        pandas' index or the numbers of the rows: the first columns that have no name and count 0, 1, ... or 1, 2, ...
     drop : sequence of str or int, optional
         Columns to leave out.
     N : int, optional
@@ -80,7 +85,8 @@ def csv(
     Dataset
         Tokens and true labels are coded in the order of their first appearance. ``points`` are float64; float32 if that
         is the type of an .npy file; sparse if they are in .npz, entries of the same place added up. A large .npy file
-        of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is.
+        of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is. The
+        notes say what was left out, and which first line was taken for names, without being asked for.
 
     Raises
     ------
@@ -139,7 +145,7 @@ class _Wanted:
                 if j == labels or count[j] > 1:
                     raise DataError(f"data.columns={column}: {table.path}: expected each column once, data.truth not")
         else:
-            left_out = {index(table, "data.drop", column) for column in self.drop} | {labels}
+            left_out = {index(table, "data.drop", column) for column in self.drop} | {labels, *table.unnamed()}
             kept = [j for j in range(table.width) if j not in left_out]
         if not kept:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
@@ -149,6 +155,29 @@ class _Wanted:
                 f"{table.path}: {len(kept)} columns{rest}; expected 1 column of tokens (data.columns=[NAME])"
             )
         return labels, kept
+
+    def note(self, table: Table) -> None:
+        """Let a table note what is left out, or kept, of its columns though nobody asked for that."""
+        if self.columns is not None:
+            return
+        asked = {index(table, "data.drop", column) for column in self.drop}
+        if self.truth is not None:
+            asked.add(index(table, "data.truth", self.truth))
+        ask = "data.drop=[{n}], which leaves it out, or data.columns, which says all that is read"
+        table.leave_out([j for j in table.unnamed() if j not in asked], "data.columns would read it", ask)
+        others = table.width - len(asked)
+        if table.names is None and 0 not in asked and others > 1 and self.kind == "points":
+            start = table.counts_from(0)
+            if start is not None and len(table.cells(0)) >= FEW:
+                table.notes.append(
+                    f"{table.path}: column 1 counts the rows from {start} and is read as data (data.drop=[1] leaves it "
+                    "out)"
+                )
+        if self.kind == "tokens" and isinstance(table, Text) and (found := table.other_delimiter()):
+            table.notes.append(
+                f"{table.path}: every row holds {found}, which is read as part of the token (cells end with a comma in "
+                ".csv, with a tab in .tsv and .txt)"
+            )
 
 
 def _listed(key: str, value: Sequence[str | int] | str | int | None) -> list[str | int] | None:
@@ -171,7 +200,8 @@ def _text(path: Path, wanted: _Wanted, header: str | bool, delimiter: str) -> Te
     t, kept = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats
     kinds = [dict.fromkeys(kept, number) for number in _PARSED_AS[wanted.kind]]
-    asked = kept if t is None else [*kept, t]
+    # those without a name are looked at before they are left out
+    asked = {*kept, *table.unnamed(), *([] if t is None else [t])}
     table.parse(kinds, None if wanted.kind == "tokens" else lambda cell: _misfit(wanted.kind, cell), sorted(asked))
     return table
 
@@ -183,6 +213,8 @@ def _has_header(table: Text, wanted: _Wanted) -> bool:
     # true labels, and columns that are not read, may be words: they do not tell
     chosen = _positions(wanted.columns or [], len(head)) or set(range(len(head)))
     told = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
+    if table.heads_index():
+        return True
     if wanted.kind != "tokens":
         # an empty cell or a NaN is a faulty number, not a name
         words = [head[j] for j in told if not is_number(head[j]) and head[j].lower() not in MISSING]
@@ -191,10 +223,17 @@ def _has_header(table: Text, wanted: _Wanted) -> bool:
                 f"{table.path}: row 1: {quoted(words[0])} beside numbers; expected names alone or numbers alone "
                 "(data.header=true or false says which)"
             )
-        return bool(words)
+        return bool(words) or table.names_by_number(told, wanted.kind == "binary")
     if HEADER_WORDS & {head[j].lower() for j in told}:
         return True
-    if len(told) != 1 or len(table.top) == 1 or is_number(head[told[0]]):
+    if len(told) != 1 or len(table.top) == 1:
+        return False
+    if is_number(head[told[0]]):
+        # pandas calls the column of a list 0
+        if head[told[0]] == "0" and not any(
+            is_number(cells[told[0]]) for cells in table.below() if len(cells) == len(head)
+        ):
+            raise table.asks()
         return False
     rows = islice(table.lines(), 1, None)
     return all(is_number(cells[told[0]]) for _, cells in rows if len(cells) == len(head))
@@ -234,7 +273,8 @@ def _points(matrix: Matrix, wanted: _Wanted, N: int | None) -> Dataset:
     t, kept = wanted.resolve(matrix)
     labels = None if t is None else codes(matrix, t, "a true label")[0]
     x = matrix.points(kept)
-    meta = {"path": str(matrix.path), "rows": rows}
+    wanted.note(matrix)
+    meta = {"path": str(matrix.path), "rows": rows} | noted(matrix.notes)
     if isinstance(x, csr_array):
         meta["nonzeros"] = x.nnz
     return Dataset(_name(matrix), wanted.kind, x, labels, meta=meta)
@@ -253,10 +293,11 @@ def _name(table: Table) -> str:
 def _dataset(table: Table, wanted: _Wanted, N: int | None) -> Dataset:
     rows = table.rows
     _check_rows(table, rows, table.width, N)
+    wanted.note(table)
     table.take(N)
     t, kept = wanted.resolve(table)
     labels = None if t is None else codes(table, t, "a true label")[0]
-    meta = {"path": str(table.path), "rows": rows}
+    meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
     name = _name(table)
     if wanted.kind == "tokens":
         tokens, vocabulary = codes(table, kept[0], "a token")

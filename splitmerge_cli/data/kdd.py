@@ -21,6 +21,7 @@ from splitmerge_cli.data.base import (
     MAGNITUDE,
     DataError,
     Dataset,
+    noted,
     require,
     require_number,
     require_range,
@@ -148,7 +149,7 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     Returns
     -------
     Dataset
-        Kind ``points``, float64 ``[N, 74]``, without a truth.
+        Kind ``points``, float64 ``[N, 74]``, without a truth. Its notes say that the file is unverified.
 
     Raises
     ------
@@ -170,7 +171,9 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     x = np.empty((N or ROWS, FEATURES))
     for d, j in enumerate(features):
         x[:, d] = numbers(table, j, "the features")[:N]
-    return Dataset("kddcup04bio", "points", x, meta={"rows": ROWS, "truth": "no labels are public"})
+    meta = {"rows": ROWS, "truth": "no labels are public"}
+    notes = published.unverified("kddcup04bio", published.sha256_of)
+    return Dataset("kddcup04bio", "points", x, meta=meta | noted(notes))
 
 
 def _misfit(cell: str) -> str | None:

@@ -3,12 +3,13 @@
 A set is a folder of its name in the folder that the environment variable SMCMC_DATA names (default: the user's cache).
 A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content,
 in the identity of a run too. Where no source states it, that of the first download is recorded beside the file, and
-holds from then on.
+holds from then on; the file is unverified, which is said wherever it is fetched, listed or read.
 """
 
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -281,6 +282,42 @@ def present(name: str) -> bool:
     return all((place(name) / file.name).is_file() for file in SETS[name].files)
 
 
+def listed(name: str) -> str:
+    """Where a set is, for a list: its folder, with a word where a file in it is unverified, or that it is absent."""
+    if not present(name):
+        return "absent"
+    known = all(file.sha256 is not None for file in SETS[name].files)
+    return f"{place(name)}{'' if known else ' (unverified)'}"
+
+
+def unverified(name: str, digest: Callable[[Path], str] | None = None) -> list[str]:
+    """Notes on the files of a set that are here and whose SHA-256 no source states, one each.
+
+    Parameters
+    ----------
+    name : str
+        The set.
+    digest : callable, optional
+        What tells the SHA-256 of a file for which none was recorded; without it the note names none.
+
+    Raises
+    ------
+    DataError
+        The record of the digests, or a file, cannot be read.
+    """
+    notes = []
+    for file in SETS[name].files:
+        path = place(name) / file.name
+        if file.sha256 is None and path.is_file():
+            recorded = _recorded(place(name) / SUMS).get(file.name)
+            if recorded is not None:
+                seen = f"{recorded} was recorded when it was fetched"
+            else:
+                seen = f"none was recorded{f', it has {digest(path)}' if digest else ''}"
+            notes.append(f"{path}: unverified: no source states its SHA-256; {seen}")
+    return notes
+
+
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file; a `DataError` if it cannot be read."""
     try:
@@ -340,11 +377,18 @@ def _recorded(sums: Path) -> dict[str, str]:
     return digests
 
 
-def _record(sums: Path, file: str, digest: str) -> None:
-    digests = _recorded(sums) | {file: digest}
+def _record(sums: Path, path: Path, digest: str) -> None:
+    """Add the digest of a file that was fetched; without it the file does not stay."""
     part = sums.with_name(f".{SUMS}.{os.getpid()}")
-    part.write_text("".join(f"{known}  {name}\n" for name, known in digests.items()), encoding="utf-8")
-    part.replace(sums)
+    try:
+        digests = _recorded(sums) | {path.name: digest}
+        part.write_text("".join(f"{known}  {name}\n" for name, known in digests.items()), encoding="utf-8")
+        part.replace(sums)
+    except OSError as error:
+        for left in (part, path):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+        raise DataError(f"{sums}: cannot be written: {error.strerror or error}") from error
 
 
 def describe(name: str) -> str:
@@ -357,7 +401,11 @@ def describe(name: str) -> str:
         size = "" if file.size is None else f", {file.size:,} bytes"
         recorded = "" if file.sha256 else " (recorded when it was fetched)"
         expected = _expected(name, file)[0]
-        lines.append(f"File:    {file.name}{size}, SHA-256 {f'{expected}{recorded}' if expected else 'not known'}")
+        here = file.sha256 is None and (place(name) / file.name).is_file()
+        said = "; unverified: no source states it" if here else ""
+        lines.append(
+            f"File:    {file.name}{size}, SHA-256 {f'{expected}{recorded}' if expected else 'not known'}{said}"
+        )
         if file.address is not None:
             lines.append(f"Address: {file.address}")
     return "\n".join(lines)
@@ -367,6 +415,7 @@ def fetch(name: str, report: Report | None = None) -> Path:
     """Download what is missing of a set, and check what is here.
 
     A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.
+    Where it is not known, that of the file is recorded beside it, and `unverified` says so.
 
     Parameters
     ----------
@@ -397,7 +446,7 @@ def fetch(name: str, report: Report | None = None) -> Path:
             )
         else:
             expected, origin = _expected(name, file)
-            digest = download(file.address, path, expected, origin, report)
+            digest = download(file.address, path, expected, origin, report, file.size)
             if expected is None:
-                _record(target / SUMS, file.name, digest)
+                _record(target / SUMS, path, digest)
     return target

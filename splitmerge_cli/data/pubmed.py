@@ -4,8 +4,10 @@
 counts NMI and accuracy are not public.
 """
 
+from dataclasses import replace
+
 from splitmerge_cli.data import bag_of_words, published
-from splitmerge_cli.data.base import Dataset, require_size
+from splitmerge_cli.data.base import Dataset, noted, require_size
 from splitmerge_cli.data.documents import Documents, points, read_vocabulary
 
 COUNTS = "docword.pubmed.txt.gz"
@@ -56,7 +58,8 @@ def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_document
     Returns
     -------
     Dataset
-        Kind ``points``, sparse, without a truth. ``meta["documents"]`` says what was kept.
+        Kind ``points``, sparse, without a truth. ``meta["documents"]`` says what was kept. Its notes say that the files
+        are unverified.
 
     Raises
     ------
@@ -64,4 +67,6 @@ def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_document
         An option out of range; a file is absent, not the one that was fetched, or holds something else; the arrays
         cannot be written.
     """
-    return points("pubmed", read_pubmed(documents), weights, min_documents)
+    made = points("pubmed", read_pubmed(documents), weights, min_documents)
+    notes = published.unverified("pubmed", bag_of_words.digest)
+    return replace(made, meta=made.meta | noted(notes))

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from io import BytesIO, TextIOWrapper
-from itertools import islice, product
+from itertools import islice, product, takewhile
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,12 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, place_not_finite, require
+from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError, first_not_finite, place_not_finite, require
 from splitmerge_cli.data.opening import CHUNK, GZIP, Limit, as_numbers, check_rows, content, header_of, readable
 
 MISSING = {"", "nan"}  # compared in lower case, spaces stripped
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 """What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
-
 WIDE = 1000
 """Columns from which on a text is parsed cell by cell, not column by column: each column costs the parser as much as
 some hundred cells."""
@@ -44,6 +43,17 @@ MOST_PARQUET = 200_000
 _MORE = "; .csv and .npy hold more"
 LISTED = 20
 """Names of columns that a message lists at most."""
+PLAIN = re.compile(r"[-+]?\d+", re.ASCII)
+"""A whole number, written without a point or an exponent."""
+NAME = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+"""A whole number that may be the name of a column."""
+NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
+"""The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
+INDEX = re.compile(r"__index_level_\d+__")
+"""What pandas calls the numbers of the rows in a .parquet file, where they are a column."""
+LOOKED_AT = 1000
+LOOKED_AT_CELLS = 100_000
+"""Rows below the first, and their cells, that are looked at to tell whether it names the columns."""
 
 csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
 
@@ -59,11 +69,14 @@ class Table:
         Column names where the file has them.
     first : int
         Number of the first row of data, as messages count rows.
+    notes : list of str
+        What the user should know of how the table was read.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
         self.path, self.columns, self.names, self.first = path, columns, names, first
         self._positions: tuple[list[str], dict[str, list[int]]] | None = None
+        self.notes: list[str] = []
 
     @property
     def width(self) -> int:
@@ -98,6 +111,49 @@ class Table:
     def cells(self, j: int) -> pa.ChunkedArray:
         """Column `j`."""
         return self.columns[j]
+
+    def unnamed(self) -> list[int]:
+        """Columns that hold no data by default: the first ones where they have no name, and pandas' index."""
+        names = self.names or []
+        index = [j for j, name in enumerate(names) if INDEX.fullmatch(name)]
+        # a table of one column holds nothing else
+        leading = takewhile(lambda j: NAMELESS.fullmatch(names[j]) or j in index, range(len(names) - 1))
+        return sorted({*leading, *index})
+
+    def leave_out(self, unnamed: Collection[int], reads: str, ask: str) -> None:
+        """Note which of the `unnamed` columns are left out.
+
+        Parameters
+        ----------
+        unnamed : collection of int
+            Some of the columns that `unnamed` tells.
+        reads : str
+            What would read them, for the notes.
+        ask : str
+            What says which columns are read, for messages; ``{n}`` stands for the number of the column.
+
+        Raises
+        ------
+        DataError
+            One that has no name does not number the rows, so that it may hold data.
+        """
+        for j in unnamed:
+            if self.names and INDEX.fullmatch(self.names[j]):
+                why = "is the index of pandas"
+            elif (start := self.counts_from(j)) is not None:
+                why = f"has no name and counts the rows from {start}"
+            else:
+                i = _first_uncounted(self.cells(j))
+                raise DataError(
+                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.found(i, j)}: the column has no name and "
+                    f"does not count the rows; expected {ask.format(n=j + 1)}"
+                )
+            self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
+
+    def counts_from(self, j: int) -> int | None:
+        """0 or 1 if the cells of column `j` are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
+        column = self.cells(j)
+        return _counted_from(column) if len(column) else None
 
     def row(self, i: int) -> int:
         """Row number of item `i` as messages count it: the line of a text file."""
@@ -164,6 +220,95 @@ class Text(Table):
     def width(self) -> int:
         """Number of cells of the first row."""
         return len(self.top[0])
+
+    def below(self) -> list[list[str]]:
+        """Cells of the rows below the first: `LOOKED_AT` rows at most, of a wide table fewer, but three."""
+        rows = min(LOOKED_AT, max(3, LOOKED_AT_CELLS // self.width))
+        return [[cell.strip() for cell in cells] for _, cells in islice(self.lines(), 1, 1 + rows)]
+
+    def other_delimiter(self) -> str | None:
+        """What seems to end the cells of a table of one column: it stands as often in every row; None if nothing."""
+        if self.width > 1:
+            return None
+        rows = [self.top[0][0], *(cells[0] for cells in self.below())]
+        known = {";": "a semicolon", "\t": "a tab", ",": "a comma"}
+        for end, what in known.items():
+            if len(rows) > 1 and rows[0].count(end) and len({row.count(end) for row in rows}) == 1:
+                return what
+        return None
+
+    def heads_index(self) -> bool:
+        """Whether the first row begins with an empty cell, or pandas' name for one, above cells that count the rows."""
+        head = [cell.strip() for cell in self.top[0]]
+        if len(head) < 2 or len(self.top) < 2 or not NAMELESS.fullmatch(head[0]) or not any(head[1:]):
+            return False
+        first = [cells[0] for cells in self.below()]
+        return any(first == [str(start + i) for i in range(len(first))] for start in (0, 1))
+
+    def names_by_number(self, told: Sequence[int], binary: bool = False) -> bool:
+        """Whether the first row, where it is of numbers alone, names the columns.
+
+        It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
+        cells below are written with a point or an exponent, or (`binary`) one of its own is neither 0 nor 1.
+
+        Parameters
+        ----------
+        told : sequence of int
+            Positions of the columns that are read.
+        binary : bool
+            Whether these hold nothing but 0 and 1.
+
+        Raises
+        ------
+        DataError
+            It may be either: it counts them so above other cells; or it holds whole numbers, each once, above rows that
+            are written with a point in two columns or more (of one column: the number 0); or, where `binary`, such
+            numbers that are neither 0 nor 1.
+        """
+        head = [self.top[0][j].strip() for j in told]
+        if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
+            return False
+        below = self.below()
+        if not below or not all(len(cells) == self.width for cells in below):
+            return False
+        read = [[cells[j] for cells in below] for j in told]
+
+        def fits(number: float) -> bool:
+            return number in (0, 1) if binary else abs(number) <= MAGNITUDE
+
+        good = all(NUMBER.fullmatch(cell) and fits(float(cell)) for cells in read for cell in cells)
+        if not good:
+            return False  # what is wrong with it is said when it is read
+        pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
+        # the columns of the file, or those that are read
+        whole = [cell.strip() for cell in self.top[0]]
+        counted = head if _counting(whole) is None else whole
+        start = _counting(counted)
+        faulty = binary and max(map(int, head)) > 1
+        counts = start is not None and len(counted) > 1 + start
+        if counts and (pointed == len(head) or faulty):
+            self.notes.append(
+                f"{self.path}: row {1 + self.before} counts the columns from {start}: it is read as their names "
+                "(data.header=false reads it as data)"
+            )
+            return True
+        plausible = pointed > (0 if head == ["0"] else 1) and len(below) > 1
+        if counts or plausible or (faulty and len(head) > 1):
+            raise self.asks()
+        return False
+
+    def counts_columns(self) -> bool:
+        """Whether the first of three rows or more counts the columns, from 0 (of two or more) or from 1 (of three)."""
+        start = _counting([cell.strip() for cell in self.top[0]])
+        return start is not None and self.width > 1 + start and len(self.below()) > 1
+
+    def asks(self) -> DataError:
+        """What is said of a first row of numbers that may be data or names."""
+        shown = ", ".join(cell.strip() for cell in self.top[0][:4]) + ", ..." * (self.width > 4)
+        return DataError(
+            f"{self.path}: row {1 + self.before}: {quoted(shown)} may name the columns or be the first row of data; "
+            "expected data.header=true or false, which says which"
+        )
 
     def take_header(self) -> None:
         """Take the first row for the names of the columns."""
@@ -279,6 +424,12 @@ class Text(Table):
         if self._block is not None:
             self._block = self._block[0], self._block[1][:rows]
 
+    def cells(self, j: int) -> pa.ChunkedArray:
+        if self._block is not None and j in self._block[0]:
+            kept, values = self._block
+            return pa.chunked_array([np.ascontiguousarray(values[:, kept.index(j)])])
+        return super().cells(j)
+
     def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
         if self._block is None:
             return None
@@ -324,8 +475,9 @@ class Text(Table):
         top = self.before + 1
         for i, (line, cells) in enumerate(self.lines(), start=top - self.first):
             if len(cells) != self.width:
+                hint = "" if self.delimiter != "," or ";" not in self.top[0][0] else " (a comma ends a cell, not ';')"
                 return DataError(
-                    f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}"
+                    f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
                 )
             for j in kept if misfit and i >= 0 else []:
                 if misfit and (expected := misfit(cells[j])):
@@ -367,6 +519,37 @@ def _parsed(
 def listed(names: Sequence[str]) -> str:
     """Names of columns as messages list them."""
     return ", ".join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
+
+
+def _counting(cells: Sequence[str]) -> int | None:
+    """0 or 1 if the cells are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
+    return next((start for start in (0, 1) if list(cells) == [str(start + i) for i in range(len(cells))]), None)
+
+
+def _counted_from(column: pa.ChunkedArray) -> int | None:
+    """The same of a column, which holds a cell at least."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    first, last = (str(column[i].as_py()).strip() for i in (0, -1))
+    start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
+    if start is None:
+        return None
+    expected = pa.array(np.arange(start, start + len(column)))
+    if text:
+        same = pc.equal(pc.utf8_trim_whitespace(column), pc.cast(expected, column.type))
+    else:
+        same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))
+    return start if pc.all(same, skip_nulls=False).as_py() else None
+
+
+def _first_uncounted(column: pa.ChunkedArray) -> int:
+    """Position of the first cell that does not count the rows on from 0 or 1; 0 where there is no cell."""
+    cells = [str(cell).strip() for cell in column.to_pylist()]
+    start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
+    return next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
+
+
+def _is(cell: str, number: int) -> bool:
+    return cell in (str(number), f"{number}.0")
 
 
 def suffix_of(path: Path) -> str:
@@ -555,13 +738,24 @@ def index(table: Table, key: str, column: str | int) -> int:
     named = table.named(str(column))
     if len(named) > 1:
         raise DataError(f"{key}={column}: {table.path} has {len(named)} columns of that name; expected {numbers}")
-    if named:
-        return named[0]
     j = position(column, width)
+    if named:
+        k = named[0]
+        if isinstance(column, int) and j is not None and j != k:
+            raise DataError(
+                f"{key}={column}: {table.path}: {table.column(k)} has that name, but {table.column(j)} that number; "
+                f"expected '{column}' in quotes, the name, or {_other(column, width)}, the number from the other end"
+            )
+        return k
     if j is None:
         known = f"one of {listed(table.names)}, or " if table.names else ""
         raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
     return j
+
+
+def _other(number: int, width: int) -> int:
+    """The number of the same column, counted from the other end."""
+    return number - width - 1 if number > 0 else number + width + 1
 
 
 def position(number: str | int | None, width: int) -> int | None:

@@ -6,7 +6,8 @@ import pytest
 
 FILES = {
     "tokens.csv": "a\nb\na\nc\nb\na\n",
-    "binary.csv": "0,1\n1,0\n0,0\n1,1\n0,1\n1,1\n",
+    "binary.csv": "1,0\n0,1\n0,0\n1,1\n0,1\n1,1\n",
+    "names.csv": "0,1\n1,0\n0,0\n",
     "ragged.csv": "0,1\n1\n0,0\n",
     "words.csv": "0,1\n1,x\n0,0\n",
     "nan.csv": "0,1\nnan,0\n0,0\n",
@@ -94,6 +95,7 @@ CASES = [
     ([*CSV, "data.path=binary.csv", "N=7"], ["N=7", "6"]),
     ([*CSV, "data.path=binary.csv", "K0=7"], ["K0=7", "6"]),
     (["data=csv", "data.path=binary.csv"], ["binary.csv", "1 column of tokens"]),
+    ([*CSV, "data.path=names.csv"], ["names.csv: row 1", "0, 1", "data.header=true or false"]),
     ([*CSV, "data.path=5"], ["data.path=5"]),
     ([*CSV, "data.path=twice.csv", "data.truth=t"], ["data.truth=t", "2 columns"]),
     (["data=csv", "data.path=unclosed.csv"], ["unclosed.csv", "row 1", "quote"]),

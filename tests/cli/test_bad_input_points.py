@@ -111,6 +111,19 @@ def test_run(refused, args: list[str], named: str) -> None:
     refused(["run", "iterations=10", *args], named)
 
 
+@pytest.mark.parametrize(
+    ("text", "args", "named"),
+    [
+        (",x,y\n3,1,2\n5,3,4\n", [], "d.csv: row 2, column 1 (''): '3': the column has no name and does not count"),
+        ("1990,1991\n.5,.5\n1.5,2.5\n", [], "d.csv: row 1: '1990, 1991' may name the columns or be the first row"),
+        ("0,1\n.5,.5\n1.5,2.5\n", ["data.drop=1"], "data.drop=1: d.csv: column 2 ('1') has that name, but column 1"),
+    ],
+)
+def test_numbers_that_may_be_names(refused, text: str, args: list[str], named: str) -> None:
+    Path("d.csv").write_text(text)
+    refused(["run", "iterations=10", *CSV, "model=gaussian", "sampler=gibbs", *args], named)
+
+
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("model", ["lines", "gaussian"])
 def test_a_cell_that_is_no_number_is_named(refused, cell: str, model: str) -> None:

@@ -155,7 +155,7 @@ def test_tokens(tmp_path, text, kwargs, tokens):
 @pytest.mark.parametrize(
     ("text", "kwargs", "rows"),
     [
-        ("0,1\n1,0\n", {}, [[0, 1], [1, 0]]),
+        ("0,1\n1,0\n", {"header": False}, [[0, 1], [1, 0]]),
         ("0.0,1\n1, 0\n", {}, [[0, 1], [1, 0]]),
         ("x,y\n1,0\n", {}, [[1, 0]]),
         ("+1,0\n0,1\n", {}, [[1, 0], [0, 1]]),
@@ -170,9 +170,9 @@ def test_binary(tmp_path, text, kwargs, rows):
 
 def test_a_column_may_change_its_notation_late(tmp_path):
     """The parser guesses types from the first megabyte; a float after it must not matter."""
-    path = write(tmp_path / "b.csv", "0,1\n" * 400_000 + "0.0,1\n")
+    path = write(tmp_path / "b.csv", "1,0\n" * 400_000 + "0.0,1\n")
     assert files.csv(path, "binary").N == 400_001
-    path = write(tmp_path / "b.csv", "0,1\n" * 400_000 + "0,x\n")
+    path = write(tmp_path / "b.csv", "1,0\n" * 400_000 + "0,x\n")
     with pytest.raises(DataError, match=r"row 400001, column 2: 'x'; expected 0 or 1"):
         files.csv(path, "binary")
 

@@ -4,9 +4,7 @@ import gzip
 import hashlib
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -237,6 +235,11 @@ def test_pubmed(place: Path) -> None:
     assert np.array_equal(data.values.toarray(), COUNTS[:, [0, 2, 3]])
     assert data.meta["truth"] == "no labels are public" and data.meta["documents"]["empty"] == 1
     assert np.array_equal(pubmed.pubmed(2, "counts", 2).values.toarray(), [[1], [3]])
+    files = [place / pubmed.COUNTS, place / pubmed.VOCABULARY]
+    assert data.notes == [
+        f"{file}: unverified: no source states its SHA-256; none was recorded, it has {published.sha256_of(file)}"
+        for file in files
+    ]
     for n in (1, 2, 3, 4):
         assert np.array_equal(pubmed.read_pubmed(n).counts.toarray(), COUNTS[:n])
 
@@ -440,28 +443,14 @@ def test_long_readings_are_reported(
 
 
 @pytest.fixture
-def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[[Path], str]) -> Path:
     """The two files on a server of this machine, and none in their place."""
     there = tmp_path / "there"
     place.rename(there)
-    monkeypatch.setenv("no_proxy", "*")
-
-    class Handler(SimpleHTTPRequestHandler):
-        def __init__(self, *args: object) -> None:
-            super().__init__(*args, directory=str(there))  # type: ignore[arg-type]
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        address = f"http://127.0.0.1:{running.server_address[1]}/"
-        files = tuple(File(name, address=address + name) for name in (pubmed.COUNTS, pubmed.VOCABULARY))
-        monkeypatch.setitem(SETS, "pubmed", Published(**vars(SETS["pubmed"]) | {"files": files}))
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield there
-        running.shutdown()
-        thread.join()
+    address = serve(there)
+    files = tuple(File(name, address=f"{address}/{name}") for name in (pubmed.COUNTS, pubmed.VOCABULARY))
+    monkeypatch.setitem(SETS, "pubmed", Published(**vars(SETS["pubmed"]) | {"files": files}))
+    return there
 
 
 def test_pubmed_is_fetched(served: Path, place: Path) -> None:

@@ -1,9 +1,11 @@
-"""Downloads from a server on this machine: whole or not at all, digests recorded at the first fetch and held to."""
+"""Downloads from a server on this machine: by https alone, whole or not at all; digests recorded and held to."""
 
 import hashlib
 import io
-import threading
-from collections.abc import Iterator
+import os
+import re
+import ssl
+from collections.abc import Callable
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from splitmerge_cli import cli
-from splitmerge_cli.data import download, published, transfer
+from splitmerge_cli.data import download, kdd, published, transfer
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.published import SETS, SUMS, File, Published
 
@@ -28,6 +30,15 @@ class Server(ThreadingHTTPServer):
     announced: int | None = len(CONTENT)
     kind = "text/plain"
     requests = 0
+    location: str | None = None
+    endless = False
+
+    def __init__(self, start: Callable[..., str], secure: bool = True) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.address = f"{start(self, secure)}/a.txt"
+
+    def handle_error(self, *args: object) -> None:
+        """A client that closes the connection is none."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -35,26 +46,35 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.requests += 1
-        self.send_response(self.server.status)
+        if self.server.location is not None and self.path == "/a.txt":
+            self.send_response(self.server.status)
+            self.send_header("Location", self.server.location)
+            self.end_headers()
+            while self.server.endless:
+                self.wfile.write(CONTENT)
+            return
+        self.send_response(200 if self.server.location else self.server.status)
         self.send_header("Content-Type", self.server.kind)
         if self.server.announced is not None:
             self.send_header("Content-Length", str(self.server.announced))
         self.end_headers()
         self.wfile.write(self.server.content)
+        while self.server.endless:
+            self.wfile.write(CONTENT)
 
     def log_message(self, *args: object) -> None:
         pass
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("no_proxy", "*")
-    with Server(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
+def server(start: Callable[..., str]) -> Server:
+    return Server(start)
+
+
+@pytest.fixture
+def plain(start: Callable[..., str]) -> Server:
+    """A server of http."""
+    return Server(start, secure=False)
 
 
 @pytest.fixture
@@ -64,10 +84,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def offer(monkeypatch: pytest.MonkeyPatch, server: Server, sha256: str | None = None) -> str:
+def offer(
+    monkeypatch: pytest.MonkeyPatch, server: Server | str, sha256: str | None = None, size: int | None = None
+) -> str:
     """Put a set `far` of one file in the table; its address."""
-    address = f"http://127.0.0.1:{server.server_address[1]}/a.txt"
-    file = File("a.txt", address=address, sha256=sha256)
+    address = server if isinstance(server, str) else server.address
+    file = File("a.txt", address=address, sha256=sha256, size=size)
     monkeypatch.setitem(SETS, "far", Published("far", "points", "2", "what", "000", "source", "terms", (file,)))
     return address
 
@@ -173,10 +195,11 @@ def test_nothing_is_left_of_an_interruption(folder: Path, server: Server, monkey
 def test_a_machine_without_a_network(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     address = offer(monkeypatch, server)
 
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise download.URLError(OSError(-2, "Name or service not known"))
+    class Unreachable:
+        def open(self, *args: object, **kwargs: object) -> None:
+            raise download.URLError(OSError(-2, "Name or service not known"))
 
-    monkeypatch.setattr(download.urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(download, "_opener", Unreachable)
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: Name or service not known \(a machine"):
         published.fetch("far")
     assert not folder.exists()
@@ -186,6 +209,10 @@ class Silent(io.BytesIO):
     """An answer that never comes to its end."""
 
     headers = Message()
+    length = None
+
+    def open(self, *args: object, **kwargs: object) -> "Silent":
+        return self
 
     def read(self, size: int | None = -1) -> bytes:
         chunk = super().read(2)
@@ -196,7 +223,7 @@ class Silent(io.BytesIO):
 
 def test_a_server_that_falls_silent(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     address = offer(monkeypatch, server)
-    monkeypatch.setattr(download.urllib.request, "urlopen", lambda *args, **kwargs: Silent(b"1 2 3"))
+    monkeypatch.setattr(download, "_opener", lambda: Silent(b"1 2 3"))
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: timed out"):
         published.fetch("far")
     assert not folder.exists()
@@ -223,7 +250,207 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
     fetched = CliRunner().invoke(cli.app, ["data", "fetch", "far"])
     assert fetched.exit_code == 0 and fetched.stdout == f"{folder / 'far'}\n"
     lines = fetched.stderr.splitlines()
-    assert len(lines) == 3 and lines[-1] == "a.txt: 1,200,000 of 1,200,000 bytes"
+    assert len(lines) == 4 and lines[-2] == "a.txt: 1,200,000 of 1,200,000 bytes"
+    path = folder / "far" / "a.txt"
+    note = f"{path}: unverified: no source states its SHA-256; {DIGEST} was recorded when it was fetched"
+    assert lines[-1] == f"smcmc: note: {note}"
+    # what is verified is not said to be anything else
+    path.unlink()
+    offer(monkeypatch, server, DIGEST)
+    assert "unverified" not in CliRunner().invoke(cli.app, ["data", "fetch", "far"]).stderr
+
+
+def test_unverified_files_are_listed_as_such(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, server)
+    assert published.listed("far") == "absent" and published.unverified("far") == []
+    assert "; unverified" not in published.describe("far")
+    path = folder / "far" / "a.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    note = f"{path}: unverified: no source states its SHA-256; none was recorded"
+    assert published.unverified("far") == [note]
+    assert published.unverified("far", published.sha256_of) == [f"{note}, it has {published.sha256_of(path)}"]
+    assert published.listed("far") == f"{path.parent} (unverified)"
+    assert "SHA-256 not known; unverified: no source states it" in published.describe("far")
+    path.unlink()
+    published.fetch("far")
+    assert published.listed("far") == f"{path.parent} (unverified)"
+    assert f"{DIGEST} (recorded when it was fetched); unverified: no source states it" in published.describe("far")
+    offer(monkeypatch, server, DIGEST)
+    assert published.listed("far") == str(path.parent) and published.unverified("far") == []
+    assert "; unverified" not in published.describe("far")
+
+
+def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    (tmp_path / "kddcup04bio").mkdir()
+    (tmp_path / "kddcup04bio" / kdd.FILE).write_text("1\t2\n")
+    # of the list one line alone, which costs less
+    monkeypatch.setattr("splitmerge_cli.config.describe", lambda group: [("kddcup04bio", "title")])
+    assert f" {tmp_path / 'kddcup04bio'} (unverified) " in CliRunner().invoke(cli.app, ["data", "list"]).stdout
+    assert "unverified: no source" in CliRunner().invoke(cli.app, ["data", "info", "kddcup04bio"]).stdout
+    fetched = CliRunner().invoke(cli.app, ["data", "fetch", "kddcup04bio"])
+    assert fetched.exit_code == 0 and "unverified: no source states its SHA-256; none was recorded" in fetched.stderr
+
+
+# by https alone
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:9/a.txt", "ftp://127.0.0.1:9/a.txt", "data:,x", "//127.0.0.1/a.txt", "https:[", "x"]
+)
+def test_another_scheme_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    offer(monkeypatch, address)
+    with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected https, by which|cannot be fetched)"):
+        published.fetch("far")
+    assert not folder.exists()
+
+
+def test_a_server_of_http_is_not_asked(folder: Path, plain: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, plain)
+    with pytest.raises(DataError, match="expected https"):
+        published.fetch("far")
+    assert plain.requests == 0 and not folder.exists()
+
+
+def test_a_file_of_this_machine_is_not_fetched(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret").write_text("x")
+    offer(monkeypatch, (tmp_path / "secret").as_uri())
+    with pytest.raises(DataError, match="expected https"):
+        published.fetch("far")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_to_http_is_refused(
+    folder: Path, server: Server, plain: Server, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    address = offer(monkeypatch, server)
+    server.status, server.location = status, plain.address
+    with pytest.raises(DataError, match=rf"^{address}: redirects to {plain.address}: expected https"):
+        published.fetch("far")
+    assert server.requests == 1 and plain.requests == 0 and not folder.exists()
+
+
+@pytest.mark.parametrize("target", ["ftp://127.0.0.1:9/b.txt", "file:///etc/hostname", "data:,x", "gopher://x/"])
+def test_a_redirect_to_another_scheme_is_refused(
+    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    address = offer(monkeypatch, server)
+    server.status, server.location = 302, target
+    with pytest.raises(DataError, match=rf"^{address}: redirects to {target}: expected https"):
+        published.fetch("far")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_a_redirect_to_https_is_followed(
+    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, relative: bool
+) -> None:
+    offer(monkeypatch, server)
+    server.status, server.location = 302, "/b.txt" if relative else server.address.replace("a.txt", "b.txt")
+    published.fetch("far")
+    assert (folder / "far" / "a.txt").read_bytes() == CONTENT and server.requests == 2
+
+
+def test_a_redirect_after_a_redirect_is_refused_too(
+    folder: Path, server: Server, plain: Server, start: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = Server(start)
+    address = offer(monkeypatch, server)
+    server.status, server.location = 302, second.address
+    second.status, second.location = 302, plain.address
+    with pytest.raises(DataError, match=rf"^{second.address}: redirects to {plain.address}: expected https"):
+        published.fetch("far")
+    assert address != second.address and second.requests == 1 and plain.requests == 0 and not folder.exists()
+
+
+def test_redirects_in_a_circle_end(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = offer(monkeypatch, server)
+    server.status, server.location = 302, server.address
+    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: 302 .*infinite loop"):
+        published.fetch("far")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("trusted", ["another", "none"])
+def test_a_certificate_that_does_not_hold_is_refused(
+    folder: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: str
+) -> None:
+    if trusted == "none":
+        (tmp_path / "none.pem").write_text("")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+        address = offer(monkeypatch, server)
+    else:
+        # the certificate is not that of this name
+        address = offer(monkeypatch, server.address.replace("127.0.0.1", "localhost"))
+    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: .*certificate verify failed"):
+        published.fetch("far")
+    assert server.requests == 0 and not folder.exists()
+
+
+def test_no_variable_of_the_environment_switches_that_off(
+    folder: Path, server: Server, plain: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "none.pem").write_text("")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    monkeypatch.setenv("PYTHONHTTPSVERIFY", "0")
+    monkeypatch.setattr(ssl, "_create_default_https_context", ssl._create_unverified_context)
+    offer(monkeypatch, server)
+    with pytest.raises(DataError, match="certificate verify failed"):
+        published.fetch("far")
+    # a proxy does not take a request of http either
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.setenv("http_proxy", plain.address)
+    offer(monkeypatch, "http://example.org/a.txt")
+    with pytest.raises(DataError, match="expected https"):
+        published.fetch("far")
+    assert plain.requests == 0
+
+
+def test_every_address_of_the_table_is_https() -> None:
+    addresses = [file.address for of in SETS.values() for file in of.files if file.address is not None]
+    assert addresses and all(address.startswith("https://") for address in addresses)
+
+
+# no more than is expected
+
+
+def test_a_server_that_sends_for_ever(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "MOST_BYTES", 3_000_000)
+    address = offer(monkeypatch, server)
+    server.announced, server.endless = None, True
+    with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
+        published.fetch("far")
+    assert not folder.exists()
+    # in the answer that redirects too
+    server.status, server.location = 302, "/b.txt"
+    with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
+        published.fetch("far")
+
+
+def test_a_size_that_is_known_is_held_to(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = offer(monkeypatch, server, size=len(CONTENT) - 1)
+    with pytest.raises(DataError, match=rf"^{address}: announces 1,200,000 bytes; expected 1,199,999$"):
+        published.fetch("far")
+    server.announced = None
+    with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 1,199,999$"):
+        published.fetch("far")
+    assert not folder.exists()
+    offer(monkeypatch, server, size=len(CONTENT))
+    published.fetch("far")
+    assert (folder / "far" / "a.txt").read_bytes() == CONTENT
+
+
+def test_a_file_whose_digest_cannot_be_recorded_does_not_stay(
+    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, server)
+    (folder / "far").mkdir(parents=True)
+    (folder / "far" / f".{SUMS}.{os.getpid()}").mkdir()
+    with pytest.raises(DataError, match=rf"{SUMS}: cannot be written: "):
+        published.fetch("far")
+    assert not published.present("far")
 
 
 def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -382,6 +382,7 @@ def test_graphs_of_networkx(tmp_path: Path, suffix: str) -> None:
     for options, message in (
         ({"nodes": 3}, "data.nodes=3: expected its default"),
         ({"header": True}, "data.header=True: expected its default"),
+        ({"base": 0}, "data.base=0: expected its default"),
         ({"truth": "none"}, "has no attribute 'none'"),
         ({"weights": "none"}, r"edge 1 \('New York', 'b'\), 'none': no such attribute; expected a number"),
     ):
@@ -402,7 +403,7 @@ def test_nodes_without_edges(read: Callable[..., Dataset], nodes: str) -> None:
     assert read("source,target\n", nodes=nodes).values.nnz == 0
     assert read("# nothing yet\n", nodes=nodes).N == 3
     # numbers from 0 or from 1 are the nodes themselves; others are followed by those without an edge
-    assert read("2,1\n", nodes=4).names == ["0", "1", "2", "3"]
+    assert read("2,0\n", nodes=4).names == ["0", "1", "2", "3"]
     assert read("2,4\n", nodes=4).names == ["1", "2", "3", "4"]
     assert read("2,5\n", nodes=4).names == ["2", "5", "", ""]
     assert read("b,a\n", nodes=3).names == ["b", "a", ""]
@@ -414,6 +415,50 @@ def test_nodes_without_edges(read: Callable[..., Dataset], nodes: str) -> None:
     pd.DataFrame({"id": [3, 1], "side": ["x", "y"]}).to_parquet(f"{nodes}.parquet")
     graph = read("1,3\n", nodes=f"{nodes}.parquet", truth=2)
     assert graph.names == ["3", "1"] and graph.truth is not None and graph.truth.tolist() == [0, 1]
+
+
+def test_numbers_that_may_count_from_0_or_from_1_are_asked_about(read: Callable[..., Dataset]) -> None:
+    asked = (
+        r"^data.nodes=4: the nodes that .*e.csv names, 1 to 3, may be of 0 to 3 or of 1 to 4; expected data.base=0 or"
+    )
+    with pytest.raises(DataError, match=asked):
+        read("2,1\n1,3\n", nodes=4)
+    assert read("2,1\n1,3\n", nodes=4, base=0).names == ["0", "1", "2", "3"]
+    from_one = read("2,1\n1,3\n", nodes=4, base=1)
+    assert from_one.names == ["1", "2", "3", "4"] and pairs(from_one) == {("1", "2"), ("1", "3")}
+    # one of them alone fits
+    for base in (None, 1):
+        assert read("2,1\n1,3\n", nodes=3, base=base).names == ["1", "2", "3"]
+    for base in (None, 0):
+        assert read("2,0\n1,3\n", nodes=4, base=base).names == ["0", "1", "2", "3"]
+    # without an edge there is nothing to be read in two ways
+    assert read("source,target\n", nodes=2).names == ["0", "1"]
+    assert read("source,target\n", nodes=2, base=1).names == ["1", "2"]
+    # without data.nodes the nodes are those that end an edge
+    assert read("5,1\n1,3\n", base=0).names == read("5,1\n1,3\n", base=1).names == ["1", "3", "5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("1,2\n2,3\n", {"nodes": 2, "base": 1}, r".*e.csv: row 2, column 2: '3'; expected a whole number from 1 to 2"),
+        ("1,2\n0,2\n", {"nodes": 9, "base": 1}, r".*row 2, column 1: '0'; .* 1 to 9 \(data.base=1, data.nodes=9\)"),
+        ("0,1\n1,2\n", {"nodes": 2, "base": 0}, ".*row 2, column 2: '2'; expected a whole number from 0 to 1"),
+        ("1,2\n1,b\n", {"nodes": 4, "base": 1}, ".*row 2, column 2: 'b'; expected a whole number from 1 to 4"),
+        ("1,2\n1,02\n", {"nodes": 4, "base": 1}, ".*row 2, column 2: '02'; expected a whole number from 1 to 4"),
+        ("1,2\n-1,2\n", {"base": 0}, r".*row 2, column 1: '-1'; expected a whole number from 0 on \(data.base=0\)"),
+        ("a,b\n", {"base": 0}, ".*row 1, column 1: 'a'; expected a whole number from 0 on"),
+        ("1,2\n", {"base": 2}, "data.base=2: expected 0 or 1, the number of the first node, or null"),
+        ("1,2\n", {"base": True}, "data.base=True: expected 0 or 1"),
+        ("1,2\n", {"base": "0"}, "data.base=0: expected 0 or 1"),
+        ("1,2\n", {"base": 0, "nodes": "n.csv"}, "data.base=0: expected null beside data.nodes=FILE"),
+    ],
+)
+def test_numbers_that_are_no_nodes(
+    read: Callable[..., Dataset], text: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=f"^{message}"):
+        read(text, **options)
 
 
 def test_the_order_of_the_nodes(read: Callable[..., Dataset]) -> None:
@@ -620,6 +665,7 @@ def test_damaged_lists_are_read_or_refused(read: Callable[..., Dataset]) -> None
             "header": rng.choice(["auto", "auto", True, False]),
         }
         options |= {"separator": rng.choice(["auto", "auto", "space", "comma"]), "comments": rng.random() < 0.8}
+        options |= {"base": rng.choice([None, None, 0, 1])}
         options |= {"nodes": rng.choice([None, None, 3, 9]), "scale": rng.choice([1.0, 1.0, 0.5])}
         try:
             graph = read(content, rng.choice(["e.csv", "e.txt", "e.tsv", "e"]), **options)

@@ -188,6 +188,15 @@ def test_the_published_file(place: Path, text: str) -> None:
     assert np.array_equal(kdd.kddcup04bio(2).values, data.values[:2])
 
 
+def test_the_published_file_is_said_to_be_unverified(place: Path) -> None:
+    place.write_text(f"{ROW}\n" * 3)
+    seen = published.sha256_of(place)
+    said = f"{place}: unverified: no source states its SHA-256; "
+    assert kdd.kddcup04bio().notes == [f"{said}none was recorded, it has {seen}"]
+    (place.parent / published.SUMS).write_text(f"{seen}  {kdd.FILE}\n")
+    assert kdd.kddcup04bio().notes == [f"{said}{seen} was recorded when it was fetched"]
+
+
 def test_a_set_with_constant_columns_runs(place: Path) -> None:
     place.write_text(f"{ROW}\n{ROW.replace('-3.00', '7')}\n{ROW}\n")
     plan = runner.prepare(compose(["data=kddcup04bio", "sampler=sdds"]))

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -119,15 +120,15 @@ def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -
 
 
 @pytest.fixture
-def offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A set `far` of two files whose addresses are files of this machine."""
+def offered(folder: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[[Path], str]) -> Path:
+    """A set `far` of two files on a server of this machine."""
     there = folder / "there"
     there.mkdir()
-    files = []
+    files, address = [], serve(there)
     for name in ("a.csv", "b.csv"):
         (there / name).write_text(f"{name}\n" * 1000)
         digest = hashlib.sha256((there / name).read_bytes()).hexdigest()
-        files.append(File(name, 6000, digest if name == "a.csv" else None, (there / name).as_uri()))
+        files.append(File(name, 6000, digest if name == "a.csv" else None, f"{address}/{name}"))
     monkeypatch.setitem(SETS, "far", Published("far", "points", "2", "what", "000", "source", "terms", tuple(files)))
     return there
 
@@ -151,7 +152,7 @@ def test_a_file_that_is_not_the_published_one_does_not_stay(folder: Path, offere
 
 def test_an_address_that_does_not_answer(folder: Path, offered: Path) -> None:
     (offered / "a.csv").unlink()
-    with pytest.raises(DataError, match=r"^file://.*a.csv: cannot be fetched: "):
+    with pytest.raises(DataError, match=r"^https://.*a.csv: cannot be fetched: "):
         published.fetch("far")
     assert not (folder / "far").exists()
 
