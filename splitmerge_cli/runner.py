@@ -40,9 +40,9 @@ from splitmerge_cli.data.corpus import TOKEN_BYTES, memory
 from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.results import provenance, schema
-from splitmerge_cli.results.files import DamagedRun, Locked
+from splitmerge_cli.results.files import DamagedRun, Locked, is_locked
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.store import STATUS, STREAMED, ChainStore, RunStore
+from splitmerge_cli.results.store import LOCK, STATUS, STREAMED, WORK, ChainStore, RunStore
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import PointEstimate
@@ -86,6 +86,10 @@ class Interrupted(RunError):
     def __init__(self, path: Path) -> None:
         super().__init__(f"interrupted; the same command continues it: {path}")
         self.path = path
+
+
+class WrittenElsewhere(RunError):
+    """A run that another process writes."""
 
 
 @dataclass(frozen=True)
@@ -438,6 +442,11 @@ def is_done(path: Path) -> bool:
     return (path / STATUS).is_file() and Run(path).complete
 
 
+def is_written(path: Path) -> bool:
+    """Whether a process writes the run at `path`."""
+    return is_locked(path / WORK / LOCK)
+
+
 def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
     """Make one run, or what is missing of it.
 
@@ -459,8 +468,10 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
         Bad input; nothing was written.
     Interrupted
         Ctrl-C or SIGTERM, after the batches at hand were stored.
+    WrittenElsewhere
+        Another process writes this run.
     RunError
-        The disk is full, or another process writes this run; what was stored is intact.
+        The disk is full; what was stored is intact.
     DamagedRun
         A file of the unfinished run is not what was written.
     """
@@ -474,10 +485,13 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
     try:
         session.__enter__()
     except Locked as error:
-        raise RunError(str(error)) from error
+        raise WrittenElsewhere(str(error)) from error
     except OSError as error:
         raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
     try:
+        if plan.done:  # by the process that held the lock until now
+            store.clear_work()
+            return path
         if not cfg.resume:
             store.clear()
         _run(plan, store, progress or reporter(cfg.progress))
@@ -988,8 +1002,10 @@ __all__ = [
     "Interrupted",
     "Plan",
     "RunError",
+    "WrittenElsewhere",
     "dataset_of",
     "is_done",
+    "is_written",
     "prepare",
     "run",
     "run_dir",

@@ -207,9 +207,13 @@ class RunStore:
         Locked
             Another process writes this run.
         """
-        self.work.mkdir(parents=True, exist_ok=True)
         with locked(self.work / LOCK):
             yield
+
+    def clear_work(self) -> None:
+        """Remove what a finished run does not need."""
+        # another process that waits for the lock may keep the folder
+        shutil.rmtree(self.work, ignore_errors=True)
 
     def clear(self) -> None:
         """Remove everything but the lock: the run begins anew."""
@@ -283,7 +287,7 @@ class RunStore:
     def finish(self) -> None:
         """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
         self.write_status("done", share=1.0, files=sorted(self._written))
-        shutil.rmtree(self.work)
+        self.clear_work()
 
 
 def _regroup(batches: Iterable[pa.RecordBatch], columns: pa.Schema, rows: int) -> Iterator[pa.Table]:
