@@ -32,7 +32,8 @@ MAY = {
     "progress": set(),
     "initial": {"_kernels", "config", "data"},
     "runner": {"_chain", "_heldout", "_kernels", "config", "data", "diagnostics", "initial", "progress", "results"},
-    "sweep": {"config", "data", "progress", "results", "runner"},
+    "job": {"config", "progress", "results", "runner"},
+    "sweep": {"config", "data", "job", "progress", "results", "runner"},
     # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify`
     "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},
     "verify": {*KERNELS, "config", "data", "initial", "models", "runner", "samplers"},
