@@ -68,7 +68,8 @@ _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range
 
 Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (processes, the default) or basic (one
 after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time. Finished runs are skipped,
-unfinished ones continued; a job that fails does not stop the others."""
+unfinished ones continued; a job that fails, or whose process is killed, does not stop the others. Runs that another
+process writes are waited for: two sweeps of one grid share the work."""
 
 DISAGREE = 1.1
 """R-hat above which a run says that its chains disagree."""
@@ -292,7 +293,7 @@ def sweep(
         _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
         return
     if dry_run:
-        outcomes = sweeps.check_jobs(jobs, config_dir)
+        outcomes = sweeps.check_jobs(jobs, config_dir, own)
     else:
         progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
         outcomes = sweeps.run_jobs(jobs, progress=progress, launcher=own, config_dir=config_dir)
@@ -304,8 +305,8 @@ def sweep(
     for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
         _complain(f"note: {note}")
     _print_outcomes(outcomes)
-    if any(o.status == "interrupted" for o in outcomes):
-        _fail("interrupted; the same command continues the sweep", interrupts.STATUS)
+    if line := sweeps.interruption(outcomes):
+        _fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):
         raise typer.Exit(1)
 
@@ -319,7 +320,9 @@ def _print_outcomes(outcomes: list[Any]) -> None:
 
     table = Table("job", "status", "run", box=None)
     for o in outcomes:
-        table.add_row(Text(" ".join(o.overrides)), o.status, Text(str(o.path) if o.path else ""))
+        if o.status != "interrupted" or o.begun:
+            status = o.status + " elsewhere" * o.elsewhere
+            table.add_row(Text(" ".join(o.overrides)), status, Text(str(o.path) if o.path else ""))
     # a terminal's width would break the paths of a pipe
     console = Console() if sys.stdout.isatty() else Console(width=10_000)
     console.print(table)

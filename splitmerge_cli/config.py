@@ -312,13 +312,23 @@ def locate(path: Any) -> Any:
     ConfigError
         No such file names it, or there is no such thing to import.
     """
-    if not isinstance(path, str) or not all(part.isidentifier() for part in path.split(".")) or "." not in path:
-        raise ConfigError(f"_target_={show(path)}: expected MODULE.NAME of a class or function")
+    _check_dotted(path)
     if path not in _packaged_targets() | _own_targets:
         raise ConfigError(
             f"_target_={path}: not imported; expected one that a file of the package's configuration names, or of the "
             "folder that --config-dir gives"
         )
+    return load(path)
+
+
+def _check_dotted(path: Any) -> None:
+    if not isinstance(path, str) or not all(part.isidentifier() for part in path.split(".")) or "." not in path:
+        raise ConfigError(f"_target_={show(path)}: expected MODULE.NAME of a class or function")
+
+
+def load(path: Any) -> Any:
+    """Import ``MODULE.NAME``, which this invocation itself asks for; a `ConfigError` where that is not possible."""
+    _check_dotted(path)
     module, _, name = path.rpartition(".")
     try:
         return getattr(importlib.import_module(module), name)

@@ -29,12 +29,19 @@ _taken: list[int] = []
 """Signals that `take_over` took."""
 
 
-def take_over() -> None:
+def take_over(tells: bool = True) -> None:
     """Let all three signals raise `KeyboardInterrupt`, and end the process where that does not end it in time.
 
     For a process that is the program's own, never for one that only uses its library. A signal that the process was
     started to ignore (``nohup``, ``&`` in a script) stays ignored.
+
+    Parameters
+    ----------
+    tells : bool
+        Whether a process that has to be ended says so on stderr.
     """
+    global _tells
+    _tells = tells
     _taken[:] = [number for number in NUMBERS if signal.getsignal(number) is not signal.SIG_IGN]
     for number in _taken:
         signal.signal(number, signal.default_int_handler)
@@ -43,11 +50,13 @@ def take_over() -> None:
 
 
 _words = ""
+_tells = False
 
 
 def say(words: str) -> None:
     """Set the line that is written should the process have to be ended; empty: none."""
     global _words
+    words = words if _tells else ""
     _words = words
     _interrupt.say(f"{words}\n".encode() if words else b"")
 
@@ -63,6 +72,11 @@ def tell() -> None:
 def seen() -> bool:
     """Whether the program was asked to stop, where `take_over` was called."""
     return _interrupt.seen()
+
+
+def interrupt() -> None:
+    """Answer as Python answers Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 class AnsweredBy:

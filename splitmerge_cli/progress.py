@@ -153,6 +153,10 @@ class SweepProgress:
         if self._kind != "none":
             self._thread.join()
 
+    def say(self, text: str) -> None:
+        """Print a line, above the bar where there is one."""
+        print(text, file=sys.stderr, flush=True)
+
     def _watch(self) -> None:
         if is_live(self._kind):
             self._bar()

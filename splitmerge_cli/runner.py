@@ -52,9 +52,9 @@ from splitmerge_cli.data.opening import MAPPABLE, limited, memory, sha256
 from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.results import provenance, schema
-from splitmerge_cli.results.files import DamagedRun, Locked
+from splitmerge_cli.results.files import DamagedRun, Locked, is_locked
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.store import CONFIG, STATUS, STREAMED, WORK, ChainStore, RunStore
+from splitmerge_cli.results.store import CONFIG, LOCK, STATUS, STREAMED, WORK, ChainStore, RunStore
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import PointEstimate
@@ -105,6 +105,10 @@ class Interrupted(RunError):
     def __init__(self, path: Path) -> None:
         super().__init__(f"interrupted; the same command continues it: {path}")
         self.path = path
+
+
+class WrittenElsewhere(RunError):
+    """A run that another process writes."""
 
 
 @dataclass(frozen=True)
@@ -552,6 +556,11 @@ def is_done(path: Path) -> bool:
     return (path / STATUS).is_file() and Run(path).complete
 
 
+def is_written(path: Path) -> bool:
+    """Whether a process writes the run at `path`."""
+    return is_locked(path / WORK / LOCK)
+
+
 def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
     """Make one run, or what is missing of it.
 
@@ -573,8 +582,10 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
         Bad input; nothing was written.
     Interrupted
         Ctrl-C or SIGTERM, after the batches at hand were stored.
+    WrittenElsewhere
+        Another process writes this run.
     RunError
-        The disk is full, or another process writes this run; what was stored is intact.
+        The disk is full; what was stored is intact.
     DamagedRun
         A file of the unfinished run is not what was written.
     """
@@ -588,10 +599,13 @@ def run(job: DictConfig | Plan, progress: Reporter | None = None) -> Path:
     try:
         session.__enter__()
     except Locked as error:
-        raise RunError(str(error)) from error
+        raise WrittenElsewhere(str(error)) from error
     except OSError as error:
         raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
     try:
+        if plan.done:  # by the process that held the lock until now
+            store.clear_work()
+            return path
         if not cfg.resume:
             store.clear()
         _run(plan, store, progress or reporter(cfg.progress))
@@ -1132,8 +1146,10 @@ __all__ = [
     "Interrupted",
     "Plan",
     "RunError",
+    "WrittenElsewhere",
     "dataset_of",
     "is_done",
+    "is_written",
     "open_run",
     "prepare",
     "run",

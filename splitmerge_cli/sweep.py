@@ -1,25 +1,33 @@
 """Grids of runs: expanded and composed by Hydra, run by one of its launchers, only what is missing."""
 
+import multiprocessing.resource_tracker
 import os
 import signal
-import threading
-from collections.abc import Iterator, Sequence
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hydra._internal.callbacks import Callbacks
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, RunMode
-from omegaconf import DictConfig
+from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
+from joblib.externals.loky.backend import resource_tracker
+from joblib.externals.loky.backend.process import LokyProcess
 from omegaconf.errors import OmegaConfBaseException
 
 from splitmerge_cli import runner
@@ -27,19 +35,24 @@ from splitmerge_cli.config import (
     ConfigError,
     compose,
     compose_raw,
-    finish,
     hydra_session,
+    load,
     quote_priors,
     rewrite,
     search_path_overrides,
     unreadable,
 )
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.progress import Reporter, SweepProgress
+from splitmerge_cli.interrupts import AnsweredBy, interrupt
+from splitmerge_cli.job import Ended, Recorded, Sweep, blocked, in_process, isolated, read_records
+from splitmerge_cli.progress import SweepProgress
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.runner import dataset_of, open_run
+from splitmerge_cli.runner import RunError, dataset_of, open_run
+
+LOOK = 0.2
+"""Seconds between two looks at runs that another process makes."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +64,16 @@ class JobOutcome:
     overrides : list of str
         The job.
     status : str
-        done, skipped (finished before), to run (dry run), refused (bad input), failed, or interrupted.
+        done, skipped (finished before), to run (dry run), refused (bad input), failed, interrupted (or not begun, when
+        the sweep was interrupted), or running elsewhere (by another process, when the sweep was interrupted).
     path : Path or None
         Folder of the run; None where it was refused.
     error : str or None
         Why it was refused or failed.
     notes : list of str
         What is to be said of how its data were read.
+    elsewhere : bool
+        Whether it was done by another process while the sweep ran.
     """
 
     overrides: list[str]
@@ -65,11 +81,27 @@ class JobOutcome:
     path: Path | None = None
     error: str | None = None
     notes: list[str] = field(default_factory=list)
+    elsewhere: bool = False
 
     @property
     def complete(self) -> bool:
         """Whether the run is there, whole."""
         return self.status in ("done", "skipped")
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything of the run is there."""
+        return self.path is not None and (self.path / STATUS).is_file()
+
+
+def interruption(outcomes: Sequence[JobOutcome]) -> str | None:
+    """One line on what an interrupted sweep has done and left to do; None where it was not interrupted."""
+    counts = Counter(o.status for o in outcomes)
+    if not counts.keys() & {"interrupted", "running elsewhere"}:
+        return None
+    told = {key: counts[key] for key in ("done", "skipped", "failed", "running elsewhere")}
+    told["to do"] = counts["interrupted"]
+    return "interrupted: " + ", ".join(f"{number} {what}" for what, number in told.items() if number)
 
 
 def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[list[str]]:
@@ -131,13 +163,22 @@ def find_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> 
     return path if runner.is_done(path) else None
 
 
-def check_jobs(jobs: Sequence[Sequence[str]], config_dir: str | Path | None = None) -> list[JobOutcome]:
+def check_jobs(
+    jobs: Sequence[Sequence[str]], config_dir: str | Path | None = None, launcher: Sequence[str] = ()
+) -> list[JobOutcome]:
     """Compose and check every job, down to its data and the parameters of model and samplers; run none.
 
     Their status is ``skipped``, ``to run``, ``refused`` or, where what is there of a run is damaged, ``failed``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such launcher, or it has no such options.
     """
     outcomes = []
     with hydra_session():
+        if launcher:
+            _Launch(launcher, None, config_dir).launcher(len(jobs), Path())
         for job in jobs:
             try:
                 plan = runner.prepare(compose(job, config_dir))
@@ -175,129 +216,223 @@ def run_jobs(
     Returns
     -------
     list of JobOutcome
-        One per job, in their order. Where one is ``refused`` none runs. A job that fails does not stop the others;
-        after Ctrl-C or SIGTERM those that are not complete are ``interrupted``.
+        One per job, in their order. Where one is ``refused`` none runs. A job that fails, or whose process is killed,
+        does not stop the others. Runs that another process writes are waited for, and made here where it leaves them
+        unfinished. After Ctrl-C, SIGTERM or SIGHUP those that are not complete are ``interrupted``, or ``running
+        elsewhere``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such launcher, it has no such options, or it cannot launch.
+    RunError
+        The launcher failed on the way; what was stored is intact.
     """
-    outcomes = check_jobs(jobs, config_dir)
+    outcomes = check_jobs(jobs, config_dir, launcher)
     if any(o.status == "refused" for o in outcomes):
         return outcomes
     # the same run may be asked for twice
-    missing = list({o.path: i for i, o in reversed(list(enumerate(outcomes))) if o.status == "to run"}.values())[::-1]
+    missing = {o.path: o.overrides for o in reversed(outcomes) if o.status == "to run" and o.path}
+    missing = dict(reversed(missing.items()))
     if missing:
-        paths = [path for i in missing if (path := outcomes[i].path)]
-        with hydra_session(), SweepProgress(progress, len(missing), partial(_poll, paths)):
-            results = _launch([outcomes[i].overrides for i in missing], paths, workers, launcher, config_dir)
-        by_path = dict(zip(paths, results, strict=True))
+        # one job alone gains nothing from a process, but its chains from threads
+        own = launcher or ["hydra/launcher=basic"] * (len(missing) == 1)
+        launch = _Launch(own, workers, config_dir)
+        with (
+            hydra_session(),
+            SweepProgress(progress, len(missing), partial(_poll, list(missing))) as told,
+            _joblib_told_of_signals(),
+        ):
+            ended = _make(missing, launch, told.say)
         for i, outcome in enumerate(outcomes):
             if outcome.status == "to run" and outcome.path:
-                status, error = by_path[outcome.path]
-                outcomes[i] = replace(outcome, status=status, error=error)
+                status, error = ended[outcome.path]
+                elsewhere = status == "elsewhere"
+                outcomes[i] = replace(outcome, status="done" if elsewhere else status, error=error, elsewhere=elsewhere)
     return outcomes
 
 
-def _launch(
-    jobs: list[list[str]],
-    paths: Sequence[Path],
-    workers: int | None,
-    launcher: Sequence[str],
-    config_dir: str | Path | None,
-) -> list[tuple[str, str | None]]:
-    """Hand the jobs to Hydra's launcher; status and error of each."""
-    processors = workers or os.cpu_count() or 1
-    own = list(launcher)
-    # one job alone gains nothing from a process, but its chains from threads
-    if len(jobs) == 1 and not own:
-        own = ["hydra/launcher=basic"]
-    if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in own):
-        own = [f"hydra.launcher.n_jobs={min(processors, len(jobs))}", *own]
-    sequential = "hydra/launcher=basic" in own
-    instance = GlobalHydra.instance().hydra
-    assert instance is not None
+def _make(missing: Mapping[Path, list[str]], launch: "_Launch", say: Callable[[str], None]) -> dict[Path, Ended]:
+    """Make the missing runs, those first that nobody else writes; what became of each."""
+    ended: dict[Path, Ended] = {}
+    left = list(missing)
+    waiting = False
     try:
-        config = instance.compose_config(
-            "config",
-            [*own, *search_path_overrides(config_dir)],
-            run_mode=RunMode.MULTIRUN,
-            from_shell=False,
-            with_log_configuration=False,
-        )
-        engine = Plugins.instance().instantiate_launcher(
-            hydra_context=HydraContext(config_loader=instance.config_loader, callbacks=Callbacks(config)),
-            task_function=partial(_job, parent=None if sequential else os.getpid()),
-            config=config,
-        )
-    except HydraException as error:
-        raise ConfigError(" ".join(str(error).split("\nConfig search path")[0].split())) from error
-    try:
-        with _terminable():
-            returns = engine.launch([rewrite(job) for job in jobs], initial_job_idx=0)
+        with AnsweredBy(interrupt):
+            while left:
+                if free := [path for path in left if not runner.is_written(path)]:
+                    launch.make({path: missing[path] for path in free}, ended)
+                else:
+                    if not waiting:
+                        say(f"{len(left)} {_jobs(left)} running elsewhere; waiting for the end")
+                    waiting = True
+                    time.sleep(LOOK)
+                left = [path for path in left if path not in ended]
     except KeyboardInterrupt:
-        return [("done" if runner.is_done(path) else "interrupted", None) for path in paths]
-    except BrokenProcessPool:
-        reason = "a process of the sweep was killed; the same command continues it"
-        return [("done", None) if runner.is_done(path) else ("failed", reason) for path in paths]
-    except ValueError as error:
-        raise ConfigError(f"hydra.launcher: {error}") from error
-    return [r.return_value for r in returns]
+        return {path: _interrupted(path) for path in missing} | ended
+    return ended
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+def _joblib_told_of_signals() -> Iterator[None]:
+    """Let the processes that joblib starts take signals to their group as those of jobs do: without a word.
 
-
-def _job(composed: DictConfig, parent: int | None) -> tuple[str, str | None]:
-    """One job; its status and error. Raises on Ctrl-C alone, so that the others go on.
-
-    Parameters
-    ----------
-    composed : DictConfig
-        What Hydra made of its overrides.
-    parent : int or None
-        Id of the process of the sweep, where the job has a process of its own: its chains then share one thread, and it
-        is interrupted when the sweep is gone, however that died.
+    Those of its pool would print a traceback on Ctrl-C while they begin, and resource trackers would end on SIGHUP
+    before what they track; that of joblib, too, prints what it tidies up when the sweep was killed.
     """
+    start = LokyProcess.start
+
+    def start_deaf(process: LokyProcess) -> None:
+        with blocked(signal.SIGINT):
+            start(process)
+
+    options = list(sys.warnoptions)
+    LokyProcess.start = start_deaf
     try:
-        if parent is not None and composed.workers is None:
-            composed.workers = 1
-        with _orphan_interrupted(parent):
-            runner.run(finish(composed, HydraConfig.get()), Reporter())
-    except runner.Interrupted as error:
-        if parent is not None and os.getppid() != parent:
-            os._exit(130)  # nobody is left to tell: the pool would wait for its next job
-        raise KeyboardInterrupt from error
-    except Exception as error:  # whatever fails one job must not stop the others; the table says what it was
-        return "failed", f"{type(error).__name__}: {error}"
-    return "done", None
-
-
-@contextmanager
-def _orphan_interrupted(parent: int | None) -> Iterator[None]:
-    """Interrupt this process when it has another parent than `parent`."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(1.0):
-            if os.getppid() != parent:
-                os.kill(os.getpid(), signal.SIGTERM)
-                return
-
-    if parent is None:
-        yield
-        return
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
+        sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # a new interpreter takes these over
+        with blocked(signal.SIGHUP):
+            # first: while it starts, Python's own lets Ctrl-C in
+            multiprocessing.resource_tracker.ensure_running()
+            resource_tracker.ensure_running()
+        sys.warnoptions[:] = options
+        with warnings.catch_warnings():
+            # it asks for psutil to kill what its processes have started; ours end with them
+            warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
+            yield
     finally:
-        over.set()
+        sys.warnoptions[:] = options
+        LokyProcess.start = start
+
+
+def _jobs(counted: Sequence[object]) -> str:
+    return "job is" if len(counted) == 1 else "jobs are"
+
+
+def _interrupted(path: Path) -> Ended:
+    """What became of a run when the sweep was interrupted."""
+    if runner.is_written(path):
+        return "running elsewhere", None
+    return ("done" if runner.is_done(path) else "interrupted"), None
+
+
+@dataclass
+class _Launch:
+    """How jobs are launched.
+
+    Attributes
+    ----------
+    overrides : sequence of str
+        Hydra's own overrides.
+    workers : int or None
+        Jobs that run at the same time; None: one per processor.
+    config_dir : str, Path or None
+        A folder with the user's own groups.
+    in_vain : int
+        How often in a row the launcher broke before any job came to its end.
+    """
+
+    overrides: Sequence[str]
+    workers: int | None
+    config_dir: str | Path | None
+    in_vain: int = 0
+
+    def launcher(self, jobs: int, records: Path) -> Launcher:
+        """The launcher of so many jobs, which leave their records in the folder `records`.
+
+        Raises
+        ------
+        ConfigError
+            There is none, or it has no such options.
+        """
+        own = list(self.overrides)
+        if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in own):
+            own = [f"hydra.launcher.n_jobs={min(self.workers or os.cpu_count() or 1, jobs)}", *own]
+        instance = GlobalHydra.instance().hydra
+        assert instance is not None
+        try:
+            config = instance.compose_config(
+                "config",
+                [*own, *search_path_overrides(self.config_dir)],
+                run_mode=RunMode.MULTIRUN,
+                from_shell=False,
+                with_log_configuration=False,
+            )
+            target = config.hydra.launcher._target_
+            load(target)  # for its message
+            sweep = Sweep(os.getpid(), os.getcwd(), records, parental=target == _name(JoblibLauncher))
+            return Plugins.instance().instantiate_launcher(
+                hydra_context=HydraContext(config_loader=instance.config_loader, callbacks=Callbacks(config)),
+                task_function=in_process if target == _name(BasicLauncher) else partial(isolated, sweep=sweep),
+                config=config,
+            )
+        except ConfigError as error:
+            raise ConfigError(f"hydra.launcher.{error}") from error
+        except Exception as error:  # the module of a launcher may raise anything
+            raise ConfigError(_no_launcher(error, self.overrides)) from error
+
+    def make(self, jobs: Mapping[Path, list[str]], ended: dict[Path, Ended]) -> None:
+        """Make jobs, and add to `ended` what became of those that are not to be made again.
+
+        Raises
+        ------
+        ConfigError, RunError
+            See `run_jobs`.
+        """
+        paths = list(jobs)
+
+        def told(by_number: Mapping[int, Ended]) -> None:
+            ended.update({paths[number]: end for number, end in by_number.items() if end[0] != "locked"})
+
+        with TemporaryDirectory(prefix="smcmc-sweep-") as folder:
+            records = Path(folder)
+            launcher = self.launcher(len(jobs), records)
+            try:
+                returned = launcher.launch([rewrite(job) for job in jobs.values()], initial_job_idx=0)
+                told(dict(enumerate([one.return_value for one in returned])))
+            except KeyboardInterrupt:
+                told(read_records(records).ended)
+                raise
+            except BrokenProcessPool as error:
+                told(self._ended(read_records(records), error))
+            except Exception as error:  # whatever the launcher does
+                if read_records(records).begun:
+                    raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
+                raise ConfigError(_launcher_says(error)) from error
+
+    def _ended(self, recorded: Recorded, error: Exception) -> dict[int, Ended]:
+        """What became of jobs, by their numbers, when a process of the launcher was killed; the others go on."""
+        ended = dict(recorded.ended)
+        # joblib then kills its other processes, and what they have started before them: a job that outlived its process
+        # tells that this one was killed by somebody else. Where no job tells it, all go on
+        if recorded.killed or len(recorded.orphaned) == 1:
+            reason = "the process that launched it was killed; the same command continues it"
+            ended |= dict.fromkeys(recorded.orphaned, ("failed", reason))
+        self.in_vain = 0 if ended else self.in_vain + 1
+        if self.in_vain == 2:
+            raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
+        return ended
+
+
+def _name(launcher: type[Launcher]) -> str:
+    # Hydra imports its plugins anew in every session: classes of one name are not the same
+    return f"{launcher.__module__}.{launcher.__qualname__}"
+
+
+def _no_launcher(error: Exception, own: Sequence[str]) -> str:
+    """What is wrong with Hydra's own overrides."""
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return f"{group}={name}: expected one of {', '.join(sorted(error.options))}"
+    if isinstance(error, OverrideParseException):
+        return unreadable(str(error.override))
+    # Hydra names the override alone where OmegaConf knows what is wrong with its value
+    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    reason = str(cause).split("\nConfig search path")[0].split("\n    full_key")[0]
+    return f"{' '.join(own)}: {' '.join(reason.split())}"
+
+
+def _launcher_says(error: Exception) -> str:
+    return f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"
 
 
 def _poll(paths: Sequence[Path]) -> tuple[int, float]:

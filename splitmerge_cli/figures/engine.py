@@ -31,7 +31,7 @@ from splitmerge_cli.figures.base import Drawing, Entry, manifest_of
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweep import JobOutcome, expand, find_job, open_run, run_jobs
+from splitmerge_cli.sweep import JobOutcome, expand, find_job, interruption, open_run, run_jobs
 
 FOLDER = "figures"
 TABLE = "table.csv"
@@ -200,7 +200,8 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
     Returns
     -------
     int
-        Exit status: 0, or 1 if a run failed (the other figures are drawn all the same), 130 after an interruption.
+        Exit status: 0, or 1 if a run failed (the other figures are drawn all the same), 130 after an interruption
+        (nothing is drawn).
 
     Raises
     ------
@@ -215,12 +216,15 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
     outcomes = dict(zip(distinct, run_jobs(distinct, workers), strict=True))
     if refused := [o for o in outcomes.values() if o.status == "refused"]:
         raise ConfigError(f"{' '.join(refused[0].overrides)}: {refused[0].error}")
+    if line := interruption(list(outcomes.values())):
+        print(f"smcmc: {line}; the same command continues it", file=sys.stderr)
+        return 130
     for name in names:
         own = [outcomes[tuple(job)] for job in wanted[name]]
         incomplete = [o for o in own if not o.complete]
         if incomplete:
-            _explain(name, incomplete)
-            status = max(status, 130 if any(o.status == "interrupted" for o in incomplete) else 1)
+            _explain(name, incomplete, len(own))
+            status = 1
             continue
         if known[name].compute:
             _compute(known[name], out)
@@ -228,10 +232,12 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
     return status
 
 
-def _explain(name: str, incomplete: Sequence[JobOutcome]) -> None:
-    for outcome in incomplete:
-        where = " ".join(outcome.overrides)
-        print(f"smcmc: {name}: {where}: {outcome.status}: {outcome.error or ''}", file=sys.stderr)
+def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
+    """One line on the runs that a figure lacks."""
+    first = incomplete[0]
+    where = " ".join(first.overrides)
+    others = "" if len(incomplete) == 1 else f" (the first of {len(incomplete)} that failed)"
+    print(f"smcmc: {name}: {len(incomplete)} of {runs} runs failed: {where}: {first.error}{others}", file=sys.stderr)
 
 
 def _compute(entry: Entry, out: Path) -> None:

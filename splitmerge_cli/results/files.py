@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,7 +73,7 @@ def locked(path: Path, patience: float = 1.0) -> Iterator[None]:
     Parameters
     ----------
     path : Path
-        The file; it is created.
+        The file; it is created, and its folder.
     patience : float
         Seconds to go on trying: `is_locked` of another process may hold the lock for a moment.
 
@@ -83,20 +83,31 @@ def locked(path: Path, patience: float = 1.0) -> Iterator[None]:
         Another process holds it.
     """
     end = time.monotonic() + patience
-    with path.open("a") as file:
-        while not _lock(file, fcntl.LOCK_EX):
-            if time.monotonic() > end:
-                raise Locked(f"{path.parent} is being written by another process")
-            time.sleep(0.02)
+    while (file := _acquired(path)) is None:
+        if time.monotonic() > end:
+            raise Locked(f"{path.parent} is being written by another process")
+        time.sleep(0.02)
+    with file:
         yield
+
+
+def _acquired(path: Path) -> IO[str] | None:
+    """The file `path`, locked; None where another process holds it, or has just removed it with its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack, suppress(FileNotFoundError):
+        file = stack.enter_context(path.open("a"))
+        # the lock on a file that is gone keeps nobody out
+        if _lock(file, fcntl.LOCK_EX) and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            stack.pop_all()
+            return file
+    return None
 
 
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock on the file `path`."""
-    if not path.exists():
-        return False
-    with path.open() as file:
+    with suppress(FileNotFoundError), path.open() as file:
         return not _lock(file, fcntl.LOCK_SH)
+    return False
 
 
 def _lock(file: IO[str], kind: int) -> bool:

@@ -213,7 +213,6 @@ class RunStore:
         Locked
             Another process writes this run.
         """
-        self.work.mkdir(parents=True, exist_ok=True)
         with locked(self.work / LOCK):
             self._lock = (self.work / LOCK).stat()
             (self.work / RESERVE).write_bytes(bytes(_RESERVED))
@@ -226,6 +225,11 @@ class RunStore:
             return self._lock is not None and not os.path.samestat(self._lock, (self.work / LOCK).stat())
         except OSError:
             return True
+
+    def clear_work(self) -> None:
+        """Remove what a finished run does not need."""
+        # another process that waits for the lock may keep the folder
+        shutil.rmtree(self.work, ignore_errors=True)
 
     def clear(self) -> None:
         """Remove everything but the lock: the run begins anew."""
@@ -306,7 +310,7 @@ class RunStore:
         """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
         self.write_status("done", share=1.0)
         write_manifest(self.path / MANIFEST, [CONFIG, STATUS, *self._written])
-        shutil.rmtree(self.work)
+        self.clear_work()
 
 
 def _regroup(batches: Iterable[pa.RecordBatch], columns: pa.Schema, rows: int) -> Iterator[pa.Table]:

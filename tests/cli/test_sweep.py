@@ -1,17 +1,29 @@
 """Grids: expanded and checked as a whole, run once, continued where they stopped."""
 
 import os
+import shutil
 import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calls import wait_for
+from cli.calls import parquet_bytes, wait_for
+from splitmerge_cli import job, runner
+from splitmerge_cli.config import compose
+from splitmerge_cli.progress import SweepProgress
+from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import find_runs
+from splitmerge_cli.results.store import LOCK, WORK
 from splitmerge_cli.sweep import expand, run_jobs
 
 GRID = ["sampler=rm,sdds", "N=20,30", "iterations=50", "chains=1", "progress=none"]
+ONE = ["sampler=rm", "N=20", *GRID[2:]]
+LONG = ["sampler=sdds", "N=200", "chains=1", "iterations=40000", "thin=100", "progress=none"]
 
 
 def states(out: str = "results") -> list[str]:
@@ -85,11 +97,21 @@ def test_where_a_job_is_refused_none_runs(smcmc, tmp_path: Path) -> None:
         (["sampler=glob(zz*)"], "sampler=glob(zz*): no value"),
         (["experiment=sdds-fig33"], "Did you mean experiment=sdds-fig3?"),
         (["N=20,30", "hydra.launcher.n_jobs=0", *GRID[2:]], "n_jobs"),
+        ([*GRID, "hydra.launcher.n_jobs=x"], "hydra.launcher.n_jobs=x: Value 'x' of type 'str'"),
+        ([*GRID, "hydra.launcher.nope=1"], "hydra.launcher.nope=1: Key 'nope'"),
+        ([*GRID, "hydra.launcher=3"], "hydra.launcher=3: "),
+        ([*GRID, "hydra/launcher=nope"], "hydra/launcher=nope: expected one of basic, joblib"),
+        ([*GRID, "hydra.launcher._target_=nope.Nope"], "hydra.launcher._target_=nope.Nope: cannot be imported"),
+        ([*GRID, "hydra.launcher._target_=os.getpid"], "hydra.launcher._target_=os.getpid: "),
+        (["--dry-run", *GRID, "hydra/launcher=nope"], "hydra/launcher=nope: expected one of"),
+        # a launcher that raises when it has begun: no process is there after a millisecond
+        ([*GRID, "hydra.launcher.timeout=0.001"], "hydra.launcher: TimeoutError"),
     ],
 )
 def test_sweeps_that_cannot_be(smcmc, tmp_path: Path, args: list[str], named: str) -> None:
     result = smcmc("sweep", *args)
     assert result.exit_code == 2
+    assert result.stdout == ""
     assert len(result.stderr.splitlines()) == 1
     assert named in result.stderr
     assert not list(tmp_path.iterdir())
@@ -100,23 +122,47 @@ def running(path: str = "results") -> list[Path]:
     return [run.path for run in find_runs(path) if run.status["state"] == "running"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_sweep_leaves_no_process_behind(smcmc, spawn, number: signal.Signals) -> None:
+def pids(path: str = "results") -> list[int]:
+    """Processes that make jobs, by the numbers in their status."""
+    return [run.status["pid"] for run in find_runs(path) if run.status["state"] == "running"]
+
+
+def parent(pid: int) -> int:
+    return int(subprocess.check_output(["ps", "-o", "ppid=", "-p", str(pid)]))
+
+
+@pytest.mark.parametrize(
+    ("number", "send"),
+    [
+        (signal.SIGTERM, os.kill),
+        (signal.SIGHUP, os.killpg),
+        (signal.SIGKILL, os.kill),
+        pytest.param(signal.SIGTERM, os.killpg, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, os.kill, marks=pytest.mark.slow),
+    ],
+)
+def test_a_sweep_leaves_no_process_behind(
+    smcmc, spawn, number: signal.Signals, send: Callable[[int, signal.Signals], None]
+) -> None:
     args = ["sampler=sdds", "N=200", "seed=range(2)", "chains=1", "iterations=10000000", "thin=1000", "progress=none"]
     process = spawn("sweep", *args, "hydra.launcher.n_jobs=2")
     wait_for(lambda: len(list(Path("results").glob("*/*/work/*.npz"))) == 2, process)
     assert len(running()) == 2
-    process.send_signal(number)
+    send(process.pid, number)
     # the processes of the jobs hold its pipes: this waits for them, too
     _, stderr = process.communicate(timeout=30)
-    assert "Traceback" not in stderr
-    assert process.returncode == (130 if number == signal.SIGTERM else -number)
+    if number == signal.SIGKILL:
+        assert stderr == ""
+        assert process.returncode == -number
+    else:
+        assert stderr == "smcmc: interrupted: 2 to do; the same command continues the sweep\n"
+        assert process.returncode == 130
     assert not running()
     assert states() == ["interrupted"] * 2
 
 
 def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
-    args = ["sampler=sdds", "N=200", "chains=1", "iterations=100000", "thin=100", "progress=none"]
+    args = [*LONG[:3], "iterations=100000", *LONG[4:]]
     assert smcmc("run", *args, "seed=0").exit_code == 0
     args.append("seed=range(6)")
     process = spawn("sweep", *args, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
@@ -125,15 +171,183 @@ def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130, (stdout, stderr, states())
-    assert "Traceback" not in stderr
-    assert "the same command continues the sweep" in stderr
     finished = states().count("done")
     assert 1 <= finished < 6
+    done = f"{finished - 1} done, " * (finished > 1)
+    left = f"{6 - finished} to do; the same command continues the sweep"
+    assert stderr == f"smcmc: interrupted: {done}1 skipped, {left}\n"
+    # the table lists what began
+    assert stdout.count("sampler=sdds N=200") == len(states()) < 6
     assert "1 skipped" in stdout
     assert f"{6 - finished} interrupted" in stdout
     result = smcmc("sweep", *args, "hydra/launcher=basic")
     assert f"6 jobs: {6 - finished} done, {finished} skipped" in result.stdout
     assert states() == ["done"] * 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.1, 0.3, 1.0])
+def test_a_sweep_that_just_begins_is_interrupted_without_a_traceback(spawn, tmp_path: Path, delay: float) -> None:
+    process = spawn("sweep", *LONG, "seed=range(4)", "hydra.launcher.n_jobs=2", env={**os.environ, "TMPDIR": "."})
+    wait_for(lambda: list(tmp_path.glob("smcmc-sweep-*")), process)
+    time.sleep(delay)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert stderr == "smcmc: interrupted: 4 to do; the same command continues the sweep\n"
+
+
+@pytest.mark.parametrize(
+    ("victims", "reason"),
+    [
+        # the job's own process, as the system kills the largest when memory runs out
+        (lambda pids: pids[:1], "its process was killed by SIGKILL"),
+        # the process of joblib's pool that started it; joblib kills the others
+        pytest.param(lambda pids: [parent(pids[0])], "the process that launched it was killed", marks=pytest.mark.slow),
+        pytest.param(lambda pids: pids, "its process was killed by SIGKILL", marks=pytest.mark.slow),
+    ],
+    ids=["job", "worker", "two"],
+)
+def test_a_killed_process_costs_its_own_job(
+    smcmc, spawn, victims: Callable[[list[int]], list[int]], reason: str
+) -> None:
+    args = [*LONG, "seed=range(6)"]
+    process = spawn("sweep", *args, "hydra.launcher.n_jobs=2")
+    killed = victims(wait_for(lambda: len(found := pids()) == 2 and found, process))
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert f"6 jobs: {6 - len(killed)} done, {len(killed)} failed" in stdout
+    lines = stderr.splitlines()
+    assert len(lines) == len(killed)
+    assert all(reason in line and "the same command continues it" in line for line in lines)
+    assert states().count("done") == 6 - len(killed)
+    result = smcmc("sweep", *args, "hydra/launcher=basic")
+    assert f"6 jobs: {len(killed)} done, {6 - len(killed)} skipped" in result.stdout
+
+
+@pytest.mark.slow
+def test_a_job_whose_process_is_killed_continues_to_the_same_draws(smcmc, spawn) -> None:
+    args = [*LONG, "timing=false", "seed=0,1"]
+    process = spawn("sweep", *args, "hydra.launcher.n_jobs=1")
+    wait_for(lambda: list(Path("results").glob("*/*/work/*.npz")), process)
+    os.kill(pids()[0], signal.SIGKILL)
+    stdout, _ = process.communicate(timeout=60)
+    assert "2 jobs: 1 done, 1 failed" in stdout
+    assert smcmc("sweep", *args, "hydra.launcher.n_jobs=1").exit_code == 0
+    assert smcmc("sweep", *args, "out=whole", "hydra/launcher=basic").exit_code == 0
+    for run in find_runs("results"):
+        assert parquet_bytes(run.path) == parquet_bytes(Path("whole", *run.path.parts[1:]))
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "named"),
+    [
+        (-signal.SIGKILL, "failed", "SIGKILL (most likely by the system, for want of memory)"),
+        (-signal.SIGSEGV, "failed", "killed by SIGSEGV;"),
+        (-63, "failed", "killed by signal 63;"),
+        (3, "failed", "exit status 3"),
+        (130, "interrupted", None),
+    ],
+)
+def test_the_message_says_how_the_process_of_a_job_ended(code: int, status: str, named: str | None) -> None:
+    ended = job._died(code)
+    assert ended[0] == status
+    assert (ended[1] is None) if named is None else (named in ended[1])
+
+
+def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("splitmerge_cli.sweep.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL))
+    result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=2")
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("smcmc: hydra.launcher: A worker process managed by the executor was unexpectedly")
+
+
+def path_of(args: list[str]) -> Path:
+    return runner.run_dir(compose(args))
+
+
+def test_a_job_that_another_process_leaves_unfinished_is_made_at_last(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, said, lines = threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        with locked(path_of(ONE) / WORK / LOCK):
+            held.set()
+            said.wait(60)
+
+    monkeypatch.setattr(SweepProgress, "say", lambda self, text: (lines.append((text, states())), said.set()))
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    result = smcmc("sweep", *GRID, "hydra/launcher=basic")
+    holder.join()
+    assert result.exit_code == 0, result.output
+    # said once, when the free jobs were done
+    assert lines == [("1 job is running elsewhere; waiting for the end", ["done"] * 3)]
+    assert "4 jobs: 4 done" in result.stdout
+    assert states() == ["done"] * 4
+
+
+def test_what_another_process_makes_is_running_elsewhere_after_an_interruption(spawn) -> None:
+    with locked(path_of(ONE) / WORK / LOCK):
+        process = spawn("sweep", *GRID, "hydra/launcher=basic")
+        assert process.stderr.readline() == "1 job is running elsewhere; waiting for the end\n"
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "4 jobs: 3 done, 1 running elsewhere" in stdout
+    assert stderr == "smcmc: interrupted: 3 done, 1 running elsewhere; the same command continues the sweep\n"
+
+
+def test_two_sweeps_share_a_grid(smcmc, spawn) -> None:
+    args = [*LONG, "seed=range(4)", "hydra/launcher=basic"]
+    process = spawn("sweep", *args)
+    wait_for(running, process)
+    result = smcmc("sweep", *args)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (result.exit_code, process.returncode) == (0, 0), (result.output, stderr)
+    for told in (result.stdout, stdout):
+        assert "4 jobs: 4 done" in told
+    # each was made once
+    assert result.stdout.count("done elsewhere") + stdout.count("done elsewhere") == 4
+    assert states() == ["done"] * 4
+    assert not list(Path("results").rglob(WORK))
+
+
+def test_a_run_that_another_process_finishes_meanwhile_is_left_as_it_is() -> None:
+    made = runner.run(compose(ONE))
+    plan = runner.prepare(compose([*ONE, "out=other"]))
+    waiting = threading.Thread(target=runner.run, args=[plan])
+    with locked(plan.path / WORK / LOCK):
+        waiting.start()
+        # what the process does that holds the lock
+        for file in made.iterdir():
+            shutil.copy2(file, plan.path)
+        time.sleep(0.1)
+        shutil.rmtree(plan.path / WORK)
+    waiting.join()
+    assert parquet_bytes(plan.path) == parquet_bytes(made)
+    assert (plan.path / "status.json").read_bytes() == (made / "status.json").read_bytes()
+    assert not (plan.path / WORK).exists()
+
+
+def test_the_lock_of_a_removed_folder_keeps_nobody_out(tmp_path: Path) -> None:
+    lock = tmp_path / "work" / "lock"
+    with locked(lock):
+        shutil.rmtree(lock.parent)
+        assert not is_locked(lock)
+        with locked(lock):
+            assert is_locked(lock)
+
+
+def test_with_one_job_at_a_time_they_share_a_process_that_is_not_the_sweep(smcmc) -> None:
+    result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=1")
+    assert result.exit_code == 0, result.output
+    assert "4 jobs: 4 done" in result.stdout
+    (pid,) = {run.status["pid"] for run in find_runs("results")}
+    assert pid != os.getpid()
 
 
 def test_run_jobs_runs_the_same_job_once() -> None:

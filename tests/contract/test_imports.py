@@ -38,7 +38,8 @@ MAY = {
         *("_chain", "_heldout", "_kernels"),
         *("config", "data", "diagnostics", "initial", "interrupts", "progress", "results"),
     },
-    "sweep": {"config", "data", "progress", "results", "runner"},
+    "job": {"config", "interrupts", "progress", "results", "runner"},
+    "sweep": {"config", "data", "interrupts", "job", "progress", "results", "runner"},
     # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify`
     "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},
     "verify": {*KERNELS, "config", "data", "initial", "models", "runner", "samplers"},

@@ -15,6 +15,7 @@ from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.figures import base, claims, engine, exact, page, sdds
 from splitmerge_cli.figures.style import COLOURS, LINES, save, styled
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.sweep import JobOutcome
 
 EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
 
@@ -274,6 +275,34 @@ def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
     with styled():
         paths = save(sdds.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_status", "said"),
+    [
+        (
+            "failed",
+            1,
+            [r"sdds-fig3: \d+ of \d+ runs failed: .*: it broke \(the first of \d+ that failed\)", "sdds-fig4: .*"],
+        ),
+        ("interrupted", 130, [r"interrupted: \d+ to do; the same command continues it"]),
+        ("running elsewhere", 130, [r"interrupted: \d+ running elsewhere; the same command continues it"]),
+    ],
+)
+def test_reproduce_says_in_one_line_what_is_missing(
+    monkeypatch, capsys, tmp_path, status: str, exit_status: int, said: list[str]
+):
+    def run_jobs(jobs, workers):
+        error = "it broke" if status == "failed" else None
+        return [JobOutcome(list(job), status, tmp_path, error) for job in jobs]
+
+    monkeypatch.setattr(engine, "run_jobs", run_jobs)
+    assert engine.reproduce(["sdds-fig3", "sdds-fig4"], "quick", tmp_path) == exit_status
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == len(said)
+    for line, pattern in zip(lines, said, strict=True):
+        assert re.fullmatch(f"smcmc: {pattern}", line)
+    assert not list(tmp_path.iterdir())
 
 
 def test_plot_names_the_command_that_is_missing(tmp_path, capsys):

@@ -1,0 +1,326 @@
+"""One job of a sweep, in a process of its own beside the launcher's: what kills that process costs no other job.
+
+The process of the launcher (`isolated`) starts the one that makes the runs (`serve`), hands it one job after another
+and tells by its exit status how it died. It imports little, so that it starts soon and is not the one that the system
+kills when memory runs out. Every job leaves a record in a folder of the sweep, which is read where the launcher cannot
+tell what became of it: the lock of ``NUMBER`` says that its process lives, ``NUMBER.json`` how it ended.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.interrupts import AnsweredBy, interrupt, take_over
+from splitmerge_cli.results.files import is_locked, locked, write_json
+
+Ended = tuple[str, str | None]
+"""What became of a job: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
+it), ``interrupted`` or ``failed``; and why it failed."""
+
+LOOK = 0.25
+"""Seconds between two looks at whether the process that started this one is still there."""
+GRACE = 1.0
+"""Seconds that a job has to store its batch when it is interrupted from above."""
+
+_ORPHANED = "orphaned"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a job knows of its sweep.
+
+    Attributes
+    ----------
+    pid : int
+        Id of its process; a launcher may run jobs in that very process.
+    folder : str
+        Its working directory.
+    records : Path
+        Folder of the records.
+    parental : bool
+        Whether the processes of the launcher are its children.
+    """
+
+    pid: int
+    folder: str
+    records: Path
+    parental: bool
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job as Hydra composed it.
+
+    Attributes
+    ----------
+    composed : DictConfig
+        The configuration without its ``hydra`` node.
+    hydra : DictConfig
+        What is needed of that node.
+    folder : str
+        The working directory.
+    record : Path
+        Where its process leaves its record.
+    """
+
+    composed: Any
+    hydra: Any
+    folder: str
+    record: Path
+
+
+def in_process(composed: Any) -> Ended:
+    """Make a job in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends the others, too."""
+    from hydra.core.hydra_config import HydraConfig
+
+    ended = _make(composed, HydraConfig.get())
+    if ended[0] == "interrupted":
+        raise KeyboardInterrupt
+    return ended
+
+
+def isolated(composed: Any, sweep: Sweep) -> Ended:
+    """Make a job, as Hydra composed it, in a process of its own, its chains in one thread."""
+    from hydra.core.hydra_config import HydraConfig
+    from omegaconf import OmegaConf
+
+    hydra = HydraConfig.get()
+    needed = {
+        "runtime": {"choices": dict(hydra.runtime.choices)},
+        "searchpath": list(hydra.searchpath),
+        "overrides": {"task": list(hydra.overrides.task)},
+    }
+    if composed.workers is None:
+        composed.workers = 1
+    if os.getpid() != sweep.pid:
+        _attend(sweep.pid if sweep.parental else os.getppid())
+    return _process().make(Task(composed, OmegaConf.create(needed), sweep.folder, sweep.records / str(hydra.job.num)))
+
+
+_here = threading.local()
+
+
+def _process() -> "_Process":
+    """The process that makes the jobs of this thread; it keeps what it has imported and loaded."""
+    process: _Process | None = getattr(_here, "process", None)
+    if process is None or not process.alive:
+        process = _here.process = _Process()
+    return process
+
+
+class _Process:
+    """A process that makes one job after another."""
+
+    def __init__(self) -> None:
+        self._connection, theirs = Pipe()
+        call = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({theirs.fileno()})"
+        # Ctrl-C reaches it, too: the signal waits until it is ready for it
+        with theirs, blocked(signal.SIGINT):
+            self._popen = subprocess.Popen(
+                [sys.executable, "-c", call], stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            )
+        self._connection.send(os.getpid())
+
+    @property
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def make(self, task: Task) -> Ended:
+        """Make a job; what became of it, however the process ended."""
+        try:
+            self._connection.send(task)
+            ended: Ended = self._connection.recv()
+            return ended
+        except (EOFError, OSError):
+            return _died(self._popen.wait())
+        except BaseException:
+            self._popen.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._popen.wait(GRACE)
+            self._popen.kill()
+            raise
+
+
+def _died(code: int) -> Ended:
+    """What became of a job whose process ended with exit status `code`."""
+    if code == 130:
+        return "interrupted", None
+    if code >= 0:
+        return "failed", f"its process ended with exit status {code}; the same command continues it"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    likely = " (most likely by the system, for want of memory)" if -code == signal.SIGKILL else ""
+    return "failed", f"its process was killed by {name}{likely}; the same command continues it"
+
+
+@contextmanager
+def blocked(number: signal.Signals) -> Iterator[None]:
+    """Hold a signal back from this thread, and from processes that it starts until they let it in."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_attended = False
+
+
+def _attend(parent: int) -> None:
+    """Let this process of the launcher end with `parent`, and leave Ctrl-C to the sweep and to the job."""
+    global _attended
+    if _attended:
+        return
+    _attended = True
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # nobody is left to tell: the launcher would wait for its next job
+    _when_orphaned(parent, partial(os._exit, 130), threading.Event())
+
+
+def _when_orphaned(parent: int, act: Callable[[], Any], over: threading.Event) -> None:
+    """Call `act` from a thread once the parent of this process is another one than `parent`, unless `over` is set."""
+
+    def watch() -> None:
+        while not over.wait(LOOK):
+            if os.getppid() != parent:
+                act()
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def serve(fd: int) -> None:
+    """Make the jobs that come from the socket `fd` until it is closed; the process of `_Process`."""
+    take_over(tells=False)
+    with suppress(KeyboardInterrupt, EOFError, ConnectionError):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        connection: Connection[Any, Any] = Connection(fd)
+        parent = connection.recv()
+        ended: Ended = "", None
+        while ended[0] != "interrupted":  # which has set a timer for this process
+            ended = _make_recorded(connection.recv(), parent)
+            connection.send(ended)
+    os._exit(0)  # at once: nothing is left to tidy
+
+
+def _make_recorded(task: Task, parent: int) -> Ended:
+    """Make a job and record what becomes of it; interrupted, it is, too, when `parent` is gone, however that died."""
+    with ExitStack() as stack:
+        # the folder is not there on another machine than the sweep's, and no more when the sweep is gone
+        if task.record.parent.is_dir():
+            with suppress(OSError):
+                stack.enter_context(locked(task.record))
+        ended = _make_interruptible(task, parent)
+        _tell(task.record, *ended)
+    return ended
+
+
+def _tell(record: Path, status: str, error: str | None) -> None:
+    """Record what became of a job, once."""
+    told = record.with_suffix(".json")
+    if record.exists() and not told.exists():
+        with suppress(OSError):
+            write_json(told, [status, error])
+
+
+def _make_interruptible(task: Task, parent: int) -> Ended:
+    over = threading.Event()
+
+    def orphaned() -> None:
+        _tell(task.record, _ORPHANED, None)
+        os.kill(os.getpid(), signal.SIGTERM)
+        if not over.wait(GRACE):
+            os._exit(130)
+
+    _when_orphaned(parent, orphaned, over)
+    try:
+        with suppress(FileNotFoundError):  # on another machine
+            os.chdir(task.folder)
+        with AnsweredBy(interrupt):
+            return _make(task.composed, task.hydra)
+    except KeyboardInterrupt:
+        return "interrupted", None
+    finally:
+        over.set()
+
+
+def _make(composed: Any, hydra: Any) -> Ended:
+    """Make a job in this process."""
+    # late: the processes of the launcher do without
+    from splitmerge_cli import runner
+    from splitmerge_cli.config import finish
+    from splitmerge_cli.progress import Reporter
+
+    try:
+        plan = runner.prepare(finish(composed, hydra))
+        if plan.done:
+            return "elsewhere", None
+        if runner.is_written(plan.path):
+            return "locked", None
+        runner.run(plan, Reporter())
+    except runner.Interrupted:
+        return "interrupted", None
+    except runner.WrittenElsewhere:
+        return "locked", None
+    except Exception as error:  # whatever fails one job must not stop the others; the table says what it was
+        return "failed", f"{type(error).__name__}: {error}"
+    return "done", None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the records say of jobs, by their numbers.
+
+    Attributes
+    ----------
+    ended : dict of int to Ended
+        Those that came to an end.
+    orphaned : set of int
+        Those that outlived the process of the launcher.
+    killed : set of int
+        Those that began and left no word.
+    """
+
+    ended: dict[int, Ended]
+    orphaned: set[int]
+    killed: set[int]
+
+    @property
+    def begun(self) -> bool:
+        """Whether any job began."""
+        return bool(self.ended or self.orphaned or self.killed)
+
+
+def read_records(records: Path) -> Recorded:
+    """Read the records of jobs whose launcher is gone, as soon as their processes have ended."""
+    found = Recorded({}, set(), set())
+    end = time.monotonic() + 3 * GRACE
+    for record in records.iterdir():
+        if record.suffix:
+            continue
+        while is_locked(record) and time.monotonic() < end:
+            time.sleep(0.02)
+        number, told = int(record.name), record.with_suffix(".json")
+        if not told.exists():
+            found.killed.add(number)
+            continue
+        status, error = json.loads(told.read_text(encoding="utf-8"))
+        if status == _ORPHANED:
+            found.orphaned.add(number)
+        else:
+            found.ended[number] = status, error
+    return found
