@@ -63,10 +63,17 @@ cdef void release(void *p) noexcept nogil:
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
     """A zeroed aligned block that begins with the old one's content; the old one is freed."""
     cdef void *p = aligned(new_bytes, 1)
-    if old != NULL:
-        memcpy(p, old, old_bytes)
-        free(old)
+    copy_rows(p, new_bytes, old, old_bytes, 1)
+    free(old)
     return p
+
+
+cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil:
+    """Copy n rows of `row_bytes` to the beginnings of n rows of `to_bytes`; nothing where there are none yet, NULL."""
+    cdef Py_ssize_t r
+    if rows != NULL:
+        for r in range(n):
+            memcpy(<char *> to + r * to_bytes, <const char *> rows + r * row_bytes, row_bytes)
 
 
 def check_positive(str key, value):

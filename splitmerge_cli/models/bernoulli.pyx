@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, doubles, log_rising, release
+from splitmerge_cli._kernels cimport Model, copy_rows, doubles, log_rising, release
 from splitmerge_cli._mixture cimport Mixture
 
 from splitmerge_cli._kernels import check_positive
@@ -178,11 +178,8 @@ cdef class Bernoulli(Mixture):
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef double *count = doubles(2 * self.D * cap)
         cdef int32_t *exponent = <int32_t *> doubles(cap // 2)
-        cdef Py_ssize_t r
-        if self.count != NULL:
-            for r in range(2 * self.D):
-                memcpy(count + r * cap, self.count + r * self.cap, self.cap * sizeof(double))
-            release(self.count)
+        copy_rows(count, cap * sizeof(double), self.count, self.cap * sizeof(double), 2 * self.D)
+        release(self.count)
         release(self.exponent)
         self.count = count
         self.exponent = exponent

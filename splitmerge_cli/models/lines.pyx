@@ -24,7 +24,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, Rng, doubles, exp_weights, larger
+from splitmerge_cli._kernels cimport Model, Rng, copy_rows, doubles, exp_weights, larger
 from splitmerge_cli._mixture cimport Mixture
 
 from splitmerge_cli._kernels import check_count, check_range
@@ -371,10 +371,9 @@ cdef class Lines(Mixture):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t r, k, old = self.cap
+        cdef Py_ssize_t k, old = self.cap
         cdef double *at = doubles(N_ROWS * cap)
-        for r in range(N_ROWS):
-            memcpy(at + r * cap, self.at + r * old, old * sizeof(double))
+        copy_rows(at, cap * sizeof(double), self.at, old * sizeof(double), N_ROWS)
         free(self.at)
         self.at = at
         self.sums = <line_sums *> larger(self.sums, old * sizeof(line_sums), cap * sizeof(line_sums))
