@@ -600,7 +600,8 @@ def _drive(plan: Plan, store: ChainStore, stop: threading.Event, batch: float, h
     try:
         state = store.open()
         if state is not None:
-            chain.state = state
+            with store.undamaged():
+                chain.state = state
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chain.iteration, time.perf_counter()
@@ -663,7 +664,8 @@ def _drive_together(
     try:
         for store, chain in zip(stores, chains, strict=True):
             if (state := store.open()) is not None:
-                chain.state = state
+                with store.undamaged():
+                    chain.state = state
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chains[0].iteration, time.perf_counter()

@@ -27,7 +27,7 @@ import scipy.sparse
 from splitmerge_cli._kernels cimport Model, Rng, copy_rows, doubles, exp_weights, larger
 from splitmerge_cli._mixture cimport Mixture
 
-from splitmerge_cli._kernels import check_count, check_range
+from splitmerge_cli._kernels import as_numbers, check_count, check_range
 from splitmerge_cli._mixture import quantum
 
 cdef extern from "_lanes.h":
@@ -742,9 +742,11 @@ cdef class Lines(Mixture):
         cdef Py_ssize_t k, p, width = 3 if self.student else 2
         if self.conjugate:
             raise ValueError("parameters: this model integrates its lines out")
-        given = np.ascontiguousarray(values, dtype=np.float64)
+        given = as_numbers("parameters", values)
         if given.shape != (self.K, width) or not np.isfinite(given).all():
             raise ValueError(f"parameters: expected {self.K} rows of {width} finite numbers, got shape {given.shape}")
+        if self.student and not (given[:, VARIANCE] > 0.0).all():
+            raise ValueError(f"parameters: expected positive variances, got {given[:, VARIANCE].min():g}")
         cdef double[:, ::1] v = given
         for k in range(self.K):
             for p in range(width):
