@@ -361,17 +361,21 @@ def run(case: Case) -> list[dict[str, np.ndarray]]:
         return list(advance_together(chains, iterations, workers=workers))
 
     chains = _chains(case)
+    iterations = case.iterations // len(chains)
     mover, model = chains[0].samplers[0], chains[0].model
     if len(chains) == 1:
-        for _ in range(case.iterations // 4):
+        for _ in range(iterations // 4):
             mover.step()
         if model.N <= 3:
             _walk_script(chains[0], mover)
-    rows = advance(chains, case.iterations // 4, 1)
+    rows = advance(chains, iterations // 4, 1)
     again = _chains(case)
     for old, new in zip(chains, again, strict=True):
         new.state = old.state
-    rows += advance(again, case.iterations // 2, 2)
+    # threads that meet after every round wait for the processor, where others want it too
+    rounds = min(iterations // 2, 100)
+    rows += advance(again, rounds, 2)
+    rows += advance(again, iterations // 2 - rounds, 1)
     for chain in again:
         if not np.isfinite(chain.log_joint):
             raise ArithmeticError(f"the log joint density is {chain.log_joint}")
@@ -667,7 +671,12 @@ def run_all(settings: argparse.Namespace) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Every sampler on every model, with sanitizers (see CONTRIBUTING).")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="combinations whose name has TEXT")
-    parser.add_argument("--iterations", type=int, default=2000, help="of each combination; half on the edge cases")
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        default=2000,
+        help="of each combination, those of all its chains; half of them on the edge cases",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at the same time")
     parser.add_argument("--no-build", action="store_true", help="use the sanitized build that is there")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
