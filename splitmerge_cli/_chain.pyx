@@ -20,7 +20,7 @@ cdef extern from "time.h" nogil:
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, Rng, Sampler, doubles
+from splitmerge_cli._kernels cimport Model, Rng, Sampler, doubles, ints
 from splitmerge_cli._past cimport Past
 
 from splitmerge_cli._kernels import MOST_SECONDS, check_count, check_range
@@ -98,9 +98,9 @@ cdef class Agreement:
         cdef int32_t[::1] v = np.unique(given, return_inverse=True)[1].astype(np.int32)
         cdef Py_ssize_t n
         counts = np.bincount(v)
-        self.truth = <int32_t *> doubles(model.N // 2 + 1)
+        self.truth = ints(model.N)
         memcpy(self.truth, &v[0], model.N * sizeof(int32_t))
-        self.seen = <int32_t *> doubles(len(counts) // 2 + 1)
+        self.seen = ints(len(counts))
         self.nlogn = doubles(model.N + 1)
         for n in range(1, model.N + 1):
             self.nlogn[n] = n * log(n)
@@ -290,11 +290,11 @@ cdef class Chain:
             self.steps[t] = <void *> self.samplers[t]
             if weights is not None:
                 self.weights[t] = weights[t]
-        self.best = <int32_t *> doubles(model.N // 2 + 1)
+        self.best = ints(model.N)
         self.best_log_joint = -INFINITY
-        self.best_lik = <int32_t *> doubles(model.N // 2 + 1)
+        self.best_lik = ints(model.N)
         self.best_log_lik = -INFINITY
-        self.present = <int32_t *> doubles(model.N // 2 + 1)
+        self.present = ints(model.N)
         if truth is not None:
             self.agreement = Agreement(model, truth)
 

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.random import BitGenerator
 from numpy.typing import ArrayLike, NDArray
 
+MOST_COUNT: int
+MOST_SECONDS: float
+
 def check_positive(key: str, value: object) -> None: ...
 def as_numbers(key: str, values: ArrayLike) -> NDArray[np.float64]: ...
 def check_range(key: str, value: object, least: float, most: float) -> None: ...

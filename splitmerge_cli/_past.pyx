@@ -20,7 +20,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Rng, doubles
+from splitmerge_cli._kernels cimport Rng, doubles, ints
 
 from splitmerge_cli._kernels import check_count
 
@@ -269,14 +269,14 @@ cdef class Learner:
         check_count("sampler.freeze", freeze, 1, 1 << 53)
         self.N, self.adaptation, self.freeze = N, adaptation, freeze
         self.population = adaptation == "population"
-        self.za = <int32_t *> doubles(N // 2 + 1)
-        self.zb = <int32_t *> doubles(N // 2 + 1)
-        self.first = <int32_t *> doubles(N // 2 + 1)
-        self.then = <int32_t *> doubles(N // 2 + 1)
-        self.seen = <int32_t *> doubles(N // 2 + 1)
-        self.size_a = <int32_t *> doubles(N // 2 + 1)
-        self.size_b = <int32_t *> doubles(N // 2 + 1)
-        self.disagree = <int32_t *> doubles(N // 2 + 1)
+        self.za = ints(N)
+        self.zb = ints(N)
+        self.first = ints(N)
+        self.then = ints(N)
+        self.seen = ints(N)
+        self.size_a = ints(N)
+        self.size_b = ints(N)
+        self.disagree = ints(N)
 
     def __dealloc__(self):
         free(self.za)

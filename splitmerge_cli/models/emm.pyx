@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, copy_rows, doubles, larger, log_rising, release
+from splitmerge_cli._kernels cimport Model, copy_rows, doubles, ints, larger, log_rising, release
 
 from splitmerge_cli._kernels import check_count, check_positive
 
@@ -90,7 +90,7 @@ cdef class EMM(Model):
         self.label_law = labels
         self._allocate(N, kmax)
         cdef int32_t[::1] v = values.astype(np.int32)
-        self.token = <int32_t *> doubles(N // 2 + 1)
+        self.token = ints(N)
         memcpy(self.token, &v[0], N * sizeof(int32_t))
         self.inverse = doubles(N + 2)
         self.log_rise = doubles(N + 2)

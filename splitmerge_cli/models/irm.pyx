@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, copy_rows, doubles, larger
+from splitmerge_cli._kernels cimport Model, copy_rows, doubles, ints, larger
 from splitmerge_cli._mixture cimport Mixture
 
 from splitmerge_cli._kernels import check_range
@@ -200,8 +200,8 @@ cdef class IRM(Mixture):
         self.start = &starts[0]
         self.neighbour = &neighbours[0]
         self._fill_tables(N, len(indices) // 2)
-        self.spot = <int32_t *> doubles(N // 2 + 1)
-        self.placed = <int32_t *> doubles(N // 2 + 1)
+        self.spot = ints(N)
+        self.placed = ints(N)
         memset(self.spot, 255, N * sizeof(int32_t))
         self._allocate(N, N)
         self._prior(concentration, prior)
@@ -292,7 +292,7 @@ cdef class IRM(Mixture):
         cdef int64_t *single
         if cap > MOST_BLOCKS:
             raise MemoryError(f"more than {MOST_BLOCKS - SCRATCH} blocks at a time")
-        edges = <int32_t *> doubles(cap * cap // 2)
+        edges = ints(cap * cap)
         grown = <int64_t *> doubles(cap * cap)
         single = <int64_t *> doubles(cap * cap)
         copy_rows(edges, cap * sizeof(int32_t), self.edges, old * sizeof(int32_t), old)

@@ -108,6 +108,12 @@ def test_what_grows_copies_by_functions_that_know_null(file: Path) -> None:
     assert not re.search(r"\bmem(cpy|move)\(", grows[0])
 
 
+@pytest.mark.parametrize("file", sorted(SOURCES.rglob("*.pyx")), ids=lambda file: file.name)
+def test_memory_ends_where_an_array_ends(file: Path) -> None:
+    """In whole doubles, a sanitizer would not see the first number behind an array of smaller ones."""
+    assert not re.search(r"<u?int(8|16|32)_t \*> doubles\(", file.read_text(encoding="utf-8"))
+
+
 def test_sizes_of_more_clusters_than_items_have_room() -> None:
     """Empty clusters are recorded too, and there may be more of them than the buffer has room for items."""
     most = 1_100_000
