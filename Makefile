@@ -12,7 +12,7 @@ SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx
 COMPILED := $(shell find splitmerge_cli -name '*.pyx' | sed 's/\.pyx$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench figures figures-paper wheel clean
+.PHONY: help demo test test-slow sanitize lint bench figures figures-paper wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ test: $(VENV)/installed ## all tests but the slow ones
 
 test-slow: $(VENV)/installed ## long exactness runs and paper-scale checks
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
+
+sanitize: $(VENV)/installed ## every sampler on every model with ASan and UBSan, in a build of its own (see CONTRIBUTING)
+	$(BIN)/python scripts/sanitize.py --jobs $(if $(filter auto,$(JOBS)),$$(nproc),$(JOBS))
 
 lint: $(VENV)/installed-lint ## style and types
 	$(BIN)/ruff check .

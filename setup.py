@@ -8,6 +8,9 @@ Environment variables read at build time:
     instruction set rounds alike.
 ``SMCMC_DEBUG``
     ``1`` turns bounds checks on (slow; for hunting memory errors).
+``SMCMC_SANITIZE``
+    ``1`` compiles with AddressSanitizer and UndefinedBehaviorSanitizer, and with assertions, the C files in a folder of
+    their own. ``scripts/sanitize.py`` builds so, beside the ordinary build.
 """
 
 import os
@@ -19,12 +22,28 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 DEBUG = os.environ.get("SMCMC_DEBUG") == "1"
+SANITIZE = os.environ.get("SMCMC_SANITIZE") == "1"
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686")
 MARCH = os.environ.get("SMCMC_MARCH", "native" if X86 else "")
 
-compile_args = ["-O1" if DEBUG else "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function", "-Wno-psabi"]
+compile_args = ["-O1" if DEBUG or SANITIZE else "-O3"]
+compile_args += ["-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function", "-Wno-psabi"]
 if MARCH:
     compile_args.append(f"-march={MARCH}")
+link_args: list[str] = []
+options: dict[str, dict[str, object]] = {}
+if SANITIZE:
+    # an undefined operation ends the process, as a bad access does: each is a finding
+    link_args = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
+    compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-UNDEBUG"]
+    folder = "build/sanitize"
+    options = {
+        "build": {"build_base": folder},
+        "build_ext": {"parallel": os.cpu_count()},
+        "bdist_wheel": {"bdist_dir": f"{folder}/wheel"},
+    }
+else:
+    compile_args.append("-DNDEBUG")
 
 NUMPY = Path(np.__file__).parent
 sources = sorted(p.as_posix() for p in Path("splitmerge_cli").rglob("*.pyx"))
@@ -38,6 +57,7 @@ extensions = [
         libraries=["npyrandom", "m"],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=compile_args,
+        extra_link_args=link_args,
         depends=sorted(p.as_posix() for suffix in ("*.pxd", "*.h") for p in Path("splitmerge_cli").glob(suffix)),
     )
     for source in sources
@@ -47,12 +67,14 @@ subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitm
 groups = sorted(p.parent.name for p in Path("conf").glob("*/__init__.py"))
 
 setup(
+    options=options,
     packages=["splitmerge_cli", *subpackages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
     package_dir={"splitmerge_cli.conf": "conf"},
     package_data={"": ["*.yaml", "*.pxd", "*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
     include_package_data=False,
     ext_modules=cythonize(
         extensions,
+        build_dir=f"{folder}/c" if SANITIZE else None,
         nthreads=0 if DEBUG else min(4, os.cpu_count() or 1),
         compiler_directives={
             "language_level": 3,

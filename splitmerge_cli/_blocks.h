@@ -2,9 +2,11 @@
 
    F(e, m) is the log marginal likelihood of e edges among m pairs, and the tables hold its three log rising factorials,
    each rounded once: sums and differences of F are then exact, whatever their order. Past the end of the tables, which
-   only graphs of more than some 2,800 nodes reach, an entry is computed. */
+   only graphs of more than some 2,800 nodes reach, an entry is computed. No entry is read that does not exist, not even
+   where its value would not count: a block that a sum leaves out is left out of its loop. */
 #ifndef SMCMC_BLOCKS_H
 #define SMCMC_BLOCKS_H
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +35,6 @@ typedef struct {
 
 typedef struct {
     rise_t edge, gap, pair; /* of beta1, beta0 and their sum */
-    int64_t pairs;          /* of all items */
     int wide;               /* whether an index may lie past a table */
 } tables_t;
 
@@ -49,6 +50,7 @@ static int64_t rise_far(const rise_t *t, int64_t m)
 
 static inline int64_t rise(const rise_t *t, int64_t m, int wide)
 {
+    assert(m >= 0 && (wide || m < t->length));
     return wide && m >= t->length ? rise_far(t, m) : t->at[m];
 }
 
@@ -116,51 +118,48 @@ static inline int64_t edges_added(const tables_t *t, int64_t e, int64_t m, int64
            - rise(&t->gap, m - e, wide);
 }
 
-/* score[k] += what c edges to block l, of m items, add to that, for k = from .. to - 1; nothing to block l. */
+/* score[k] += what c edges to block l, of m items, add to that, for k = from .. to - 1 but l. */
+#define ADD_EDGES(wide, first, last) \
+    for (ptrdiff_t k = first; k < last; k++) \
+        score[k] += edges_added(t, e[k], (size[k] + 1) * m, c, wide);
 SCALAR static void add_edges(const tables_t *t, const int32_t *restrict e, const int32_t *restrict size, ptrdiff_t from,
                       ptrdiff_t to, ptrdiff_t l, int64_t m, int64_t c, int64_t *restrict score)
 {
     if (t->wide) {
-        for (ptrdiff_t k = from; k < to; k++)
-            if (k != l) score[k] += edges_added(t, e[k], (size[k] + 1) * m, c, 1);
+        ADD_EDGES(1, from, l)
+        ADD_EDGES(1, l + 1, to)
     } else {
-        const int64_t kept = score[l], most = t->pairs;
-        for (ptrdiff_t k = from; k < to; k++) {
-            /* more than all pairs: block l, whose score does not count */
-            const int64_t pairs = (size[k] + 1) * m;
-            score[k] += edges_added(t, e[k], pairs < most ? pairs : most, c, 0);
-        }
-        score[l] = kept;
+        ADD_EDGES(0, from, l)
+        ADD_EDGES(0, l + 1, to)
     }
 }
 
 /* score[k] += what an item of block `own` adds to block k < K against the rest of its own, of m items with c edges to
-   the item, less what grown[k] counts of that; nothing to its own. edges[k]: of the item to block k. Returns the sum
-   over the other k of what the item adds to the rest of its own block against block k. */
-#define ADD_OWN(wide) \
-    for (ptrdiff_t k = 0; k < K; k++) { \
-        const int64_t all = size[k] * m, pairs = all < most ? all : most, rest = e[k] - edges[k]; \
+   the item, less what grown[k] counts of that; k = own left out. edges[k]: of the item to block k. Returns the sum over
+   these k of what the item adds to the rest of its own block against block k. */
+#define ADD_OWN(wide, first, last) \
+    for (ptrdiff_t k = first; k < last; k++) { \
+        const int64_t pairs = size[k] * m, rest = e[k] - edges[k]; \
         const int64_t without = rise(&t->edge, rest, wide) + rise(&t->gap, pairs - rest, wide) \
                                 - rise(&t->pair, pairs, wide); \
         const int64_t with = rise(&t->edge, e[k], wide) + rise(&t->gap, pairs + size[k] - e[k], wide) \
                              - rise(&t->pair, pairs + size[k], wide); \
         score[k] += rise(&t->edge, rest + c, wide) + rise(&t->gap, pairs + m - rest - c, wide) \
                     - rise(&t->pair, pairs + m, wide) - without - grown[k]; \
-        stay += k == own ? 0 : with - without; \
+        stay += with - without; \
     }
 SCALAR static int64_t add_own(const tables_t *t, const int32_t *restrict e, const int32_t *restrict edges,
                        const int32_t *restrict size, const int64_t *restrict grown, ptrdiff_t K, ptrdiff_t own,
                        int64_t m, int64_t c, int64_t *restrict score)
 {
-    /* more than all pairs: its own block, whose score does not count */
-    const int64_t kept = score[own], most = t->pairs;
     int64_t stay = 0;
     if (t->wide) {
-        ADD_OWN(1)
+        ADD_OWN(1, 0, own)
+        ADD_OWN(1, own + 1, K)
     } else {
-        ADD_OWN(0)
+        ADD_OWN(0, 0, own)
+        ADD_OWN(0, own + 1, K)
     }
-    score[own] = kept;
     return stay;
 }
 

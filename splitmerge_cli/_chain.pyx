@@ -20,8 +20,11 @@ cdef extern from "time.h" nogil:
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, Rng, Sampler, doubles
+from splitmerge_cli._kernels cimport Model, Rng, Sampler, doubles, ints
 from splitmerge_cli._past cimport Past
+
+from splitmerge_cli._kernels import MOST_SECONDS, check_count, check_range
+from splitmerge_cli._past import check_appearance
 
 cdef extern from "_rounds.h" nogil:
     ctypedef struct meeting_t:
@@ -99,9 +102,9 @@ cdef class Agreement:
         cdef int32_t[::1] v = np.unique(given, return_inverse=True)[1].astype(np.int32)
         cdef Py_ssize_t n
         counts = np.bincount(v)
-        self.truth = <int32_t *> doubles(model.N // 2 + 1)
+        self.truth = ints(model.N)
         memcpy(self.truth, &v[0], model.N * sizeof(int32_t))
-        self.seen = <int32_t *> doubles(len(counts) // 2 + 1)
+        self.seen = ints(len(counts))
         self.nlogn = doubles(model.N + 1)
         for n in range(1, model.N + 1):
             self.nlogn[n] = n * log(n)
@@ -187,7 +190,7 @@ cdef class Rows:
         self.hyper_names = chain.model.hyperparameters
         self.hyper = np.empty((self.room, max(1, len(self.hyper_names))))
         # the sizes of one more row have room at any time
-        self.sizes_room = MAX_SIZES + N if chain.sizes else 0
+        self.sizes_room = MAX_SIZES + chain.model.kmax if chain.sizes else 0
         self.sizes = np.empty(self.sizes_room, dtype=np.int32)
         self.sizes_end = np.empty(self.room if chain.sizes else 0, dtype=np.int64)
 
@@ -292,11 +295,11 @@ cdef class Chain:
             self.steps[t] = <void *> self.samplers[t]
             if weights is not None:
                 self.weights[t] = weights[t]
-        self.best = <int32_t *> doubles(model.N // 2 + 1)
+        self.best = ints(model.N)
         self.best_log_joint = -INFINITY
-        self.best_lik = <int32_t *> doubles(model.N // 2 + 1)
+        self.best_lik = ints(model.N)
         self.best_log_lik = -INFINITY
-        self.present = <int32_t *> doubles(model.N // 2 + 1)
+        self.present = ints(model.N)
         if truth is not None:
             self.agreement = Agreement(model, truth)
 
@@ -443,7 +446,7 @@ cdef class Chain:
     cdef bint full(self, Rows out) noexcept nogil:
         """Whether there is no room for a further row."""
         return (out.rows >= out.room or (out.partition_room > 0 and out.partition_rows >= out.partition_room)
-                or (self.sizes and out.sizes_used + self.model.N > out.sizes_room))
+                or (self.sizes and out.sizes_used + self.model.kmax > out.sizes_room))
 
     cdef int iterate(self, Rows out) except -1 nogil:
         """One iteration, or at the very first the start as it is; and what is to be recorded of it."""
@@ -527,6 +530,7 @@ cdef class Chain:
 
     cdef int take(self, labels, int32_t *out) except -1:
         cdef int32_t[::1] v = np.ascontiguousarray(labels, dtype=np.int32)
+        check_appearance("best labels", labels, self.model.N)
         memcpy(out, &v[0], self.model.N * sizeof(int32_t))
         return 0
 
@@ -555,6 +559,34 @@ cdef class Chain:
 
     @state.setter
     def state(self, value):
+        """Raises a ValueError for what is not the state of such a chain; this one may then be in another state than
+        before, though a sound one."""
+        try:
+            self.check_state(value)
+            self.take_up(value)
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
+            raise ValueError(f"state of a chain: {type(error).__name__}: {error}") from error
+
+    cdef int check_state(self, value) except -1:
+        """Refuse numbers out of range, and a state of another kind of chain."""
+        for key, most in (("iteration", MAX_ITERATIONS), ("best_iteration", value["iteration"]),
+                          ("best_lik_iteration", value["iteration"])):
+            check_count(f"state of a chain: {key}", value[key], 0, most)
+        check_range("state of a chain: seconds", value["seconds"], 0.0, MOST_SECONDS)
+        for key in ("best_log_joint", "best_log_lik"):
+            check_range(f"state of a chain: {key}", value[key], -INFINITY, INFINITY)
+        if not isinstance(value["begun"], bool):
+            raise ValueError(f"state of a chain: begun: expected true or false, got {value['begun']!r}")
+        for key, kept in (("parameters", self.model.parameters is not None),
+                          ("concentration", self.model.random_concentration), ("past", self.past is not None)):
+            if (value[key] is not None) != kept:
+                raise ValueError(f"state of a chain: {key}: {'expected' if kept else 'expected none'}")
+        if self.past is not None and value["past"][0] != value["iteration"] + value["begun"]:
+            raise ValueError(f"state of a chain: past: expected {value['iteration'] + value['begun']} states made, got "
+                             f"{value['past'][0]}")
+        return 0
+
+    cdef int take_up(self, value) except -1:
         self.model.set_labels(value["labels"], value["K"])
         if value["parameters"] is not None:
             self.model.set_parameters(value["parameters"])
@@ -578,6 +610,7 @@ cdef class Chain:
             self.past.restore(self.number, *value["past"])
         if self.agreement is not None:
             self.agreement.version = -1
+        return 0
 
 
 # ---------------------------------------------------------------------------------------------------- chains together

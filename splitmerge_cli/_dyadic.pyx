@@ -21,10 +21,10 @@ As printed (`mode=literal`) the ratio of q is 2^n whatever the allocation (`q_ra
 (`one`). For `random` equation 9 is exact.
 """
 from libc.math cimport exp, log
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
-from splitmerge_cli._kernels cimport Model, Rng, SplitMerge, doubles
+from splitmerge_cli._kernels cimport Model, Rng, SplitMerge, flags, ints
 
 from splitmerge_cli._kernels import check_count
 
@@ -51,8 +51,8 @@ cdef class PairMoves(SplitMerge):
         self.allocation, self.t, self.q_ratio = allocation, t, q_ratio
         self.how = ALLOCATIONS.index(allocation)
         self.formula = q_ratio == "formula"
-        self.order = <int32_t *> doubles(model.N // 2 + 1)
-        self.present = <int8_t *> doubles(model.N // 8 + 1)
+        self.order = ints(model.N)
+        self.present = flags(model.N)
 
     def __dealloc__(self):
         free(self.present)

@@ -25,7 +25,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, Rng, doubles
+from splitmerge_cli._kernels cimport Model, Rng, doubles, ints
 
 from splitmerge_cli._kernels import check_count
 
@@ -247,11 +247,11 @@ cdef class HashSums:
         check_reading(reading)
         self.tables, self.united = tables, reading == "union"
         if self.united:
-            self.seen = <int32_t *> doubles(tables.N // 2 + 1)
-            self.within = <int32_t *> doubles(tables.N // 2 + 1)
-            self.found = <int32_t *> doubles(tables.N // 2 + 1)
+            self.seen = ints(tables.N)
+            self.within = ints(tables.N)
+            self.found = ints(tables.N)
         else:
-            self.count = <int32_t *> doubles(len(tables.opposite) // 2 + 1)
+            self.count = ints(len(tables.opposite))
 
     def __dealloc__(self):
         free(self.seen)
@@ -532,7 +532,7 @@ cdef class Estimates:
         cdef const float[:, ::1] direction = self.directions
         self.code, self.first, self.mean_of_all, self.direction = &code[0], &first[0], &centre[0], &direction[0, 0]
         self.mean, self.sums = doubles(tables.D), doubles(tables.tables * tables.bits)
-        self.query = <int32_t *> doubles(tables.tables // 2 + 1)
+        self.query = ints(tables.tables)
 
     def __dealloc__(self):
         free(self.mean)

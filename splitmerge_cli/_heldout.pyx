@@ -41,7 +41,7 @@ cdef extern from "_lanes.h":
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Rng, doubles
+from splitmerge_cli._kernels cimport Rng, doubles, ints
 
 from splitmerge_cli._kernels import check_count
 
@@ -106,16 +106,16 @@ cdef class Reader:
             self.denominator[k] = V * self.eta + size[k]
             self.blank[k] = self.eta / self.denominator[k]
         self.blank[K] = 1.0 / V
-        self.row_of = <int32_t *> doubles(V // 2 + 1)
+        self.row_of = ints(V)
         memset(self.row_of, -1, V * sizeof(int32_t))
-        self.row, self.seen = <int32_t *> doubles(longest // 2 + 1), <int32_t *> doubles(longest // 2 + 1)
+        self.row, self.seen = ints(longest), ints(longest)
         self.w, self.lane, self.mean = doubles(self.width), doubles(LANES), doubles(self.width)
         self.p, self.up_to = doubles(particles), doubles(particles)
-        self.ancestor = <int32_t *> doubles(particles // 2 + 1)
+        self.ancestor = ints(particles)
         self.counts, self.next_counts = doubles(particles * self.width), doubles(particles * self.width)
         if keep_topics:
-            self.topics = <int32_t *> doubles(particles * longest // 2 + 1)
-            self.next_topics = <int32_t *> doubles(particles * longest // 2 + 1)
+            self.topics = ints(particles * longest)
+            self.next_topics = ints(particles * longest)
 
     def __dealloc__(self):
         free(self.prior)

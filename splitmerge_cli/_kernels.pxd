@@ -335,5 +335,6 @@ cdef double exp_weights(const double *lw, Py_ssize_t m, double *w) noexcept nogi
 cdef double *doubles(Py_ssize_t n) except NULL
 cdef int32_t *ints(Py_ssize_t n) except NULL
 cdef int8_t *flags(Py_ssize_t n) except NULL
+cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL
 cdef void release(void *p) noexcept nogil

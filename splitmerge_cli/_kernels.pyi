@@ -4,9 +4,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.random import BitGenerator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+MOST_COUNT: int
+MOST_SECONDS: float
 
 def check_positive(key: str, value: object) -> None: ...
+def as_numbers(key: str, values: ArrayLike) -> NDArray[np.float64]: ...
 def check_range(key: str, value: object, least: float, most: float) -> None: ...
 def check_count(key: str, value: object, least: int, most: int) -> None: ...
 

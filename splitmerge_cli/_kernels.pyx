@@ -63,10 +63,17 @@ cdef void release(void *p) noexcept nogil:
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
     """A zeroed aligned block that begins with the old one's content; the old one is freed."""
     cdef void *p = aligned(new_bytes, 1)
-    if old != NULL:
-        memcpy(p, old, old_bytes)
-        free(old)
+    copy_rows(p, new_bytes, old, old_bytes, 1)
+    free(old)
     return p
+
+
+cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil:
+    """Copy n rows of `row_bytes` to the beginnings of n rows of `to_bytes`; nothing where there are none yet, NULL."""
+    cdef Py_ssize_t r
+    if rows != NULL:
+        for r in range(n):
+            memcpy(<char *> to + r * to_bytes, <const char *> rows + r * row_bytes, row_bytes)
 
 
 def check_positive(str key, value):
@@ -79,6 +86,20 @@ def check_range(str key, value, least, most):
     """Refuse what is no number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
+
+
+def as_numbers(str key, values):
+    """These values as a contiguous array of float64.
+
+    Raises
+    ------
+    ValueError
+        They are no real numbers; the message names `key`.
+    """
+    given = np.asarray(values)
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"{key}: expected numbers, got {given.dtype}")
+    return np.ascontiguousarray(given, dtype=np.float64)
 
 
 def check_count(str key, value, least, most):
@@ -175,7 +196,10 @@ cdef class Rng:
 
     @state.setter
     def state(self, value):
-        self.bit_generator.state = value
+        try:
+            self.bit_generator.state = value
+        except (TypeError, KeyError, OverflowError) as error:
+            raise ValueError(f"state of a generator: expected what `state` gave: {error}") from None
 
     def halt(self):
         """Let scans that use this generator end at once, from whatever thread: their chain is given up.
@@ -878,10 +902,12 @@ cdef class Model:
                 raise ValueError(
                     f"K: this model keeps no empty clusters, the labels have {len(np.unique(given))} clusters, not {K}"
                 )
-            if given.max() + 1 != len(np.unique(given)):
+            if int(given.max()) + 1 != len(np.unique(given)):
                 given = np.unique(given, return_inverse=True)[1]
-        cdef Py_ssize_t count = int(given.max()) + 1
+        count = int(given.max()) + 1
         if K is not None:
+            if isinstance(K, bool) or not isinstance(K, (int, np.integer)):
+                raise ValueError(f"K: expected a whole number, got {K!r}")
             if K < count:
                 raise ValueError(f"K: {K} clusters, but the labels use {count}")
             count = K
@@ -1016,6 +1042,11 @@ cdef class Model:
 
 # --------------------------------------------------------------------------------------------------------- sampler
 
+# of what a stored state may hold
+MOST_COUNT = 1 << 62
+MOST_SECONDS = 1e100
+
+
 cdef class Sampler:
     """One kind of move on the state of a model.
 
@@ -1110,10 +1141,24 @@ cdef class Sampler:
         """Take up what ``tally`` gave, to go on with a chain."""
 
     def set_counts(self, rows):
-        """Take up counts that ``counts`` gave, to go on with a chain."""
+        """Take up counts that ``counts`` gave, to go on with a chain.
+
+        Raises
+        ------
+        ValueError
+            They are not those of this sampler's moves.
+        """
+        if not isinstance(rows, (list, tuple)) or len(rows) != len(self.MOVES):
+            raise ValueError(f"counts: expected a row for each of {', '.join(self.MOVES)}")
+        for row, move in zip(rows, self.MOVES):
+            if not isinstance(row, dict) or row.keys() != {"move", "proposed", "accepted", "null", "seconds"}:
+                raise ValueError(f"counts of {move}: expected move, proposed, accepted, null and seconds")
+            if row["move"] != move:
+                raise ValueError(f"counts of {row['move']} given for {move}")
+            for name in ("proposed", "accepted", "null"):
+                check_count(f"counts of {move}: {name}", row[name], 0, MOST_COUNT)
+            check_range(f"counts of {move}: seconds", row["seconds"], 0.0, MOST_SECONDS)
         for t, row in enumerate(rows):
-            if row["move"] != self.MOVES[t]:
-                raise ValueError(f"counts of {row['move']} given for {self.MOVES[t]}")
             self.proposed[t] = row["proposed"]
             self.accepted[t] = row["accepted"]
             self.void_moves[t] = row["null"]

@@ -18,7 +18,9 @@ cdef class Past:
     cdef readonly bint present_only     # no more than the last state is kept
 
     cdef int record(self, Py_ssize_t chain, const int32_t *labels) except -1 nogil
-    cdef void read(self, Py_ssize_t chain, int64_t t, int32_t *out) noexcept nogil
+    cdef int64_t end(self, Py_ssize_t chain) noexcept nogil
+    cdef int64_t oldest(self, int64_t end) noexcept nogil
+    cdef int read(self, Py_ssize_t chain, int64_t t, int32_t *out) except -1 nogil
     cdef void drop(self, Py_ssize_t chain, int64_t t) noexcept nogil
     cdef void **place(self, Py_ssize_t chain, int64_t t) except NULL nogil
 
@@ -40,6 +42,6 @@ cdef class Learner:
     cdef int32_t *size_b
     cdef int32_t *disagree              # [N] items about which za and zb disagree with this one
 
-    cdef bint draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil
-    cdef bint draw_partitions(self, Rng rng) noexcept nogil
+    cdef int draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
+    cdef int draw_partitions(self, Rng rng) except -1 nogil
     cdef bint draw_pair(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil

@@ -20,7 +20,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Rng, doubles
+from splitmerge_cli._kernels cimport Rng, doubles, ints
 
 from splitmerge_cli._kernels import check_count
 
@@ -66,7 +66,7 @@ cdef class Past:
         if self.state != NULL:
             for s in range(self.S):
                 if self.state[s] != NULL:
-                    for t in range(self.kept[s], self.made[s]):
+                    for t in range(self.kept[s], self.end(s)):
                         self.drop(s, t)
                     for c in range(CHUNKS):
                         free(self.state[s][c])
@@ -74,6 +74,15 @@ cdef class Past:
         free(self.state)
         free(self.made)
         free(self.kept)
+
+    cdef int64_t end(self, Py_ssize_t chain) noexcept nogil:
+        """The first state of a chain that is not recorded."""
+        return self.made[chain] if self.freeze < 0 else min(self.made[chain], self.freeze + 1)
+
+    cdef int64_t oldest(self, int64_t end) noexcept nogil:
+        """The first state that is kept of a chain of which those before `end` were recorded: one that is an iteration
+        behind reads from floor((end - 2) / 2) on."""
+        return max(0, end - 2) if self.present_only else max(0, end - 2) // 2
 
     cdef void **place(self, Py_ssize_t chain, int64_t t) except NULL nogil:
         cdef int64_t c = t // CHUNK
@@ -94,7 +103,7 @@ cdef class Past:
 
     cdef int record(self, Py_ssize_t chain, const int32_t *labels) except -1 nogil:
         """The next partition of a chain, numbered by first appearance."""
-        cdef int64_t t = self.made[chain], oldest
+        cdef int64_t t = self.made[chain], oldest = self.oldest(t + 1)
         cdef Py_ssize_t i, width
         cdef int32_t most = 0
         cdef void **at
@@ -122,18 +131,22 @@ cdef class Past:
             else:
                 (<int32_t *> out)[i] = labels[i]
         self.made[chain] = t + 1
-        # a chain that is an iteration behind reads from floor((t - 1) / 2) on
-        oldest = t - 1 if self.present_only else (t - 1) // 2
         while self.kept[chain] < oldest:
             self.drop(chain, self.kept[chain])
             self.kept[chain] += 1
         return 0
 
-    cdef void read(self, Py_ssize_t chain, int64_t t, int32_t *out) noexcept nogil:
-        """The partition of a chain after iteration t."""
-        cdef const char *stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
-        cdef int width = stored[0]
+    cdef int read(self, Py_ssize_t chain, int64_t t, int32_t *out) except -1 nogil:
+        """The partition of a chain after iteration t, which must be one that is kept."""
+        cdef const char *stored
+        cdef int width
         cdef Py_ssize_t i
+        if not self.kept[chain] <= t < self.end(chain):
+            with gil:
+                raise RuntimeError(f"the past of chain {chain} does not hold iteration {t}: expected chains that learn "
+                                   "from each other to advance together")
+        stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
+        width = stored[0]
         stored += HEADER
         if width == 1:
             for i in range(self.N):
@@ -143,6 +156,12 @@ cdef class Past:
                 out[i] = (<const uint16_t *> stored)[i]
         else:
             memcpy(out, stored, self.N * sizeof(int32_t))
+        return 0
+
+    def check_chain(self, Py_ssize_t chain):
+        """Raise a ValueError unless there is a chain of this number."""
+        if not 0 <= chain < self.S:
+            raise ValueError(f"chain={chain}: expected 0 to {self.S - 1}")
 
     def add(self, Py_ssize_t chain, labels):
         """Record a partition of a chain, after its last.
@@ -153,14 +172,13 @@ cdef class Past:
         labels : array_like of int, shape (N,)
         """
         cdef int32_t[::1] v = by_appearance(labels, self.N)
-        if not 0 <= chain < self.S:
-            raise ValueError(f"chain={chain}: expected 0 to {self.S - 1}")
+        self.check_chain(chain)
         self.record(chain, &v[0])
 
     def kept_states(self, Py_ssize_t chain):
         """What is kept of a chain: the number made, the first kept, and those kept, ndarray of shape (states, N)."""
-        cdef int64_t t, end = self.made[chain] if self.freeze < 0 else min(self.made[chain], self.freeze + 1)
-        cdef int64_t first = self.kept[chain]
+        self.check_chain(chain)
+        cdef int64_t t, end = self.end(chain), first = self.kept[chain]
         cdef int width = 1
         cdef const char *stored
         row = np.empty(self.N, dtype=np.int32)
@@ -179,14 +197,31 @@ cdef class Past:
                 out[t - first] = row
         return int(self.made[chain]), int(first), out
 
-    def restore(self, Py_ssize_t chain, int64_t made, int64_t first, states):
-        """Take up what ``kept_states`` gave."""
+    def restore(self, Py_ssize_t chain, made, first, states):
+        """Take up what ``kept_states`` gave.
+
+        Raises
+        ------
+        ValueError
+            It is nothing that a past of this kind gives. The past is as before.
+        """
         cdef int32_t[::1] v
-        cdef int64_t t
-        for t in range(self.kept[chain], self.made[chain]):
+        cdef int64_t t, end, start
+        self.check_chain(chain)
+        check_count("past: made", made, 0, 1 << 62)
+        end = made if self.freeze < 0 else min(made, self.freeze + 1)
+        start = self.oldest(end)
+        check_count("past: first", first, start, start)
+        given = np.asarray(states)
+        if given.shape != (end - start, self.N) or given.dtype.kind not in "iu":
+            raise ValueError(f"past: expected {end - start} states of {self.N} integers, got shape {given.shape} of "
+                             f"{given.dtype}")
+        for t, labels in enumerate(given, start):
+            check_appearance(f"past: state {t}", labels, self.N)
+        for t in range(self.kept[chain], self.end(chain)):
             self.drop(chain, t)
-        self.made[chain] = self.kept[chain] = first
-        for labels in states:
+        self.made[chain] = self.kept[chain] = start
+        for labels in given:
             v = np.ascontiguousarray(labels, dtype=np.int32)
             self.record(chain, &v[0])
         self.made[chain] = made
@@ -199,6 +234,21 @@ def by_appearance(labels, Py_ssize_t N):
         raise ValueError(f"labels: expected {N} integers, got shape {given.shape} of {given.dtype}")
     _, first, number = np.unique(given, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[number].astype(np.int32)
+
+
+def check_appearance(str what, labels, Py_ssize_t N):
+    """Raise a ValueError unless these are N integers numbered by first appearance: they serve as indices. O(N)."""
+    given = np.asarray(labels)
+    if given.shape != (N,) or given.dtype.kind not in "iu":
+        raise ValueError(f"{what}: expected {N} integers, got shape {given.shape} of {given.dtype}")
+    cdef Py_ssize_t i
+    cdef int32_t most = -1
+    # what does not fit becomes another number out of order
+    cdef int64_t[::1] v = np.ascontiguousarray(given, dtype=np.int64)
+    for i in range(N):
+        if not 0 <= v[i] <= most + 1:
+            raise ValueError(f"{what}: expected labels numbered by first appearance, got {given[i]} for item {i}")
+        most = max(most, <int32_t> v[i])
 
 
 cdef class Learner:
@@ -219,14 +269,14 @@ cdef class Learner:
         check_count("sampler.freeze", freeze, 1, 1 << 53)
         self.N, self.adaptation, self.freeze = N, adaptation, freeze
         self.population = adaptation == "population"
-        self.za = <int32_t *> doubles(N // 2 + 1)
-        self.zb = <int32_t *> doubles(N // 2 + 1)
-        self.first = <int32_t *> doubles(N // 2 + 1)
-        self.then = <int32_t *> doubles(N // 2 + 1)
-        self.seen = <int32_t *> doubles(N // 2 + 1)
-        self.size_a = <int32_t *> doubles(N // 2 + 1)
-        self.size_b = <int32_t *> doubles(N // 2 + 1)
-        self.disagree = <int32_t *> doubles(N // 2 + 1)
+        self.za = ints(N)
+        self.zb = ints(N)
+        self.first = ints(N)
+        self.then = ints(N)
+        self.seen = ints(N)
+        self.size_a = ints(N)
+        self.size_b = ints(N)
+        self.disagree = ints(N)
 
     def __dealloc__(self):
         free(self.za)
@@ -279,7 +329,7 @@ cdef class Learner:
         memcpy(&vb[0], self.zb, self.N * sizeof(int32_t))
         return a, b
 
-    cdef bint draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
+    cdef int draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
         """Draw z_a, z_b and the pair; False when there are none."""
         if not self.fixed and not self.draw_partitions(rng):
             return False
@@ -288,7 +338,7 @@ cdef class Learner:
             return True
         return self.draw_pair(rng, i, j)
 
-    cdef bint draw_partitions(self, Rng rng) noexcept nogil:
+    cdef int draw_partitions(self, Rng rng) except -1 nogil:
         """Two partitions that differ, in at most 100 tries."""
         cdef int64_t t, window, other
         cdef Py_ssize_t a, b, _try

@@ -23,11 +23,11 @@ What is forced draws nothing, and log T falls with every step: once the acceptan
 ratio the walk ends (never while choices are scripted).
 """
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from splitmerge_cli._kernels cimport Model, Rng, Sampler, doubles, exp_weights, larger
+from splitmerge_cli._kernels cimport Model, Rng, Sampler, exp_weights, flags, ints, larger
 
 
 cdef class Reconfiguration(Sampler):
@@ -46,16 +46,16 @@ cdef class Reconfiguration(Sampler):
         cdef Py_ssize_t N = model.N
         self.relabel = relabel
         self.plates = []
-        self.order = <int32_t *> doubles(N // 2 + 1)
-        self.rank = <int32_t *> doubles(N // 2 + 1)
-        self.origin = <int32_t *> doubles(N // 2 + 1)
-        self.left = <int32_t *> doubles(N // 2 + 1)
-        self.guide = <int32_t *> doubles(N // 2 + 1)
-        self.start = <int32_t *> doubles(N // 2 + 1)
-        self.reached = <int32_t *> doubles(N // 2 + 1)
-        self.inside = <int8_t *> doubles(N // 8 + 1)
-        self.settled = <int8_t *> doubles(N // 8 + 1)
-        self.launched = <int8_t *> doubles(N // 8 + 1)
+        self.order = ints(N)
+        self.rank = ints(N)
+        self.origin = ints(N)
+        self.left = ints(N)
+        self.guide = ints(N)
+        self.start = ints(N)
+        self.reached = ints(N)
+        self.inside = flags(N)
+        self.settled = flags(N)
+        self.launched = flags(N)
         self.need(2)
 
     def __dealloc__(self):

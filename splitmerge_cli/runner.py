@@ -747,7 +747,8 @@ def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, heard: Any) 
     with suppress(Halted), _closed(store):
         state = store.open()
         if state is not None:
-            chain.state = state
+            with store.undamaged():
+                chain.state = state
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chain.iteration, time.perf_counter()
@@ -810,7 +811,8 @@ def _drive_together(
     with suppress(Halted), _closed(*stores):
         for store, chain in zip(stores, chains, strict=True):
             if (state := store.open()) is not None:
-                chain.state = state
+                with store.undamaged():
+                    chain.state = state
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chains[0].iteration, time.perf_counter()

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, doubles, log_rising, release
+from splitmerge_cli._kernels cimport Model, copy_rows, doubles, flags, ints, log_rising, release
 from splitmerge_cli._mixture cimport Mixture
 
 from splitmerge_cli._kernels import check_positive
@@ -133,7 +133,7 @@ cdef class Bernoulli(Mixture):
         self._allocate(N, N)
         self._prior(concentration, prior)
         cdef uint8_t[:, ::1] v = np.ascontiguousarray(values, dtype=np.uint8)
-        self.x = <uint8_t *> doubles(N * self.D // 8 + 1)
+        self.x = <uint8_t *> flags(N * self.D)
         memcpy(self.x, &v[0, 0], N * self.D)
         self.power = doubles(N + 2)
         self.power_rest = doubles(N + 2)
@@ -177,12 +177,9 @@ cdef class Bernoulli(Mixture):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef double *count = doubles(2 * self.D * cap)
-        cdef int32_t *exponent = <int32_t *> doubles(cap // 2)
-        cdef Py_ssize_t r
-        if self.count != NULL:
-            for r in range(2 * self.D):
-                memcpy(count + r * cap, self.count + r * self.cap, self.cap * sizeof(double))
-            release(self.count)
+        cdef int32_t *exponent = ints(cap)
+        copy_rows(count, cap * sizeof(double), self.count, self.cap * sizeof(double), 2 * self.D)
+        release(self.count)
         release(self.exponent)
         self.count = count
         self.exponent = exponent

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, doubles, log_rising, release
+from splitmerge_cli._kernels cimport Model, copy_rows, doubles, ints, larger, log_rising, release
 
 from splitmerge_cli._kernels import check_count, check_positive
 
@@ -90,7 +90,7 @@ cdef class EMM(Model):
         self.label_law = labels
         self._allocate(N, kmax)
         cdef int32_t[::1] v = values.astype(np.int32)
-        self.token = <int32_t *> doubles(N // 2 + 1)
+        self.token = ints(N)
         memcpy(self.token, &v[0], N * sizeof(int32_t))
         self.inverse = doubles(N + 2)
         self.log_rise = doubles(N + 2)
@@ -132,16 +132,10 @@ cdef class EMM(Model):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef double *count = doubles(self.L * cap)
-        cdef double *scale = doubles(cap)
-        cdef Py_ssize_t token
-        if self.count != NULL:
-            for token in range(self.L):
-                memcpy(count + token * cap, self.count + token * self.cap, self.cap * sizeof(double))
-            memcpy(scale, self.scale, self.cap * sizeof(double))
-            release(self.count)
-            release(self.scale)
+        self.scale = <double *> larger(self.scale, self.cap * sizeof(double), cap * sizeof(double))
+        copy_rows(count, cap * sizeof(double), self.count, self.cap * sizeof(double), self.L)
+        release(self.count)
         self.count = count
-        self.scale = scale
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:

@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli._kernels cimport Model, Rng, doubles, flags, ints, larger, log_add, log_rising
 
-from splitmerge_cli._kernels import check_range
+from splitmerge_cli._kernels import as_numbers, check_range
 from splitmerge_cli._mixture import gamma_prior
 
 cdef extern from "_topics.h" nogil:
@@ -46,6 +46,8 @@ cdef enum:
 cdef double LOG_2 = log(2.0)
 # the least and the largest value of a hyper-parameter
 cdef double LEAST = 1e-6, MOST = 1e6
+# by how much the logarithm of the weights' sum may be off 0, with what rounding leaves in sweep after sweep
+cdef double WEIGHTS_OFF = 1e-3
 # the least u of a stick log(1 - b) = log(u)/gamma, so that b > 0
 cdef double TINY = 2.0 ** -54
 
@@ -1040,12 +1042,18 @@ cdef class HDP(Model):
         Raises
         ------
         ValueError
-            For another number of values.
+            For another number of values, weights that do not sum to 1, or a hyper-parameter out of range.
         """
-        given = np.asarray(values, dtype=np.float64).reshape(-1)
+        given = as_numbers("parameters", values).reshape(-1)
         if given.shape != (self.K + 3,):
             raise ValueError(f"parameters: expected {self.K + 3} numbers, got {given.size}")
-        cdef double[::1] v = np.ascontiguousarray(given)
+        weights = given[:self.K + 1]
+        # -inf is how a sweep marks a topic that lost its tokens
+        if not np.isfinite(weights).all() or not abs(np.logaddexp.reduce(weights)) < WEIGHTS_OFF:
+            raise ValueError("parameters: expected the finite logarithms of weights that sum to 1")
+        for key, value in (("gamma", given[self.K + 1]), ("alpha0", given[self.K + 2])):
+            check_range(f"parameters: {key}", value, LEAST, MOST)
+        cdef double[::1] v = given
         memcpy(self.log_beta, &v[0], self.K * sizeof(double))
         self.log_unseen, self.gamma = v[self.K], v[self.K + 1]
         self.set_alpha0(v[self.K + 2])

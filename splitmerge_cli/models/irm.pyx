@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, doubles, larger
+from splitmerge_cli._kernels cimport Model, copy_rows, doubles, ints, larger
 from splitmerge_cli._mixture cimport Mixture
 
 from splitmerge_cli._kernels import check_range
@@ -49,7 +49,6 @@ cdef extern from "_blocks.h":
         rise_t edge
         rise_t gap
         rise_t pair
-        int64_t pairs
         int wide
     int64_t block_lik(const tables_t *t, int64_t e, int64_t m) noexcept nogil
     int64_t gained(const tables_t *t, int64_t e, int64_t c, int64_t m, int64_t d, int wide) noexcept nogil
@@ -195,13 +194,14 @@ cdef class IRM(Mixture):
         self.coupled = True
         self.counted = -1
         indptr, indices = (np.ascontiguousarray(part, dtype=np.int32) for part in (graph.indptr, graph.indices))
-        self.held = indptr, indices
-        cdef const int32_t[::1] starts = indptr, neighbours = indices
+        # one more entry: there may be no edge
+        cdef const int32_t[::1] starts = indptr, neighbours = np.append(indices, np.int32(-1))
+        self.held = indptr, neighbours
         self.start = &starts[0]
-        self.neighbour = &neighbours[0] if len(indices) else NULL
+        self.neighbour = &neighbours[0]
         self._fill_tables(N, len(indices) // 2)
-        self.spot = <int32_t *> doubles(N // 2 + 1)
-        self.placed = <int32_t *> doubles(N // 2 + 1)
+        self.spot = ints(N)
+        self.placed = ints(N)
         memset(self.spot, 255, N * sizeof(int32_t))
         self._allocate(N, N)
         self._prior(concentration, prior)
@@ -215,7 +215,6 @@ cdef class IRM(Mixture):
         # sums of all terms stay below 2^60
         self.one = 2.0 ** -min(60 - e, 54)
         self.tables.wide = length > LONGEST
-        self.tables.pairs = pairs
         self._fill(&self.tables.edge, self.beta1, min(length, LONGEST))
         self._fill(&self.tables.gap, self.beta0, min(length, LONGEST))
         self._fill(&self.tables.pair, self.beta1 + self.beta0, min(length, LONGEST))
@@ -287,19 +286,18 @@ cdef class IRM(Mixture):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t k, old = self.cap
+        cdef Py_ssize_t old = self.cap
         cdef int32_t *edges
         cdef int64_t *grown
         cdef int64_t *single
         if cap > MOST_BLOCKS:
             raise MemoryError(f"more than {MOST_BLOCKS - SCRATCH} blocks at a time")
-        edges = <int32_t *> doubles(cap * cap // 2)
+        edges = ints(cap * cap)
         grown = <int64_t *> doubles(cap * cap)
         single = <int64_t *> doubles(cap * cap)
-        for k in range(old):
-            memcpy(edges + k * cap, self.edges + k * old, old * sizeof(int32_t))
-            memcpy(grown + k * cap, self.grown + k * old, old * sizeof(int64_t))
-            memcpy(single + k * cap, self.single + k * old, old * sizeof(int64_t))
+        copy_rows(edges, cap * sizeof(int32_t), self.edges, old * sizeof(int32_t), old)
+        copy_rows(grown, cap * sizeof(int64_t), self.grown, old * sizeof(int64_t), old)
+        copy_rows(single, cap * sizeof(int64_t), self.single, old * sizeof(int64_t), old)
         free(self.edges)
         free(self.grown)
         free(self.single)

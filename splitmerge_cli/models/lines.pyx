@@ -24,10 +24,10 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, Rng, doubles, exp_weights, larger
+from splitmerge_cli._kernels cimport Model, Rng, copy_rows, doubles, exp_weights, larger
 from splitmerge_cli._mixture cimport Mixture
 
-from splitmerge_cli._kernels import check_count, check_range
+from splitmerge_cli._kernels import as_numbers, check_count, check_range
 from splitmerge_cli._mixture import quantum
 
 cdef extern from "_lanes.h":
@@ -371,10 +371,9 @@ cdef class Lines(Mixture):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t r, k, old = self.cap
+        cdef Py_ssize_t k, old = self.cap
         cdef double *at = doubles(N_ROWS * cap)
-        for r in range(N_ROWS):
-            memcpy(at + r * cap, self.at + r * old, old * sizeof(double))
+        copy_rows(at, cap * sizeof(double), self.at, old * sizeof(double), N_ROWS)
         free(self.at)
         self.at = at
         self.sums = <line_sums *> larger(self.sums, old * sizeof(line_sums), cap * sizeof(line_sums))
@@ -743,9 +742,11 @@ cdef class Lines(Mixture):
         cdef Py_ssize_t k, p, width = 3 if self.student else 2
         if self.conjugate:
             raise ValueError("parameters: this model integrates its lines out")
-        given = np.ascontiguousarray(values, dtype=np.float64)
+        given = as_numbers("parameters", values)
         if given.shape != (self.K, width) or not np.isfinite(given).all():
             raise ValueError(f"parameters: expected {self.K} rows of {width} finite numbers, got shape {given.shape}")
+        if self.student and not (given[:, VARIANCE] > 0.0).all():
+            raise ValueError(f"parameters: expected positive variances, got {given[:, VARIANCE].min():g}")
         cdef double[:, ::1] v = given
         for k in range(self.K):
             for p in range(width):

@@ -23,7 +23,7 @@ from libc.string cimport memcpy
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport doubles, larger
+from splitmerge_cli._kernels cimport doubles, ints, larger
 from splitmerge_cli._normal cimport DIAG, ISO, Normal
 
 from splitmerge_cli._mixture import quantum
@@ -264,7 +264,7 @@ cdef class SparseGaussian(Normal):
         cdef const double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
         self.starts = <int64_t *> doubles(N + 1)
         memcpy(self.starts, &starts_v[0], 8 * (N + 1))
-        self.index = <int32_t *> doubles(entries // 2 + 1)
+        self.index = ints(entries)
         memcpy(self.index, &column_v[0], 4 * entries)
         self.value = <int64_t *> doubles(entries)
         for s in range(entries):

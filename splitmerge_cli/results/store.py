@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -90,13 +90,20 @@ class ChainStore:
         DamagedRun
             The checkpoint is not what was written.
         """
-        path = self._together if self._together.exists() else self._checkpoint
+        path = self._path()
         if not path.exists():
             return None
         stored = state.load(path, "chains", self.chain) if path == self._together else state.load(path)
         with undamaged(path):
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
+
+    def _path(self) -> Path:
+        return self._together if self._together.exists() else self._checkpoint
+
+    def undamaged(self) -> AbstractContextManager[None]:
+        """Take up the stored state: whatever it does to the chain becomes a `DamagedRun`."""
+        return undamaged(self._path())
 
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""

@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
-from splitmerge_cli._kernels cimport Model, Rng, doubles
+from splitmerge_cli._kernels cimport Model, Rng, doubles, ints
 from splitmerge_cli._past cimport Learner, Past
 from splitmerge_cli._reconfigure cimport SPLIT, Reconfiguration
 
@@ -70,11 +70,11 @@ cdef class ARM(Reconfiguration):
         self.whole_blocks = variant == "arm"
         self.learner = Learner(N, adaptation, freeze)
         self.blocks = <block_t *> doubles(N)
-        self.block_of = <int32_t *> doubles(N // 2 + 1)
-        self.next_of = <int32_t *> doubles(N // 2 + 1)
-        self.head_a = <int32_t *> doubles(N // 2 + 1)
-        self.slot = <int32_t *> doubles(N + 1)
-        self.last_of = <int32_t *> doubles(N // 2 + 1)
+        self.block_of = ints(N)
+        self.next_of = ints(N)
+        self.head_a = ints(N)
+        self.slot = ints(2 * N)
+        self.last_of = ints(N)
         memset(self.head_a, 255, N * sizeof(int32_t))
         memset(self.slot, 255, 2 * N * sizeof(int32_t))
 

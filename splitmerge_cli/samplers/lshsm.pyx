@@ -42,6 +42,7 @@ from splitmerge_cli._hashing cimport Collisions, Estimates, HashSums, HashTables
 from splitmerge_cli._kernels cimport Model, Rng, doubles, larger
 
 from splitmerge_cli._hashing import tables_of
+from splitmerge_cli._kernels import MOST_COUNT, check_count
 
 PROPOSALS = ("paired", "paired_sequential", "sums")
 LIKELIHOODS = ("marginal", "lss")
@@ -163,10 +164,15 @@ cdef class LSHSM(PairMoves):
                           "pairs": self.chances.filled}}
 
     def set_tally(self, tally):
-        """Take up what ``tally`` gave."""
-        if self.literal:
-            self.chances.looked_up = tally["cache"]["looked_up"]
-            self.chances.served = tally["cache"]["served"]
+        """Take up what ``tally`` gave; a ValueError for anything else."""
+        if not self.literal:
+            return
+        cache = tally.get("cache") if isinstance(tally, dict) else None
+        if not isinstance(cache, dict) or not {"looked_up", "served"} <= cache.keys():
+            raise ValueError("tally: expected the cache's looked_up and served")
+        for name in ("looked_up", "served"):
+            check_count(f"tally: {name}", cache[name], 0, MOST_COUNT)
+        self.chances.looked_up, self.chances.served = cache["looked_up"], cache["served"]
 
     cdef int make_step(self) except -1 nogil:
         """Algorithm 1: the type, u, and v from the tables."""

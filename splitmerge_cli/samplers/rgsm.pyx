@@ -13,7 +13,7 @@ Cost of a try: (t + 1) n predictives.
 from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
 
-from splitmerge_cli._kernels cimport Model, Rng, SplitMerge, doubles
+from splitmerge_cli._kernels cimport Model, Rng, SplitMerge, flags
 
 from splitmerge_cli._kernels import check_count
 
@@ -53,7 +53,7 @@ cdef class RGSM(SplitMerge):
             check_count(f"sampler.{name}", value, least, 10_000)
         self.t, self.r, self.g = t, r, g
         self.scans = g
-        self.present = <int8_t *> doubles(model.N // 8 + 1)
+        self.present = flags(model.N)
 
     def __dealloc__(self):
         free(self.present)

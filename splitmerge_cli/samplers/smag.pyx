@@ -35,7 +35,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from splitmerge_cli._dyadic cimport PairMoves
-from splitmerge_cli._kernels cimport Model, Rng, doubles, larger, log_add
+from splitmerge_cli._kernels cimport Model, Rng, ints, larger, log_add
 
 from splitmerge_cli._kernels import check_count, check_range
 
@@ -99,7 +99,7 @@ cdef class SMAG(PairMoves):
         self.by_pair, self.before, self.literal = choice == "pair", weights == "before", mode == "literal"
         self.box = form == "box"
         if self.literal:
-            self.kept = <int32_t *> doubles(model.N // 2 + 1)
+            self.kept = ints(model.N)
 
     def __dealloc__(self):
         free(self.kept)

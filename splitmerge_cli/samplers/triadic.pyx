@@ -31,7 +31,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from splitmerge_cli._dyadic cimport ALLOCATION, ORDERS, PRINTED, RANDOM, TARGET, PairMoves
-from splitmerge_cli._kernels cimport Model, Rng, doubles, log_sum_exp
+from splitmerge_cli._kernels cimport Model, Rng, flags, ints, log_sum_exp
 
 cdef enum:
     SPLIT_1_2, MERGE_2_1, SPLIT_2_3, MERGE_3_2  # MOVES
@@ -89,8 +89,8 @@ cdef class Triadic(PairMoves):
         self.beta, self.form, self.redraw = beta, form, redraw
         self.ordered = form == "ordered"
         self.literal = mode == "literal"
-        self.chosen = <int8_t *> doubles(model.N // 8 + 1)
-        self.third = <int32_t *> doubles(model.N // 2 + 1)
+        self.chosen = flags(model.N)
+        self.third = ints(model.N)
 
     def __dealloc__(self):
         free(self.third)

@@ -15,7 +15,7 @@ import pytest
 from splitmerge_cli import initial, runner
 from splitmerge_cli.config import compose
 from splitmerge_cli.progress import ChainProgress, Reporter
-from splitmerge_cli.results import schema, store, streams
+from splitmerge_cli.results import schema, state, store, streams
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
@@ -99,6 +99,20 @@ def test_damage_to_an_unfinished_run(smcmc, stored: Path, file: str, damage: str
     result = smcmc("run", *ARGS, "resume=false")
     assert result.exit_code == 0
     assert Run(result.stdout.strip()).trace().equals(find_runs(stored / "done")[0].trace())
+
+
+@pytest.mark.parametrize(("key", "value"), [("labels", np.zeros(7, dtype=np.int32)), ("K", 1 << 40), ("counts", [])])
+def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored: Path, key: str, value: object) -> None:
+    """A file that can be read, though nothing that was ever written."""
+    shutil.copytree(stored / "half", "results")
+    path = next(Path("results").glob("*/*/work/chain-0.npz"))
+    entry = state.load(path)
+    entry["state"][key] = value
+    state.save(path, entry)
+    result = smcmc("run", *ARGS)
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert "chain-0.npz: damaged" in result.stderr
 
 
 @pytest.mark.parametrize("file", ["trace.parquet", "diagnostics.parquet", "config.yaml", "status.json"])
