@@ -141,15 +141,22 @@ class _Process:
         try:
             self._connection.send(task)
             ended: Ended = self._connection.recv()
+            if ended[0] == "failed":  # whatever that job did to its process, as filling its memory, harms no other
+                self._end()
             return ended
         except (EOFError, OSError):
             return _died(self._popen.wait())
         except BaseException:
             self._popen.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self._popen.wait(GRACE)
-            self._popen.kill()
+            self._end()
             raise
+
+    def _end(self) -> None:
+        self._connection.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._popen.wait(GRACE)
+        self._popen.kill()
+        self._popen.wait()
 
 
 def _died(code: int) -> Ended:

@@ -278,16 +278,17 @@ def _joblib_told_of_signals() -> Iterator[None]:
     """Let the processes that joblib starts take signals to their group as those of jobs do: without a word.
 
     Those of its pool would print a traceback on Ctrl-C while they begin, and resource trackers would end on SIGHUP
-    before what they track; that of joblib, too, prints what it tidies up when the sweep was killed.
+    before what they track; that of joblib, too, prints what it tidies up when the sweep was killed. To kill its pool
+    joblib asks psutil or pgrep; where neither is there it calls what its processes lack.
     """
-    start = LokyProcess.start
+    start, kill = LokyProcess.start, LokyProcess.kill
 
     def start_deaf(process: LokyProcess) -> None:
         with blocked(signal.SIGINT):
             start(process)
 
     options = list(sys.warnoptions)
-    LokyProcess.start = start_deaf
+    LokyProcess.start, LokyProcess.kill = start_deaf, LokyProcess.terminate
     try:
         sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # a new interpreter takes these over
         with blocked(signal.SIGHUP):
@@ -296,12 +297,12 @@ def _joblib_told_of_signals() -> Iterator[None]:
             resource_tracker.ensure_running()
         sys.warnoptions[:] = options
         with warnings.catch_warnings():
-            # it asks for psutil to kill what its processes have started; ours end with them
+            # it says then that what its processes have started is left; ours end with them
             warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
             yield
     finally:
         sys.warnoptions[:] = options
-        LokyProcess.start = start
+        LokyProcess.start, LokyProcess.kill = start, kill
 
 
 def _jobs(counted: Sequence[object]) -> str:

@@ -228,6 +228,16 @@ def test_a_killed_process_costs_its_own_job(
 
 
 @pytest.mark.slow
+def test_a_sweep_is_interrupted_where_there_is_no_pgrep(spawn) -> None:
+    process = spawn("sweep", *LONG, "seed=range(4)", "hydra.launcher.n_jobs=2", env={**os.environ, "PATH": "/nowhere"})
+    wait_for(lambda: len(running()) == 2, process)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert stderr == "smcmc: interrupted: 4 to do; the same command continues the sweep\n"
+
+
+@pytest.mark.slow
 def test_a_job_whose_process_is_killed_continues_to_the_same_draws(smcmc, spawn) -> None:
     args = [*LONG, "timing=false", "seed=0,1"]
     process = spawn("sweep", *args, "hydra.launcher.n_jobs=1")
@@ -263,6 +273,16 @@ def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: py
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("smcmc: hydra.launcher: A worker process managed by the executor was unexpectedly")
+
+
+def test_a_job_that_fails_takes_its_process_with_it(smcmc) -> None:
+    args = ["sampler=rm", "N=20,30,40", *GRID[2:], "hydra.launcher.n_jobs=1"]
+    # a folder where a run needs a file
+    (path_of(["sampler=rm", "N=30", *GRID[2:]]) / "trace.parquet").mkdir(parents=True)
+    assert smcmc("sweep", *args).exit_code == 1
+    status = {run.config["N"]: run.status for run in find_runs("results")}
+    assert [status[N]["state"] for N in (20, 30, 40)] == ["done", "failed", "done"]
+    assert status[20]["pid"] == status[30]["pid"] != status[40]["pid"]
 
 
 def path_of(args: list[str]) -> Path:
