@@ -4,6 +4,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli._normal import Normal
 
+COLUMNS: int
+
 @final
 class Gaussian(Normal):
     def __init__(

@@ -2,6 +2,7 @@ from splitmerge_cli._dyadic import PairMoves
 from splitmerge_cli._hashing import Collisions, HashSums, HashTables
 from splitmerge_cli._kernels import Model, Rng
 
+MOST_COUNT: int
 PROPOSALS: tuple[str, ...]
 LIKELIHOODS: tuple[str, ...]
 
