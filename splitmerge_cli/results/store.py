@@ -90,13 +90,18 @@ class ChainStore:
         DamagedRun
             The checkpoint is not what was written.
         """
-        path = self._together if self._together.exists() else self._checkpoint
+        path = self.checkpoint_path
         if not path.exists():
             return None
         stored = state.load(path, "chains", self.chain) if path == self._together else state.load(path)
         with undamaged(path):
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """The file of the last checkpoint."""
+        return self._together if self._together.exists() else self._checkpoint
 
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
@@ -141,6 +146,21 @@ class ChainStore:
         saved = self.saved()
         assert saved is not None
         return streams.read_marked(self._paths[table], saved["marks"][table])
+
+    def table(self, table: str, chains: int) -> pa.Table:
+        """The same as a table, checked to be rows of a run of so many chains.
+
+        Raises
+        ------
+        DamagedRun
+            They are not.
+        """
+        with undamaged(self._paths[table]):
+            batches = list(self.read(table))
+            found = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
+            schema.check_columns(table, found.schema, whole=False)
+            schema.check_rows(table, found, chains, done=False)
+        return found
 
 
 def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:
