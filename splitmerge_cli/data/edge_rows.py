@@ -200,8 +200,10 @@ def _has_header(table: Text, columns: Columns) -> bool:
     below = [pc.utf8_trim_whitespace(table.columns[j].slice(1)) for j in (s, t)]
     if all(are_whole(column) for column in below):
         return True
+    # a ragged row is complained of by who parses it
+    second = [*table.top[1], *[""] * table.width]
     w = position(columns.weights, table.width) if columns.weights != "auto" else 2
-    if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(table.top[1][w]):
+    if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(second[w]):
         return True
     seen = any(pc.any(pc.equal(column, end)).as_py() for column in below for end in (head[s], head[t]))
     if seen or "" in (head[s], head[t]):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas as pd
 
 from splitmerge_cli.data import published
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.edges import edges
 from splitmerge_cli.data.graphs import check_kept, keep
 
@@ -115,6 +115,11 @@ def _network(name: str, label: str | None, scale: float, N: int | None) -> Datas
     path = published.locate(name, EDGES)
     nodes = None if label is None else published.locate(name, NODES)
     graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
-    names = graph.names if nodes is None else pd.read_csv(nodes, dtype=str, keep_default_na=False)[label].tolist()
+    names = graph.names
+    if nodes is not None:
+        told = pd.read_csv(nodes, dtype=str, keep_default_na=False)
+        if label not in told:
+            raise DataError(f"{nodes}: columns {', '.join(told.columns)}; expected one named {label}")
+        names = told[label].tolist()
     meta = {key: value for key, value in graph.meta.items() if key != "path"}
     return keep(replace(graph, name=name, names=names, meta=meta), scale, N)

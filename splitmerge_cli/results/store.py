@@ -82,6 +82,19 @@ class ChainStore:
             self._streams[table] = streams.Stream(path, self._schemas[table], mark)
         return saved["state"] if saved else None
 
+    def open_into(self, chain: Any) -> None:
+        """Open the streams, and let a chain go on where its last checkpoint was, if there is one.
+
+        Raises
+        ------
+        DamagedRun
+            A file does not hold what was written to it, or the checkpoint none of such a chain.
+        """
+        stored = self.open()
+        if stored is not None:
+            with undamaged(self.checkpoint_path):
+                chain.state = stored
+
     def saved(self) -> dict[str, Any] | None:
         """The last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; None if there is none.
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 VALUES: list[Any] = [None, True, False, 0, 1, -1, 2, 5, 10**6, 2**31, 2**63, -(2**63) - 1, 0.5, 1e308, -1e-300]
-VALUES += [float("nan"), float("inf"), "", "x", "0", "null", "../../x", "x" * 3000, "a\nb", "é\u2028", "\x00", "[red]x[/]"]
+VALUES += [float("nan"), float("inf"), "", "x", "0", "null", "../../x", "x" * 3000, "a\nb", "é\u2028", "\x00", "[red]x[/]", "[/x]", "$a_{$"]
 VALUES += [[], {}, [1], [None], [[]], [-1, 5], [0] * 12, ["x"], {"name": "x"}, {"_target_": "os.system"}, {"a": {"b": 1}}]
 VALUES += ["subprocess.check_output", "gaussian", "done", "running", "${N}", "$x_1$", "gamma(1,1)"]
 

@@ -53,7 +53,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
         text = str(error)
         if len(text.splitlines()) != 1:
             return "wrong", f"{len(text.splitlines())} lines: {text}"
-        named = [*files, *options, reader, "N="]
+        named = [*files, *options, reader, "N=", str(FOLDER)]
         return ("refused", text) if any(name in text for name in named) else ("wrong", f"names nothing: {text}")
     except Exception:
         return "traceback", traceback.format_exc()
