@@ -355,7 +355,11 @@ def check_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path |
         for group in ("data", "model") if mix is not None else _REQUIRED:
             checked[group] = check_options(group, _chosen(checked[group]), checked[group], search_path)
         if mix is not None:
+            if not isinstance(mix, list) or not mix:
+                raise ConfigError(f"schedule.mix={show(mix)}: expected samplers with their options")
             checked["schedule"] = {"name": "mix", "mix": [_check_entry(entry, search_path) for entry in mix]}
+        elif checked["schedule"].get("name") not in choices("schedule"):
+            raise ConfigError(_unknown("schedule", show(checked["schedule"].get("name")), choices("schedule")))
     except ConfigError as error:
         own = "" if config_dir is not None else " (choices of your own: --config-dir)"
         raise ConfigError(f"{file}: {error}{own}") from error

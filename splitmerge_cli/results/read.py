@@ -85,7 +85,8 @@ class Run:
         if not all((self.path / name).is_file() for name in self.manifest.names):
             return False
         self.manifest.check_all()
-        return True
+        # digests that fit what is no summary are none of a run either
+        return bool(self.summary)
 
     def check(self) -> None:
         """Raise `DamagedRun` where a file of a finished run is gone or not what was written; reads all of them."""
