@@ -369,7 +369,11 @@ def check_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path |
         for group in ("data", "model") if mix is not None else _REQUIRED:
             checked[group] = check_options(group, _chosen(checked[group]), checked[group], search_path)
         if mix is not None:
+            if not isinstance(mix, list) or not mix:
+                raise ConfigError(f"schedule.mix={show(mix)}: expected samplers with their options")
             checked["schedule"] = {"name": "mix", "mix": [_check_entry(entry, search_path) for entry in mix]}
+        elif checked["schedule"].get("name") not in choices("schedule"):
+            raise ConfigError(_unknown("schedule", show(checked["schedule"].get("name")), choices("schedule")))
     except ConfigError as error:
         own = "" if config_dir is not None else " (choices of your own: --config-dir)"
         raise ConfigError(f"{file}: {error}{own}") from error
@@ -575,7 +579,8 @@ _WORDS: dict[Any, str] = {
 
 
 def _like(key: str, value: Any, default: Any, declared: Any = None) -> Any:
-    """`value`, checked to be of the type of `default`, or as `declared` if that is null or an interpolation."""
+    """`value`, checked to be of the type of `default`, where that is text or a list also of one that is `declared`; or
+    as `declared` if the default is null or an interpolation."""
     if default is None or (isinstance(default, str) and ("${" in default or default == "???")):
         types = [t for t in get_args(declared) or (declared,) if t is not Path]
         types += [NoneType] * (default is None)
@@ -591,8 +596,8 @@ def _like(key: str, value: Any, default: Any, declared: Any = None) -> Any:
     elif isinstance(default, int):
         good, expected = type(value) is int, "a whole number"
     else:
-        # header: auto may also be true or false
-        good = isinstance(value, type(default)) or (default == "auto" and isinstance(value, bool))
+        # auto may also be what else is declared: true or false, the number of a column, null
+        good = isinstance(value, type(default)) or type(value) in get_args(declared)
         expected = f"a value such as {default}"
     if not good:
         raise ConfigError(f"{key}={show(value)}: expected {expected}")

@@ -16,6 +16,11 @@ FAR = 1e9
 """Seconds to its end from which on none are told."""
 
 
+def _shown(log_joint: float) -> str:
+    """A log joint density, in full where its digits mean something."""
+    return f"{log_joint:,.1f}" if abs(log_joint) < 1e15 else f"{log_joint:.6g}"
+
+
 def is_live(kind: str) -> bool:
     """Whether the reporter for ``progress=kind`` redraws bars."""
     return kind == "bars" or (kind == "auto" and sys.stderr.isatty())
@@ -87,7 +92,7 @@ class Bars(Reporter):
         if chain not in self._begun:
             self._begun.add(chain)
             self._progress.start_task(self._tasks[chain])
-        state = f"{at.rate:,.0f} it/s  K={at.K}  log joint {at.log_joint:,.1f}"
+        state = f"{at.rate:,.0f} it/s  K={at.K}  log joint {_shown(at.log_joint)}"
         self._progress.update(self._tasks[chain], completed=at.fraction, state=state)
 
     def stop(self) -> None:
@@ -112,7 +117,7 @@ class Lines(Reporter):
             left = f"  {timedelta(seconds=round(at.left))} left" if at.fraction < 1 and at.left < FAR else ""
             print(
                 f"chain {chain}: {at.fraction:4.0%}  {at.iteration:,} iterations  {at.rate:,.0f} it/s  "
-                f"K={at.K}  log joint {at.log_joint:,.1f}{left}",
+                f"K={at.K}  log joint {_shown(at.log_joint)}{left}",
                 file=sys.stderr,
                 flush=True,
             )

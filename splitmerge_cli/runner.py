@@ -417,7 +417,10 @@ def dataset_of(run: Run) -> Dataset:
                     what = "no such file" if digest is None else "it was changed since the run"
                     raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
                 digests[name] = stored
-        return _loaded(options, _kind(config["model"]), digests)
+        dataset = _loaded(options, _kind(config["model"]), digests)
+    if run.done and run.summary["N"] != dataset.N:
+        raise DataError(f"{run.path / CONFIG}: data of {dataset.N} items; expected the {run.summary['N']} of the run")
+    return dataset
 
 
 def _of_data(digests: Mapping[str, str]) -> dict[str, str]:
@@ -745,10 +748,7 @@ def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, heard: Any) 
     stop.drives(chain)
     # an iteration that is broken off is made again when the run is continued
     with suppress(Halted), _closed(store):
-        state = store.open()
-        if state is not None:
-            with store.undamaged():
-                chain.state = state
+        store.open_into(chain)
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chain.iteration, time.perf_counter()
@@ -810,9 +810,7 @@ def _drive_together(
     workers = _workers(plan.cfg)
     with suppress(Halted), _closed(*stores):
         for store, chain in zip(stores, chains, strict=True):
-            if (state := store.open()) is not None:
-                with store.undamaged():
-                    chain.state = state
+            store.open_into(chain)
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chains[0].iteration, time.perf_counter()

@@ -221,8 +221,10 @@ def _has_header(table: Text, columns: Columns) -> bool:
     below = _below(table, s, t)
     if all(are_whole(column) for column in below):
         return True
+    # a ragged row is complained of by who parses it
+    second = [*table.top[1], *[""] * table.width]
     w = position(columns.weights, table.width) if columns.weights != "auto" else 2
-    if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(table.top[1][w]):
+    if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(second[w]):
         return True
     if _seen(table, s, t, head) or "" in (head[s], head[t]):
         return False

@@ -10,7 +10,7 @@ from io import BytesIO
 import pandas as pd
 
 from splitmerge_cli.data import published
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.edges import edges
 from splitmerge_cli.data.graphs import check_kept, keep
 from splitmerge_cli.data.opening import content
@@ -119,6 +119,9 @@ def _network(name: str, label: str | None, scale: float, N: int | None) -> Datas
     graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
     names = graph.names
     if nodes is not None:
-        names = pd.read_csv(BytesIO(content(nodes)), dtype=str, keep_default_na=False)[label].tolist()
+        told = pd.read_csv(BytesIO(content(nodes)), dtype=str, keep_default_na=False)
+        if label not in told:
+            raise DataError(f"{nodes}: columns {', '.join(told.columns)}; expected one named {label}")
+        names = told[label].tolist()
     meta = {key: value for key, value in graph.meta.items() if key != "path"}
     return keep(replace(graph, name=name, names=names, meta=meta), scale, N)

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
+_LARGE = 1e100
+"""Magnitude from which on a series is divided by its largest: no measure here depends on the scale, squares do."""
 
 
 def _chains(draws: ArrayLike) -> NDArray[np.float64]:
@@ -17,6 +19,12 @@ def _chains(draws: ArrayLike) -> NDArray[np.float64]:
     if x.ndim != 2:
         raise ValueError(f"draws: array of {x.ndim} dimensions; expected [chains, draws]")
     return x
+
+
+def _scaled(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A series without numbers whose squares are infinite."""
+    most = np.abs(x).max(initial=0.0)
+    return x / most if most > _LARGE else x
 
 
 def why_no_rhat(draws: ArrayLike, split: bool = True) -> str | None:
@@ -63,13 +71,13 @@ def _rhat(draws: ArrayLike, method: str) -> float:
         return np.nan
     # two values that are as far from their median leave the folded part without a value; the other one is taken
     with np.errstate(invalid="ignore"):
-        return float(array_stats.rhat(x, chain_axis=0, draw_axis=1, method=method))
+        return float(array_stats.rhat(_scaled(x), chain_axis=0, draw_axis=1, method=method))
 
 
 def ess(draws: ArrayLike) -> float:
     """Bulk effective sample size of ``[chains, draws]`` (or of one chain ``[draws]``); NaN where undefined."""
     x = _chains(draws)
-    return np.nan if why_no_ess(x) else float(array_stats.ess(x, chain_axis=0, draw_axis=1, method="bulk"))
+    return np.nan if why_no_ess(x) else float(array_stats.ess(_scaled(x), chain_axis=0, draw_axis=1, method="bulk"))
 
 
 def autocorrelation_time(series: ArrayLike) -> float:
@@ -108,7 +116,7 @@ def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
     changes = (x != x[..., :1]).any(axis=-1)
     if x.shape[-1] < MIN_DRAWS or not changes.any():
         return times
-    r = array_stats.autocorr(x[changes])
+    r = array_stats.autocorr(_scaled(x[changes]))
     pairs = r[..., : r.shape[-1] // 2 * 2].reshape(len(r), -1, 2).sum(axis=-1)
     counted = np.logical_and.accumulate(pairs > 0, axis=-1)
     times[changes] = 2 * np.where(counted, pairs, 0).sum(axis=-1) - 1

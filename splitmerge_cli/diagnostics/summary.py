@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from rich.table import Table
+from rich.text import Text
 
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import SCORES
@@ -163,7 +164,8 @@ def _pace(trace: pd.DataFrame, chains: list[int]) -> list[Row]:
 def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     """The diagnosis for a terminal: a row per quantity, a column for all chains and one for each."""
     chains = sorted(diagnosis["chain"].dropna().unique())
-    out = Table(title=title, title_justify="left")
+    # what comes from a file, or is the name of a folder, is no markup
+    out = Table(title=None if title is None else Text(title), title_justify="left")
     out.add_column("quantity", overflow="fold")
     out.add_column("all", justify="right", overflow="fold")
     for chain in chains:
@@ -180,7 +182,7 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
             subject, said = quantity.partition("/")[2], ""
             out.add_section()
         # a note that holds for all of a subject is said once
-        out.add_row(quantity, *cells, "" if note == said else note)
+        out.add_row(Text(quantity), *cells, Text("" if note == said else note))
         said = note
     return out
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 from rich.table import Table
+from rich.text import Text
 
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
@@ -95,7 +96,9 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
         own, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
         found = topics.match(own, other)
         sizes = f"{found.large[0]} and {found.large[1]}"
-        out.add_row(a.name, b.name, f"{found.similarity:.3f}", str(found.matched), sizes, _nmi(a.tokens, b.tokens))
+        out.add_row(
+            Text(a.name), Text(b.name), f"{found.similarity:.3f}", str(found.matched), sizes, _nmi(a.tokens, b.tokens)
+        )
     return out
 
 

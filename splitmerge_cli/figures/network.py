@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.figures.base import option
 from splitmerge_cli.figures.points import ALONE, by_size, style_of
-from splitmerge_cli.figures.style import NAMES, footnote
+from splitmerge_cli.figures.style import NAMES, footnote, literal
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.sweep import dataset_of
 
@@ -115,7 +115,9 @@ def draw_network(
             ax.scatter(x, y, s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.3, zorder=3)
     if names is not None and N <= MOST_NAMES:
         for (x, y), name in zip(places, names, strict=True):
-            ax.annotate(name, (x, y), (3, 3), textcoords="offset points", fontsize=5, color="#333333", zorder=4)
+            ax.annotate(
+                literal(name), (x, y), (3, 3), textcoords="offset points", fontsize=5, color="#333333", zorder=4
+            )
     ax.axis("off")
     ax.margins(0.04)
     ax.set_aspect("equal", adjustable="datalim")
@@ -153,7 +155,7 @@ def clusters(run: Run) -> Figure:
     cross = " Crosses: alone in a cluster." if alone and small else ""
     footnote(
         figure,
-        f"Clusters: {estimate['criterion']}. Matrix: nodes sorted by cluster, then by degree; lines between clusters."
+        f"Clusters: {literal(estimate['criterion'])}. Matrix: nodes sorted by cluster, then by degree; lines between clusters."
         f"{shown}{cross}",
     )
     return figure

@@ -88,6 +88,11 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=2.4)
 
 
+def literal(text: str) -> str:
+    """Text of the user's own, of which Matplotlib is to set nothing as mathematics."""
+    return text.replace("$", r"\$")
+
+
 def footnote(figure: Figure, text: str) -> None:
     """What a reader of the picture alone must know, below all panels; lines too long for it are wrapped."""
     text = "\n".join(fill(line, LINE, break_on_hyphens=False) for line in text.splitlines())

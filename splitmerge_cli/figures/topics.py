@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics import topic_tables
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shortened
 from splitmerge_cli.figures.base import option, thinned
-from splitmerge_cli.figures.style import COLOURS, NAMES, footnote
+from splitmerge_cli.figures.style import COLOURS, NAMES, footnote, literal
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.sweep import dataset_of
 
@@ -80,8 +80,7 @@ def _percent(share: float) -> str:
 
 
 def _short(word: str) -> str:
-    # between two dollars Matplotlib would set mathematics
-    return shortened(word, LETTERS).replace("$", r"\$")
+    return literal(shortened(word, LETTERS))
 
 
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:

@@ -85,7 +85,8 @@ class Run:
         if not all((self.path / name).is_file() for name in self.manifest.names):
             return False
         self.manifest.check_all()
-        return True
+        # digests that fit what is no summary are none of a run either
+        return bool(self.summary)
 
     def check(self) -> None:
         """Raise `DamagedRun` where a file of a finished run is gone or not what was written; reads all of them."""
@@ -103,9 +104,9 @@ class Run:
         file = self.manifest.check(SUMMARY)
         with undamaged(file):
             summary = json.loads(file.read_text(encoding="utf-8"))
-            expected = schema.SUMMARY | (schema.SUMMARY_OF_TOPICS if self.has_topics else {})
-            if not all(isinstance(summary[key], kind) for key, kind in expected.items()):
-                raise ValueError("not a summary")
+            (schema.SummaryOfTopics if self.has_topics else schema.Summary).model_validate(summary)
+            if summary["chains"] != self.config["chains"]:
+                raise ValueError("of another number of chains")
             return dict(summary)
 
     def trace(self, columns: list[str] | None = None) -> pd.DataFrame:
@@ -120,13 +121,16 @@ class Run:
         """Proposals, acceptances, null proposals and seconds of each move of each chain, so far."""
         if self.done:
             return self._table(schema.MOVES, None)
-        rows = [
-            {"chain": c} | move
-            for c in range(self.config["chains"])
-            if (saved := ChainStore(self.path / WORK, c).saved())
-            for move in saved["outcome"]["moves"]
-        ]
-        return pd.DataFrame(rows, columns=schema.core(schema.MOVES).names)
+        frames = [pd.DataFrame(columns=schema.core(schema.MOVES).names)]
+        for c in range(self.config["chains"]):
+            store = ChainStore(self.path / WORK, c)
+            if saved := store.saved():
+                with undamaged(store.checkpoint_path):
+                    rows = [{"chain": c} | move for move in saved["outcome"]["moves"]]
+                    table = pa.Table.from_pylist(rows, schema.core(schema.MOVES))
+                    schema.check_rows(schema.MOVES, table, self.config["chains"], done=False)
+                    frames.append(table.to_pandas())
+        return pd.concat([frame for frame in frames if len(frame)] or frames)
 
     def diagnostics(self) -> pd.DataFrame:
         """Columns quantity, chain (missing: over all chains), value."""
@@ -179,12 +183,15 @@ class Run:
             with undamaged(file):
                 # partitioning off: a folder name such as a=b in the path is no column
                 options: Any = {"partitioning": None, "page_checksum_verification": True}
-                return pq.read_table(file, columns=columns, **options).to_pandas()
+                schema.check_columns(table, pq.read_schema(file), whole=True)
+                found = pq.read_table(file, columns=columns, **options)
+                schema.check_rows(table, found, self.config["chains"], done=True)
+                return found.to_pandas()
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
-        batches = [batch for chain in chains if chain.saved() for batch in chain.read(table)]
-        if not batches:
+        tables = [chain.table(table, self.config["chains"]) for chain in chains if chain.saved()]
+        if not any(len(rows) for rows in tables):
             raise FileNotFoundError(f"{self.path}: no {table} yet (state: {self.status['state']})")
-        frame = pa.Table.from_batches(batches).to_pandas()
+        frame = pa.concat_tables(tables).to_pandas()
         return frame if columns is None else frame[columns]
 
 

@@ -1,9 +1,11 @@
 """The columns of every file of a run, in one place."""
 
 from collections.abc import Collection
-from types import NoneType
+from typing import Annotated, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 TRACE = "trace"
 MOVES = "moves"
@@ -114,32 +116,117 @@ _COLUMNS = {
         pa.field("log_lik", pa.list_(pa.float64())),
     ],
 }
-SUMMARY: dict[str, type | tuple[type, ...]] = {
-    "run_id": str,
-    "sampler": str,
-    "model": str,
-    "data": str,
-    "schedule": str,
-    "N": int,
-    "seed": int,
-    "chains": int,
-    "iterations": list,
-    "seconds": list,
-    "diagnostics": dict,
-    "point_estimate": dict,
-    "highest_log_joint": dict,
-    "highest_log_lik": dict,
-    "least_expected_vi": (dict, NoneType),
-}
-"""Keys of every ``summary.json``, and what stands under them."""
-SUMMARY_OF_TOPICS: dict[str, type | tuple[type, ...]] = {
-    "documents": dict,
-    "topics_of": dict,
-    "topics": list,
-    "hyperparameters": dict,
-    "true_topics": (int, NoneType),
-}
-"""Keys that it has beside them for a run of topics."""
+Whole = Annotated[int, Field(ge=0)]
+Size = Annotated[int, Field(ge=1)]
+
+
+class _Said(BaseModel):
+    """A part of ``summary.json``; it may say more."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class Clustered(_Said):
+    """A partition of the items."""
+
+    criterion: str
+    n_clusters: Size
+    labels: list[Whole] | None = None
+
+
+class HashTables(_Said):
+    """Of a run of ``lshsm``: what its hash tables hold."""
+
+    bits: Size
+    empty: FiniteFloat
+    empty_opposite: FiniteFloat
+    without_direction: Whole
+
+
+class Summary(_Said):
+    """What every ``summary.json`` says."""
+
+    run_id: str
+    sampler: str
+    model: str
+    data: str
+    schedule: str
+    N: Size
+    seed: Whole
+    chains: Size
+    iterations: list[Whole]
+    seconds: list[FiniteFloat]
+    diagnostics: dict[str, FiniteFloat | None]
+    point_estimate: Clustered
+    highest_log_joint: Clustered
+    highest_log_lik: Clustered
+    least_expected_vi: Clustered | None
+    hash_tables: HashTables | None = None
+    cache: dict[str, list[Whole]] | None = None
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        """Lists are as long as what they list."""
+        estimates = [self.point_estimate, self.highest_log_joint, self.highest_log_lik, self.least_expected_vi]
+        partitions = [estimate.labels for estimate in estimates if estimate and estimate.labels is not None]
+        if any(len(labels) != self.N for labels in partitions):
+            raise ValueError("labels of another number of items")
+        if not len(self.iterations) == len(self.seconds) == self.chains:
+            raise ValueError("another number of chains")
+        return self
+
+
+class Topic(_Said):
+    """A topic of the best chain."""
+
+    topic: Whole
+    share: FiniteFloat
+    coherence: FiniteFloat | None
+    top_words: list[str]
+
+
+class TopicsOf(_Said):
+    """Where the topics come from."""
+
+    chain: Whole
+
+
+class Documents(_Said):
+    """Sizes of a corpus."""
+
+    documents: Size
+    words: Size
+    tokens: Size
+
+
+class Hyperparameters(_Said):
+    """Of topics."""
+
+    gamma: FiniteFloat
+    alpha0: FiniteFloat
+    eta: Annotated[FiniteFloat, Field(gt=0)]
+
+
+class Predicted(_Said):
+    """How well held-out documents were predicted."""
+
+    method: str
+    tokens: Whole
+    averaged: list[FiniteFloat]
+    all_chains: FiniteFloat
+
+
+class SummaryOfTopics(Summary):
+    """What the summary of a run of topics says."""
+
+    documents: Documents
+    topics_of: TopicsOf
+    topics: Annotated[list[Topic], Field(min_length=1)]
+    hyperparameters: Hyperparameters
+    true_topics: Whole | None
+    perplexity: Predicted | None = None
+
+
 RESAMPLED = ("concentration", "gamma", "alpha0")
 """Hyper-parameters that the trace has where they are resampled."""
 OPTIONAL = (*RESAMPLED, "nmi", "ari")
@@ -174,3 +261,67 @@ def full(table: str, optional: Collection[str] = (), metadata: bytes | None = No
     """Columns of `table` in its parquet file, with `metadata` under the key ``smcmc``."""
     schema = pa.schema([*core(table, optional), *_PROVENANCE])
     return schema if metadata is None else schema.with_metadata({METADATA_KEY: metadata})
+
+
+_MAY_BE_NULL = {(DIAGNOSTICS, "chain"), (DIAGNOSTICS, "value"), (DIAGNOSTICS, "note"), (TOPICS, "coherence")} | {
+    (TOPIC_DOCUMENTS, "name")
+}
+_MAY_BE_INFINITE = {(DIAGNOSTICS, "value"), (PERPLEXITY, "perplexity"), (PERPLEXITY, "averaged")}
+_OF_EVERY_CHAIN = (TRACE, TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
+"""Tables that have rows of every chain of a finished run."""
+
+
+def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
+    """Raise a `ValueError` unless a file has the columns of `table`.
+
+    Parameters
+    ----------
+    table : str
+        A name such as `TRACE`.
+    found : pyarrow.Schema
+        Columns of the file.
+    whole : bool
+        Whether it is the parquet file of a finished run, with provenance, or a stream.
+    """
+    optional = [name for name in OPTIONAL if name in found.names]
+    expected = full(table, optional) if whole else core(table, optional)
+    if not expected.equals(found, check_metadata=False):
+        raise ValueError(f"columns {found.names}; expected {expected.names}")
+
+
+def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
+    """Raise a `ValueError` unless the rows of some columns of `table` can be those of a run.
+
+    Parameters
+    ----------
+    table : str
+        A name such as `TRACE`.
+    found : pyarrow.Table
+        Some of its columns.
+    chains : int
+        Chains of the run.
+    done : bool
+        Whether it is finished.
+    """
+    found.validate(full=True)
+    for name, column in zip(found.column_names, found.columns, strict=True):
+        place = (table, name)
+        # a list has no gaps either
+        values = pc.list_flatten(column) if pa.types.is_list(column.type) else column
+        if place not in _MAY_BE_NULL and (column.null_count or values.null_count):
+            raise ValueError(f"{name}: a value is missing")
+        if len(column) and pa.types.is_list(column.type) and pc.min(pc.list_value_length(column)).as_py() == 0:
+            raise ValueError(f"{name}: an empty list")
+        if pa.types.is_integer(values.type) and (pc.min(values).as_py() or 0) < 0:
+            raise ValueError(f"{name}: a number below 0")
+        if pa.types.is_floating(values.type) and place not in _MAY_BE_INFINITE:
+            if not pc.all(pc.is_finite(values)).as_py() and len(values) > values.null_count:
+                raise ValueError(f"{name}: a number that is not finite")
+    if "chain" in found.column_names and len(found):
+        numbers = set(pc.unique(found["chain"]).to_pylist()) - {None}
+        if not numbers <= set(range(chains)):
+            raise ValueError("rows of a chain that the run does not have")
+        if done and table in _OF_EVERY_CHAIN and len(numbers) < chains:
+            raise ValueError("a chain without rows")
+    if done and table in _OF_EVERY_CHAIN and not len(found):
+        raise ValueError("no rows")

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,19 @@ class ChainStore:
             self._streams[table] = streams.Stream(path, self._schemas[table], mark)
         return saved["state"] if saved else None
 
+    def open_into(self, chain: Any) -> None:
+        """Open the streams, and let a chain go on where its last checkpoint was, if there is one.
+
+        Raises
+        ------
+        DamagedRun
+            A file does not hold what was written to it, or the checkpoint none of such a chain.
+        """
+        stored = self.open()
+        if stored is not None:
+            with undamaged(self.checkpoint_path):
+                chain.state = stored
+
     def saved(self) -> dict[str, Any] | None:
         """The last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; None if there is none.
 
@@ -90,7 +103,7 @@ class ChainStore:
         DamagedRun
             The checkpoint is not what was written.
         """
-        path = self._path()
+        path = self.checkpoint_path
         if not path.exists():
             return None
         stored = state.load(path, "chains", self.chain) if path == self._together else state.load(path)
@@ -98,12 +111,10 @@ class ChainStore:
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
-    def _path(self) -> Path:
+    @property
+    def checkpoint_path(self) -> Path:
+        """The file of the last checkpoint."""
         return self._together if self._together.exists() else self._checkpoint
-
-    def undamaged(self) -> AbstractContextManager[None]:
-        """Take up the stored state: whatever it does to the chain becomes a `DamagedRun`."""
-        return undamaged(self._path())
 
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
@@ -148,6 +159,21 @@ class ChainStore:
         saved = self.saved()
         assert saved is not None
         return streams.read_marked(self._paths[table], saved["marks"][table])
+
+    def table(self, table: str, chains: int) -> pa.Table:
+        """The same as a table, checked to be rows of a run of so many chains.
+
+        Raises
+        ------
+        DamagedRun
+            They are not.
+        """
+        with undamaged(self._paths[table]):
+            batches = list(self.read(table))
+            found = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
+            schema.check_columns(table, found.schema, whole=False)
+            schema.check_rows(table, found, chains, done=False)
+        return found
 
 
 def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:

@@ -92,4 +92,13 @@ def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
     DamagedRun
         The file does not hold what was marked.
     """
-    yield from pa.ipc.open_stream(_kept(path, mark))
+    with undamaged(path):
+        stream = pa.ipc.open_stream(_kept(path, mark))
+    while True:
+        with undamaged(path):
+            try:
+                batch = stream.read_next_batch()
+            except StopIteration:
+                return
+            batch.validate(full=True)
+        yield batch

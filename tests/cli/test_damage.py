@@ -211,7 +211,7 @@ def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored: Path) -> None:
     assert smcmc("diagnose", str(run)).exit_code == 0
 
 
-@pytest.mark.parametrize("key", schema.SUMMARY)
+@pytest.mark.parametrize("key", [key for key, field in schema.Summary.model_fields.items() if field.is_required()])
 def test_a_summary_that_misses_a_key_is_damaged(smcmc, stored: Path, key: str) -> None:
     shutil.copytree(stored / "done", "results")
     run = find_runs("results")[0].path

@@ -98,6 +98,13 @@ def test_values_of_the_types_that_a_function_declares():
     assert compose(["model.alpha=1"]).model.alpha == 1.0
 
 
+@pytest.mark.parametrize("value", [None, 3, "strength"])
+def test_a_default_that_is_text_stands_beside_other_declared_types(value):
+    text = "null" if value is None else value
+    assert compose(["data=edges", "data.path=x", f"data.weights={text}"]).data.weights == value
+    assert refused("data=edges", "data.path=x", "data.weights=true").startswith("data.weights=true: expected a value")
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

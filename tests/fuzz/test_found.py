@@ -1,0 +1,211 @@
+"""What fuzzing found, each as the smallest example of its class."""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy.sparse import csr_array
+
+from splitmerge_cli import runner
+from splitmerge_cli.config import compose
+from splitmerge_cli.data import published
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.edges import edges
+from splitmerge_cli.data.published_graphs import usair97
+from splitmerge_cli.diagnostics import mixing
+from splitmerge_cli.diagnostics.summary import diagnose, table
+from splitmerge_cli.figures import network, points
+from splitmerge_cli.figures.style import save, styled
+from splitmerge_cli.progress import ChainProgress, Reporter
+from splitmerge_cli.results import state
+from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.manifest import write_manifest
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runner import open_run
+
+POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(runner.run(compose([*POINTS, f"out={tmp_path}"])))
+
+
+def sealed(run: Run) -> Run:
+    """The run with digests that fit what is there."""
+    write_manifest(run.path / "manifest.json", run.manifest.names)
+    return Run(run.path)
+
+
+# figures and tables
+
+
+@pytest.mark.parametrize("text", ["$a_{$", "$x$", "[/x]", "a[b]"])
+def test_names_of_the_users_own_are_drawn_as_they_are(text: str) -> None:
+    tied = csr_array(np.array([[0, 1], [1, 0]], dtype=np.uint8))
+    with styled():
+        figure, ax = points.plt.subplots()
+        network.draw_network(ax, tied, np.array([0, 1]), np.array([[0.0, 0.0], [1.0, 1.0]]), [text, "b"])
+        assert [drawn.get_text().replace(r"\$", "$") for drawn in ax.texts] == [text, "b"]
+        save(figure, Path("drawn"))
+
+
+@pytest.mark.parametrize("text", ["[/x]", "[red]x"])
+def test_what_a_file_says_is_no_markup(text: str) -> None:
+    from rich.console import Console
+
+    console = Console(width=100, record=True)
+    rows = [(text, None, 1.0, text)]
+    console.print(table(pd.DataFrame(rows, columns=["quantity", "chain", "value", "note"]), title=text))
+    assert console.export_text().count(text) == 3
+
+
+def test_a_series_of_any_scale_is_diagnosed() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 50))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for measure in (mixing.rhat, mixing.rhat_classic, mixing.ess):
+            assert measure(1e200 * x) == pytest.approx(measure(x))
+        assert mixing.autocorrelation_time(1e200 * x[0]) == pytest.approx(mixing.autocorrelation_time(x[0]))
+
+
+def test_a_log_joint_beyond_all_digits_is_a_short_line(capsys: pytest.CaptureFixture[str]) -> None:
+    from splitmerge_cli.progress import reporter
+
+    lines = reporter("lines")
+    lines.start(1)
+    lines.update(0, ChainProgress(1, 1.0, 1.0, 1, -1e200, 0.0))
+    lines.stop()
+    assert max(map(len, capsys.readouterr().err.splitlines())) < 100
+
+
+# readers
+
+
+def test_a_ragged_second_row_is_refused() -> None:
+    Path("e.csv").write_bytes(b"source,target,weight\r\ra,b,4\r\rb,c,6\r")
+    with pytest.raises(DataError, match=r"e\.csv: row \d"):
+        edges("e.csv")
+    # the header is told by the rows below, of which the first is short
+    Path("f.csv").write_bytes(b"p,q,r\r\rx1,x2,4\r\rx3,x4,6\r")
+    with pytest.raises(DataError, match=r"f\.csv: row \d"):
+        edges("f.csv")
+
+
+def test_a_published_file_without_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(published.VARIABLE, ".")
+    Path("usair97").mkdir()
+    pd.DataFrame({"source": ["1"], "target": ["2"]}).to_csv("usair97/edges.csv.gz", index=False)
+    pd.DataFrame({"id": ["1", "2"], "other": ["a", "b"]}).to_csv("usair97/nodes.csv.gz", index=False)
+    files = tuple(published.File(name) for name in ("edges.csv.gz", "nodes.csv.gz"))
+    of = published.SETS["usair97"]
+    monkeypatch.setitem(published.SETS, "usair97", published.Published(**vars(of) | {"files": files}))
+    with pytest.raises(DataError, match=r"nodes\.csv\.gz: columns id, other; expected one named name"):
+        usair97()
+
+
+# runs that somebody made
+
+TABLES: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "a column that is gone": lambda rows: rows.drop_columns(["log_joint"]),
+    "a column of another type": lambda rows: rows.set_column(0, "chain", rows["chain"].cast(pa.string())),
+    "no rows": lambda rows: rows.slice(0, 0),
+    "a chain that is gone": lambda rows: rows.filter(pa.compute.equal(rows["chain"], 0)),
+    "a chain too many": lambda rows: pa.concat_tables(
+        [rows, rows.slice(0, 1).set_column(0, rows.schema.field(0), pa.array([7], pa.int32()))]
+    ),
+    "a missing value": lambda rows: rows.set_column(
+        3, rows.schema.field(3), pa.nulls(len(rows), pa.float64())
+    ),
+    "a NaN": lambda rows: rows.set_column(3, rows.schema.field(3), pa.array([np.nan] * len(rows))),
+    "a number below 0": lambda rows: rows.set_column(1, rows.schema.field(1), pa.array([-1] * len(rows), pa.int64())),
+    "empty lists": lambda rows: rows.set_column(
+        7, rows.schema.field(7), pa.array([[]] * len(rows), pa.list_(pa.float64()))
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_a_table_that_no_run_has_is_damaged(run: Run, what: str) -> None:
+    file = run.path / "trace.parquet"
+    pq.write_table(TABLES[what](pq.read_table(file, partitioning=None)), file)
+    received = open_run(sealed(run).path)
+    with pytest.raises(DamagedRun, match=r"trace\.parquet"):
+        received.trace()
+
+
+SUMMARIES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a count that is text": lambda said: said | {"N": "12"},
+    "labels of another number": lambda said: said | {"highest_log_joint": said["highest_log_joint"] | {"labels": [0]}},
+    "labels below 0": lambda said: said | {"point_estimate": said["point_estimate"] | {"labels": [-1] * 12}},
+    "another number of chains": lambda said: said | {"chains": 3},
+    "diagnostics that are text": lambda said: said | {"diagnostics": {"rhat/log_joint": "x"}},
+    "hash tables without counts": lambda said: said | {"hash_tables": {"empty": 1.0}},
+    "a list": lambda said: [said],
+}
+
+
+@pytest.mark.parametrize("what", SUMMARIES)
+def test_a_summary_that_no_run_has_is_damaged(run: Run, what: str) -> None:
+    file = run.path / "summary.json"
+    file.write_text(json.dumps(SUMMARIES[what](json.loads(file.read_text()))))
+    received = sealed(run)
+    with pytest.raises(DamagedRun, match=r"summary\.json"):
+        _ = received.summary
+    # nor is such a run taken for one that was made before
+    with pytest.raises(DamagedRun, match=r"summary\.json"):
+        runner.is_done(run.path)
+
+
+class Breaks(Reporter):
+    """Fails the run after the first batch."""
+
+    def update(self, chain: int, at: ChainProgress) -> None:
+        raise OSError("enough")
+
+
+@pytest.mark.parametrize(("key", "value"), [("moves", [1]), ("moves", [{"move": 1}]), ("moves", None)])
+def test_a_checkpoint_that_no_run_has_is_damaged(monkeypatch: pytest.MonkeyPatch, key: str, value: Any) -> None:
+    monkeypatch.setattr(runner, "FIRST_BATCH", 0.005)
+    with pytest.raises(runner.RunError):
+        runner.run(compose([*POINTS, "chains=1", "iterations=5000"]), Breaks())
+    run = open_run(next(Path("results").glob("*/*")))
+    assert len(diagnose(run.trace(), run.moves()))
+    file = run.path / "work/chain-0.npz"
+    saved = state.load(file)
+    saved["outcome"][key] = value
+    state.save(file, saved)
+    with pytest.raises(DamagedRun, match=r"chain-0\.npz"):
+        run.moves()
+
+
+def test_a_checkpoint_of_another_chain_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FIRST_BATCH", 0.005)
+    args = [*POINTS, "chains=1", "iterations=5000"]
+    with pytest.raises(runner.RunError):
+        runner.run(compose(args), Breaks())
+    file = next(Path("results").glob("*/*/work/chain-0.npz"))
+    saved = state.load(file)
+    saved["state"]["counts"] = [[0, 0, 0]]
+    state.save(file, saved)
+    with pytest.raises(DamagedRun, match=r"chain-0\.npz"):
+        runner.run(compose(args))
+
+
+def test_data_of_another_number_of_items_are_not_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = run.config | {"data": run.config["data"] | {"N": 9}}
+    monkeypatch.setitem(run.__dict__, "config", changed)
+    with pytest.raises(DataError, match=r"config\.yaml: data of 9 items; expected the 12 of the run"):
+        runner.dataset_of(run)

@@ -1,0 +1,19 @@
+"""A run whose files were damaged, or that somebody made, is drawn, diagnosed or continued, or named; nothing else."""
+
+from typing import Any
+
+from child import Child, Ended
+from damages import cases as drawn
+
+
+def test_runs(child: Child, fuzz, cases: int) -> None:
+    files = child("runs.made")
+
+    def check(case: tuple[Any, ...]) -> tuple[str, str]:
+        try:
+            return child("runs.damaged", *case)
+        except Ended as error:
+            return "traceback", str(error)
+
+    tally = fuzz(drawn(files), check)
+    assert tally["refused"] >= cases / 4
