@@ -1,5 +1,6 @@
 """Entry point of ``smcmc``, also ``python -m splitmerge_cli``."""
 
+import os
 import sys
 
 from splitmerge_cli import interrupts
@@ -16,8 +17,14 @@ def main() -> None:
         # a library may turn the interruption of its import into another error
         if not interrupts.seen() or (isinstance(error, SystemExit) and error.code != interrupts.STATUS):
             raise
+        from contextlib import suppress
+
         interrupts.tell()
-        sys.exit(interrupts.STATUS)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        # at once: what an interruption has left half done may fail where Python tidies up
+        os._exit(interrupts.STATUS)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ one iteration each.
 """
 import threading
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, exp2, floor, log, log2, round
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy
@@ -84,14 +84,17 @@ cdef class Agreement:
     """Normalised mutual information and adjusted Rand index of a model's partition with the true labels; kept until the
     partition changes.
 
-    NMI is divided by the arithmetic mean of the two entropies; both are 1 for two partitions that agree entirely. Cost:
-    O(N).
+    NMI is divided by the arithmetic mean of the two entropies; both are 1 for two partitions that agree entirely. Sums of
+    n log n are fixed-point, so that they do not depend on the order of a cluster's items, which is no part of the state
+    of a chain. Cost: O(N).
     """
 
     cdef int32_t *truth                 # [N] 0 .. T-1
     cdef int32_t *seen                  # [T] items of the cluster at hand by true label
-    cdef double *nlogn                  # [N + 1]
-    cdef double truth_nlogn, truth_pairs  # sums over true clusters of n log n and n (n - 1) / 2
+    cdef int64_t *nlogn                 # [N + 1] n log n in units of 1 / per
+    cdef double per                     # a power of 2: sums of nlogn stay below 2^61
+    cdef int64_t truth_nlogn            # sums over true clusters of n log n
+    cdef double truth_pairs             # and of n (n - 1) / 2
     cdef int64_t version
     cdef double nmi, ari
 
@@ -105,9 +108,10 @@ cdef class Agreement:
         self.truth = ints(model.N)
         memcpy(self.truth, &v[0], model.N * sizeof(int32_t))
         self.seen = ints(len(counts))
-        self.nlogn = doubles(model.N + 1)
+        self.nlogn = <int64_t *> doubles(model.N + 1)
+        self.per = exp2(floor(60 - log2(model.N * log(model.N) + 1)))
         for n in range(1, model.N + 1):
-            self.nlogn[n] = n * log(n)
+            self.nlogn[n] = <int64_t> round(self.per * n * log(n))
         self.truth_nlogn = sum(self.nlogn[n] for n in counts)
         self.truth_pairs = float((counts * (counts - 1) / 2).sum())
         self.version = -1
@@ -120,7 +124,8 @@ cdef class Agreement:
     cdef void update(self, Model m) noexcept nogil:
         cdef Py_ssize_t k
         cdef int32_t i
-        cdef double n, N = m.N, cells = 0.0, joint_pairs = 0.0, ours = 0.0, our_pairs = 0.0, expected, top, h1, h2
+        cdef int64_t whole = self.nlogn[m.N], cells = 0, ours = 0
+        cdef double n, N = m.N, joint_pairs = 0.0, our_pairs = 0.0, expected, top, h1, h2
         if self.version == m.version:
             return
         self.version = m.version
@@ -140,10 +145,11 @@ cdef class Agreement:
                     joint_pairs += n * (n - 1) / 2
                     self.seen[self.truth[i]] = 0
                 i = m.after[i]
-        h1 = log(N) - ours / N
-        h2 = log(N) - self.truth_nlogn / N
-        # mutual information over the mean entropy
-        self.nmi = 1.0 if h1 + h2 < 1e-12 else (log(N) + (cells - ours - self.truth_nlogn) / N) / (0.5 * (h1 + h2))
+        # entropies, times N and `per`; mutual information over the mean of both
+        h1 = whole - ours
+        h2 = whole - self.truth_nlogn
+        top = whole - ours - self.truth_nlogn + cells
+        self.nmi = 1.0 if h1 + h2 < 1e-12 * self.per * N else top / (0.5 * (h1 + h2))
         expected = our_pairs * self.truth_pairs / (N * (N - 1) / 2) if N > 1 else 0.0
         top = 0.5 * (our_pairs + self.truth_pairs)
         self.ari = 1.0 if top == expected else (joint_pairs - expected) / (top - expected)
