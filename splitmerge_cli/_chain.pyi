@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli._kernels import MOST_SECONDS as MOST_SECONDS
 from splitmerge_cli._kernels import Model, Rng, Sampler
 from splitmerge_cli._past import Past
 

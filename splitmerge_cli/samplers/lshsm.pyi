@@ -1,5 +1,6 @@
 from splitmerge_cli._dyadic import PairMoves
 from splitmerge_cli._hashing import Collisions, HashSums, HashTables
+from splitmerge_cli._kernels import MOST_COUNT as MOST_COUNT
 from splitmerge_cli._kernels import Model, Rng
 
 MOST_COUNT: int
