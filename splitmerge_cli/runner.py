@@ -405,7 +405,7 @@ def dataset_of(run: Run) -> Dataset:
                 raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
             digests[name] = stored
     dataset = _loaded(options, _kind(config["model"]), digests)
-    if run.done and dataset.N != run.summary["N"]:
+    if run.done and run.summary["N"] != dataset.N:
         raise DataError(f"{run.path / CONFIG}: data of {dataset.N} items; expected the {run.summary['N']} of the run")
     return dataset
 
