@@ -79,5 +79,5 @@ def cases(draw: Any, files: dict[str, list[str]]) -> tuple[str, list[tuple[Any, 
         else:
             how = draw(_bytes(sorted(set(files) - {name})))
         damages.append((file, *how))
-    command = draw(st.sampled_from(["diagnose", "diagnose", "diagnose", "run", "run", "plot"]))
+    command = draw(st.sampled_from(["diagnose"] * 6 + ["run"] * 5 + ["plot"]))
     return name, damages, sealed, command

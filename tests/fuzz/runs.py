@@ -6,6 +6,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from splitmerge_cli import runner
 from splitmerge_cli.config import compose
 from splitmerge_cli.progress import ChainProgress, Reporter
 from splitmerge_cli.results import state
-from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import MANIFEST, write_manifest, write_sealed
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import CONFIG, STATUS, TOGETHER, WORK
@@ -182,11 +182,10 @@ def _damage(folder: Path, path: Path, how: str, *args: Any) -> None:
         other = next(Path("made", args[0]).glob("*/*")) / path.relative_to(folder)
         if other.is_file():
             content = bytearray(other.read_bytes())
-    elif how == "value":
-        _set_value(path, *args)
-        return
-    elif how == "table":
-        _set_table(path, *args)
+    elif how in ("value", "table"):
+        # what was damaged before may be none of its kind any more, or what the format does not hold is asked for
+        with suppress(Exception):
+            (_set_value if how == "value" else _set_table)(path, *args)
         return
     path.write_bytes(content)
 
@@ -220,17 +219,14 @@ def changed(value: Any, where: float, what: Any) -> Any:
 
 def _set_value(path: Path, where: float, what: Any) -> None:
     """Change a value of a file of nested values."""
-    try:
-        if path.name == CONFIG:
-            path.write_text(yaml.safe_dump(changed(yaml.safe_load(path.read_text()), where, what)))
-        elif path.suffix == ".json":
-            path.write_text(json.dumps(changed(json.loads(path.read_text()), where, what)))
-        elif path.suffix == ".npz":
-            _reseal(path)
-            value = changed(state.load(path), where, what)
-            state.save(path, value if isinstance(value, dict) else {"value": value})
-    except (TypeError, ValueError, DamagedRun):
-        pass  # what the format does not hold, or of a file that is none of its kind any more
+    if path.name == CONFIG:
+        path.write_text(yaml.safe_dump(changed(yaml.safe_load(path.read_text()), where, what)))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(changed(json.loads(path.read_text()), where, what)))
+    elif path.suffix == ".npz":
+        _reseal(path)
+        value = changed(state.load(path), where, what)
+        state.save(path, value if isinstance(value, dict) else {"value": value})
 
 
 def _set_table(path: Path, how: str, where: float, value: Any) -> None:
@@ -260,20 +256,15 @@ def _set_table(path: Path, how: str, where: float, value: Any) -> None:
         table = table.set_column(j, field, pa.nulls(table.num_rows, field.type))
     else:
         column = _column(value, table.num_rows, field.type if how == "values" else None)
-        if column is None:
-            return
         table = table.set_column(j, field.name, column)
     pq.write_table(table.replace_schema_metadata(metadata), path)
 
 
-def _column(value: Any, rows: int, kind: Any) -> Any:
+def _column(value: Any, rows: int, kind: Any) -> pa.Array:
     """A column of one value, of a type or of that of the value."""
-    try:
-        if kind is not None and pa.types.is_list(kind) and not isinstance(value, list):
-            value = [value]
-        return pa.array([value] * rows, type=kind)
-    except (pa.ArrowException, TypeError, OverflowError, ValueError, UnicodeError):
-        return None
+    if kind is not None and pa.types.is_list(kind) and not isinstance(value, list):
+        value = [value]
+    return pa.array([value] * rows, type=kind)
 
 
 def _seal(folder: Path) -> None:
