@@ -10,8 +10,6 @@ from splitmerge_cli._kernels import MOST_SECONDS as MOST_SECONDS
 from splitmerge_cli._kernels import Model, Rng, Sampler
 from splitmerge_cli._past import Past
 
-MOST_SECONDS: float
-
 class Rows:
     def __init__(self, chain: Chain, iterations: int) -> None: ...
     def filled(self) -> dict[str, NDArray[Any]]: ...

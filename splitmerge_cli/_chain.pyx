@@ -84,9 +84,9 @@ cdef class Agreement:
     """Normalised mutual information and adjusted Rand index of a model's partition with the true labels; kept until the
     partition changes.
 
-    NMI is divided by the arithmetic mean of the two entropies; both are 1 for two partitions that agree entirely. Sums of
-    n log n are fixed-point, so that they do not depend on the order of a cluster's items, which is no part of the state
-    of a chain. Cost: O(N).
+    NMI is divided by the arithmetic mean of the two entropies; both are 1 for two partitions that agree entirely. Sums
+    of n log n are fixed-point, so that they do not depend on the order of a cluster's items, which is no part of the
+    state of a chain. Cost: O(N).
     """
 
     cdef int32_t *truth                 # [N] 0 .. T-1

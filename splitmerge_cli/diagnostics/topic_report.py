@@ -96,9 +96,8 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
         own, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
         found = topics.match(own, other)
         sizes = f"{found.large[0]} and {found.large[1]}"
-        out.add_row(
-            Text(a.name), Text(b.name), f"{found.similarity:.3f}", str(found.matched), sizes, _nmi(a.tokens, b.tokens)
-        )
+        names = Text(a.name), Text(b.name)
+        out.add_row(*names, f"{found.similarity:.3f}", str(found.matched), sizes, _nmi(a.tokens, b.tokens))
     return out
 
 

@@ -1,5 +1,7 @@
 """A network and the clusters found in it: the adjacency matrix by cluster, and the nodes in their colours."""
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -115,9 +117,8 @@ def draw_network(
             ax.scatter(x, y, s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.3, zorder=3)
     if names is not None and N <= MOST_NAMES:
         for (x, y), name in zip(places, names, strict=True):
-            ax.annotate(
-                literal(name), (x, y), (3, 3), textcoords="offset points", fontsize=5, color="#333333", zorder=4
-            )
+            style: dict[str, Any] = {"fontsize": 5, "color": "#333333", "zorder": 4}
+            ax.annotate(literal(name), (x, y), (3, 3), textcoords="offset points", **style)
     ax.axis("off")
     ax.margins(0.04)
     ax.set_aspect("equal", adjustable="datalim")
@@ -155,7 +156,7 @@ def clusters(run: Run) -> Figure:
     cross = " Crosses: alone in a cluster." if alone and small else ""
     footnote(
         figure,
-        f"Clusters: {literal(estimate['criterion'])}. Matrix: nodes sorted by cluster, then by degree; lines between clusters."
-        f"{shown}{cross}",
+        f"Clusters: {literal(estimate['criterion'])}. Matrix: nodes sorted by cluster, then by degree; lines between "
+        f"clusters.{shown}{cross}",
     )
     return figure

@@ -3,7 +3,6 @@ from splitmerge_cli._hashing import Collisions, HashSums, HashTables
 from splitmerge_cli._kernels import MOST_COUNT as MOST_COUNT
 from splitmerge_cli._kernels import Model, Rng
 
-MOST_COUNT: int
 PROPOSALS: tuple[str, ...]
 LIKELIHOODS: tuple[str, ...]
 

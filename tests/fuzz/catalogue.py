@@ -29,6 +29,8 @@ MOST = 60
 DEAR = 10_000
 """Largest count that is used at all; one such is enough for a configuration."""
 
+BOUNDS = ("ge", "gt", "le", "lt")
+
 Values = list[str]
 
 
@@ -88,10 +90,10 @@ def derive() -> Catalogue:
     models, built = _models(data)
     samplers = _samplers(built)
     top = dict(_schema_values(config.Schema))
-    groups = {"data": data, "model": models, "sampler": samplers}
+    groups = ("data", "model", "sampler")
     keys = [*top, *config.GROUPS]
-    keys += [f"{group}.{key}" for group, named in groups.items() for choice in named.values() for key in choice.options]
-    keys += [f"{group}.{key}" for group in groups for name in config.choices(group) for key in config.choice(group, name)]
+    for group in groups:
+        keys += [f"{group}.{key}" for name in config.choices(group) for key in config.choice(group, name)]
     top["init"] = [*initial.KEYWORDS, "null", "labels.txt"]
     return Catalogue(
         top,
@@ -127,7 +129,7 @@ def _of_type(declared: Any) -> list[Any]:
     if metadata := getattr(declared, "__metadata__", None):
         bounds: dict[str, float] = {}
         for constraint in metadata[0].metadata:
-            bounds |= {name: getattr(constraint, name) for name in ("ge", "gt", "le", "lt") if hasattr(constraint, name)}
+            bounds |= {name: getattr(constraint, name) for name in BOUNDS if hasattr(constraint, name)}
         return _in_range(declared.__origin__, bounds)
     if parts := get_args(declared):
         return [value for part in parts for value in _of_type(part)]
@@ -146,7 +148,9 @@ def _in_range(kind: type, bounds: dict[str, float]) -> list[Any]:
     return [*few, most]
 
 
-def _candidates(key: str, default: Any, types: set[Any], words: list[Any], limits: list[float], size: bool) -> list[Any]:
+def _candidates(
+    key: str, default: Any, types: set[Any], words: list[Any], limits: list[float], size: bool
+) -> list[Any]:
     """Values that an option may take, by what is declared of it."""
     values: list[Any] = [default, *words]
     if bool in types:
@@ -155,16 +159,17 @@ def _candidates(key: str, default: Any, types: set[Any], words: list[Any], limit
         values.append(None)
     if int in types or float in types:
         whole = float not in types or size
-        near = [limit * factor for limit in limits for factor in (1, 0.5, 2)] + [limit + d for limit in limits for d in (-1, 1)]
+        near = [limit * factor for limit in limits for factor in (1, 0.5, 2)]
+        near += [limit + d for limit in limits for d in (-1, 1)]
         numbers = [0, 1, 2, 3, 5, SMALL, 0.001, 0.5, 10.0, 1e-100, 1e100, -1.5, *near]
         if isinstance(default, int | float) and not isinstance(default, bool):
             numbers += [default / 2, default * 2]
         for number in numbers:
             if not whole:
                 values.append(float(number))
-            elif math.isfinite(number) and number == int(number) and (abs(number) <= MOST or (not size and number <= DEAR)):
+            elif math.isfinite(number) and number == int(number) and abs(number) <= (MOST if size else DEAR):
                 values.append(int(number))
-    if f"{key}" in config._NUMBER_OR_PRIOR:
+    if key in config._NUMBER_OR_PRIOR:
         values += ["gamma(1,1)", "gamma(0.5,2)", "gamma(1e-3,1e-3)", "gamma(100, 1)"]
     if list in types:
         values += [[0, 1], [0.5, 1.5], [1, 1], [2], [4, 6], [[0.0, 1.0], [2.0, -1.0]]]
@@ -175,11 +180,12 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
     """Types and names of the parameters of a class or function: from its annotations and its docstring."""
     types: dict[str, set[Any]] = {}
     words: dict[str, list[Any]] = {}
-    by_name = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "sequence": list, "optional": NoneType}
+    by_name = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "sequence": list}
+    by_name |= {"optional": NoneType, "None": NoneType}
     for names, said in re.findall(r"^(\w+(?:, \w+)*) : (.+)$", inspect.getdoc(target) or "", re.MULTILINE):
         for name in names.split(", "):
             found = set(re.findall(r"\w+", re.sub(r"\{.*?\}", "", said)))
-            types[name] = {by_name[word] for word in found if word in by_name} | ({NoneType} if "None" in said else set())
+            types[name] = {by_name[word] for word in found if word in by_name}
             if enumerated := re.search(r"\{.*?\}", said):
                 words[name] = sorted(ast.literal_eval(enumerated[0]), key=str)
     for name, hint in config._declared(target).items():
@@ -219,7 +225,7 @@ def _takes(options: dict[str, Any], build: Any) -> bool:
 def _limits(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[float]:
     """Numbers in what is said of an option that is far out of its range."""
     found: list[float] = []
-    for value in ([-1e300, 1e300] if float in types else [-(10**30), 10**30] if int in types else []):
+    for value in [-1e300, 1e300] if float in types else [-(10**30), 10**30] if int in types else []:
         try:
             build(base | {key: value})
         except Exception as error:
@@ -269,7 +275,7 @@ def _data(files: dict[str, tuple[str, ...]]) -> dict[str, Choice]:
         data = next(o.partition("=")[2] for o in overrides if o.startswith("data="))
         options = {key: value for key, value in config.choice("data", data).items() if key not in ("name", "_target_")}
         given = {o.partition("=")[0]: o.partition("=")[2] for o in overrides}
-        base = options | {key: _read(given.get(f"data.{key}", shown(value))) for key, value in options.items()} | {"N": None}
+        base = {key: _read(given.get(f"data.{key}", shown(value))) for key, value in options.items()} | {"N": None}
         model = given.get("model")
         if "kind" in base:
             base["kind"] = str(config.locate(config.choice("model", str(model))["_target_"]).kind)
@@ -297,9 +303,11 @@ def _chosen(overrides: tuple[str, ...], made: Dataset, options: dict[str, Values
 
 def _read(text: str) -> Any:
     """The value that an override stands for."""
-    return None if text == "null" else ast.literal_eval(text.title() if text in ("true", "false") else text) if re.fullmatch(
-        r"true|false|-?[\d.]+(e-?\d+)?", text
-    ) else [part.strip() for part in text[1:-1].split(",")] if text.startswith("[") else text
+    if text in ("null", "true", "false"):
+        return {"null": None, "true": True, "false": False}[text]
+    if text.startswith("["):
+        return [part.strip() for part in text[1:-1].split(",")]
+    return ast.literal_eval(text) if re.fullmatch(r"-?[\d.]+(e-?\d+)?", text) else text
 
 
 def _cut(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """What may become of a command: the oracle of the fuzzed configurations, in the process of `child`."""
 
-import itertools
 import os
 import re
 import shutil
@@ -13,10 +12,9 @@ from typing import Any
 
 import catalogue
 import numpy as np
-import pandas as pd
 from typer.testing import CliRunner
 
-from splitmerge_cli import config, runner
+from splitmerge_cli import runner
 from splitmerge_cli.cli import app
 
 
@@ -50,7 +48,8 @@ def listing(folder: Path) -> list[tuple[str, int, int]]:
         for name in [*folders, *files]:
             stat = os.lstat(os.path.join(place, name))
             size = stat.st_size if name in files else 0
-            found.append((os.path.relpath(os.path.join(place, name), folder), size, 0 if name in folders else stat.st_mtime_ns))
+            time = stat.st_mtime_ns if name in files else 0
+            found.append((os.path.relpath(os.path.join(place, name), folder), size, time))
     return sorted(found)
 
 
@@ -138,6 +137,3 @@ def _whole(result: Any, args: list[str], follow: bool, plotted: bool) -> str | N
         if drawn.exit_code != 0 or drawn.stderr or not (run.path / "traces.png").is_file():
             return f"plot: {told(drawn)}"
     return None
-
-
-__all__ = ["call", "config", "configuration", "derived", "itertools", "pd", "told"]

@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -31,9 +30,7 @@ def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
 
 
 @pytest.fixture
-def fuzz(
-    request: pytest.FixtureRequest, cases: int, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Counter[str]]:
+def fuzz(request: pytest.FixtureRequest, cases: int, capsys: pytest.CaptureFixture[str]) -> Callable[..., Counter[str]]:
     """``fuzz(strategy, check)`` calls ``check(case)``, which returns a status and a reason, for every drawn case.
 
     A case whose status is none of "accepted" and "refused" fails the test. Returned are the numbers of cases by status.
@@ -76,6 +73,3 @@ def fuzz(
         return tally
 
     return run
-
-
-__all__ = ["Path"]

@@ -5,9 +5,27 @@ from typing import Any
 from hypothesis import strategies as st
 
 VALUES: list[Any] = [None, True, False, 0, 1, -1, 2, 5, 10**6, 2**31, 2**63, -(2**63) - 1, 0.5, 1e308, -1e-300]
-VALUES += [float("nan"), float("inf"), "", "x", "0", "null", "../../x", "x" * 3000, "a\nb", "é\u2028", "\x00", "[red]x[/]", "[/x]", "$a_{$"]
-VALUES += [[], {}, [1], [None], [[]], [-1, 5], [0] * 12, ["x"], {"name": "x"}, {"_target_": "os.system"}, {"a": {"b": 1}}]
+VALUES += [
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "0",
+    "null",
+    "../../x",
+    "x" * 3000,
+    "a\nb",
+    "é\u2028",
+    "\x00",
+    "[red]x[/]",
+    "[/x]",
+    "$a_{$",
+]
+VALUES += [[], {}, [1], [None], [[]], [-1, 5], [0] * 12, ["x"], {"name": "x"}, {"a": {"b": 1}}]
+VALUES += [{"_target_": "os.system"}]
 VALUES += ["subprocess.check_output", "gaussian", "done", "running", "${N}", "$x_1$", "gamma(1,1)"]
+
+GARBAGE = [b"", b"\x80garbage", b"[]", b"{}", b"null", b"PAR1", b"PK\x05\x06"]
 
 
 def _bytes(others: list[str]) -> st.SearchStrategy[tuple[Any, ...]]:
@@ -18,7 +36,7 @@ def _bytes(others: list[str]) -> st.SearchStrategy[tuple[Any, ...]]:
         st.tuples(st.just("flip"), place, st.integers(0, 7)),
         st.tuples(st.just("cut"), place),
         st.tuples(st.just("insert"), place, st.binary(min_size=1, max_size=5)),
-        st.tuples(st.just("garbage"), st.sampled_from([b"", b"\x80garbage", b"[]", b"{}", b"null", b"PAR1", b"PK\x05\x06"])),
+        st.tuples(st.just("garbage"), st.sampled_from(GARBAGE)),
         st.tuples(st.sampled_from(["gone", "folder"])),
         st.tuples(st.just("link"), st.sampled_from(["nowhere", "/dev/null", ".", "config.yaml"])),
         st.tuples(st.just("swap"), st.sampled_from(others)),
@@ -61,5 +79,5 @@ def cases(draw: Any, files: dict[str, list[str]]) -> tuple[str, list[tuple[Any, 
         else:
             how = draw(_bytes(sorted(set(files) - {name})))
         damages.append((file, *how))
-    command = draw(st.sampled_from(["diagnose", "diagnose", "diagnose", "run", "run", "plot"]))
+    command = draw(st.sampled_from(["diagnose"] * 6 + ["run"] * 5 + ["plot"]))
     return name, damages, sealed, command

@@ -27,10 +27,48 @@ class Case:
 
 
 CELLS = ["", " ", "nan", "NaN", "inf", "-inf", "1e31", "1e400", "-1e30", "1,5", "1,234.5", "1_0", "0x1", "١", "½", "１"]
-CELLS += ["1e-400", "true", "None", "NULL", "#", "%", '"', '""', "'", '"a', "a b", "\t", ";", "0", "1", "2", "-1", "1.0"]
-CELLS += ["99999999999999999999", "2147483648", "-0", "+1", "1:2", "1:", ":1", "0:0", "x:1", "a\u2028b", "é", "\ufeff", "\x00"]
-CELLS += ["9" * 400, "x" * 3000, "=1+1", "1 2", "1.2.3", "1e", "e1", ".", "-", "𝟏", "\u200b", "\x1a", "\x0c", "\x85"]
-WORD = st.text(st.characters(codec="utf-8", categories=["L", "N"], include_characters="_ .,'\""), min_size=1, max_size=6)
+CELLS += [
+    "1e-400",
+    "true",
+    "None",
+    "NULL",
+    "#",
+    "%",
+    '"',
+    '""',
+    "'",
+    '"a',
+    "a b",
+    "\t",
+    ";",
+    "0",
+    "1",
+    "2",
+    "-1",
+    "1.0",
+]
+CELLS += ["99999999999999999999", "2147483648", "-0", "+1", "1:2", "1:", ":1", "0:0", "x:1", "a\u2028b", "é"]
+CELLS += [
+    "\ufeff",
+    "\x00",
+    "9" * 400,
+    "x" * 3000,
+    "=1+1",
+    "1 2",
+    "1.2.3",
+    "1e",
+    "e1",
+    ".",
+    "-",
+    "𝟏",
+    "\u200b",
+    "\x1a",
+    "\x0c",
+    "\x85",
+]
+WORD = st.text(
+    st.characters(codec="utf-8", categories=["L", "N"], include_characters="_ .,'\""), min_size=1, max_size=6
+)
 WORDS = WORD.map(str.strip).filter(lambda word: word and word.lower() not in ("nan", "") and not word[0].isspace())
 NUMBERS = st.floats(-1e30, 1e30, allow_nan=False) | st.integers(-(10**6), 10**6).map(float)
 
@@ -93,9 +131,9 @@ def table(draw: Any) -> Case:
         options["truth"] = draw(st.sampled_from(["lab", D + 1, -1]))
         names.append("lab")
         rows = [[*row, label] for row, label in zip(rows, labels, strict=True)]
-    how = draw(st.sampled_from(["csv", "tsv", "txt", "parquet", *["npy"] * (not labels), *["npz"] * (kind == "points")]))
-    if how == "npz" and labels:
-        how = "csv"
+    # an array has no labels beside numbers
+    arrays = [] if labels else ["npy", *["npz"] * (kind == "points")]
+    how = draw(st.sampled_from(["csv", "tsv", "txt", "parquet", *arrays]))
     if how in ("csv", "tsv", "txt"):
         header = draw(st.booleans()) or options.get("truth") == "lab"
         options["header"] = header
@@ -117,12 +155,13 @@ def odd_table(draw: Any) -> Case:
     """A table of other types than those that are read: what becomes of it is not said, but for how it is said."""
     kind = draw(st.sampled_from(["tokens", "binary", "points"]))
     how = draw(st.sampled_from(["parquet", "npy", "npz"]))
-    dtype = draw(st.sampled_from(["?", "i1", "u8", ">i4", "f2", ">f8", "f4", "g", "c8", "M8[s]", "m8[s]", "U3", "S3", "V4", "i4,f8"]))
+    dtype = draw(st.sampled_from(DTYPES))
     shape = draw(st.sampled_from([(3,), (3, 2), (0,), (0, 2), (2, 0), (), (1, 2, 2), (3, 1)]))
     if how == "npy":
         array = np.zeros(shape, dtype=dtype)
         if dtype in ("U3", "S3") and draw(st.booleans()):
-            array[...] = draw(st.sampled_from(["ab", "é", "", "nan"])) if dtype == "U3" else draw(st.sampled_from([b"ab", b"\xff"]))
+            texts = ["ab", "é", "", "nan"] if dtype == "U3" else [b"ab", b"\xff"]
+            array[...] = draw(st.sampled_from(texts))
         if draw(st.booleans()):
             array = np.asfortranarray(array)
         data = _saved(array)
@@ -134,8 +173,8 @@ def odd_table(draw: Any) -> Case:
         parts = dict(np.load(io.BytesIO(_sparse(matrix)), allow_pickle=False))
         if parts and draw(st.booleans()):
             part = draw(st.sampled_from(sorted(parts)))
-            wrong = [np.array(-1), np.array([5, 5]), np.array([2**62]), np.array("x"), np.array([np.nan]), np.array([[1, 2]]), None]
-            value = draw(st.sampled_from(wrong))
+            wrong = [-1, [5, 5], [2**62], "x", [np.nan], [[1, 2]], None]
+            value = draw(st.sampled_from([None if value is None else np.array(value) for value in wrong]))
             parts = {key: old for key, old in parts.items() if key != part} | ({} if value is None else {part: value})
         out = io.BytesIO()
         np.savez(out, **parts)
@@ -146,10 +185,12 @@ def odd_table(draw: Any) -> Case:
         data = _parquet(pa.Table.from_arrays(list(columns.values()), names), draw)
     options = {"kind": kind, "path": f"t.{how}"}
     if draw(st.booleans()):
-        options |= {draw(st.sampled_from(["truth", "columns", "drop"])): draw(st.sampled_from([1, -1, 0, 9, "c0", "", "é", [1], ["c1"], []]))}
+        column = draw(st.sampled_from([1, -1, 0, 9, "c0", "", "é", [1], ["c1"], []]))
+        options[draw(st.sampled_from(["truth", "columns", "drop"]))] = column
     return Case("csv", options, {f"t.{how}": data}, None)
 
 
+DTYPES = ["?", "i1", "u8", ">i4", "f2", ">f8", "f4", "g", "c8", "M8[s]", "m8[s]", "U3", "S3", "V4", "i4,f8"]
 COLUMNS = [
     pa.array([1, None, 3]),
     pa.array([None, None, None]),
@@ -162,11 +203,11 @@ COLUMNS = [
     pa.array([0, 1, 2], pa.timestamp("us")),
     pa.array([0, 1, 2], pa.date32()),
     pa.array([0, 1, 2], pa.duration("s")),
-    pa.array(["1.5", "2.5", "1e40"]).cast(pa.decimal128(38, 0), safe=False) if False else pa.array([1, 2, 3], pa.decimal128(5, 2)),
+    pa.array([1, 2, 3], pa.decimal128(5, 2)),
     pa.array([2**63, 0, 1], pa.uint64()),
     pa.array(["a", "b", "a"]).dictionary_encode(),
     pa.array(["a", "b", None], pa.large_string()),
-    pa.array([0, 1, 1], pa.float16()) if False else pa.array(np.array([0, 1, 1], dtype=np.float16)),
+    pa.array(np.array([0, 1, 1], dtype=np.float16)),
     pa.array([0, 1, 0], pa.int8()),
 ]
 

@@ -60,7 +60,9 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
     finally:
         published.SETS.update(kept)
     left = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file()}
-    if reader not in kept and (left != set(before) or any((FOLDER / name).stat().st_size != before[name] for name in before)):
+    if reader not in kept and (
+        left != set(before) or any((FOLDER / name).stat().st_size != before[name] for name in before)
+    ):
         return "wrong", f"files were written: {left}"
     wrong = _broken(made)
     if wrong is None and expected is not None and (found := canonical(made)) != expected:
@@ -98,7 +100,7 @@ def _read(reader: str, options: dict[str, Any], files: dict[str, bytes]) -> Any:
 def _broken(made: Any) -> str | None:
     """What is wrong with what was read; None if nothing is."""
     if isinstance(made, np.ndarray):
-        return None if made.dtype == np.int32 and not len(made) or made.min() == 0 else "labels"
+        return None if (made.dtype == np.int32 and not len(made)) or made.min() == 0 else "labels"
     if not isinstance(made, Dataset):
         return f"{type(made)}"
     made.__post_init__()
@@ -106,7 +108,7 @@ def _broken(made: Any) -> str | None:
     types = {"tokens": [np.int32], "binary": [np.uint8], "points": [np.float64, np.float32], "graph": [np.uint8]}
     if made.kind in types and x.dtype not in types[made.kind]:
         return f"{made.kind} of {x.dtype}"
-    if made.kind == "tokens" and not (0 <= x.min() and x.max() < made.n_tokens == len(set(made.vocabulary or []))):
+    if made.kind == "tokens" and not (x.min() >= 0 and x.max() < made.n_tokens == len(set(made.vocabulary or []))):
         return "codes out of range"
     if made.kind == "binary" and x.max() > 1:
         return "not binary"

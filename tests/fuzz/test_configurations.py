@@ -13,7 +13,7 @@ def test_configurations(child: Child, fuzz, cases: int) -> None:
         nonlocal number
         number += 1
         try:
-            return child("commands.configuration", args, number % 4 == 0, number % 50 == 0)
+            return child("commands.configuration", args, number % 8 == 0, number % 100 == 0)
         except Ended as error:
             return "traceback", str(error)
 

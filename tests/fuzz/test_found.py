@@ -126,9 +126,7 @@ TABLES: dict[str, Callable[[pa.Table], pa.Table]] = {
     "a chain too many": lambda rows: pa.concat_tables(
         [rows, rows.slice(0, 1).set_column(0, rows.schema.field(0), pa.array([7], pa.int32()))]
     ),
-    "a missing value": lambda rows: rows.set_column(
-        3, rows.schema.field(3), pa.nulls(len(rows), pa.float64())
-    ),
+    "a missing value": lambda rows: rows.set_column(3, rows.schema.field(3), pa.nulls(len(rows), pa.float64())),
     "a NaN": lambda rows: rows.set_column(3, rows.schema.field(3), pa.array([np.nan] * len(rows))),
     "a number below 0": lambda rows: rows.set_column(1, rows.schema.field(1), pa.array([-1] * len(rows), pa.int64())),
     "empty lists": lambda rows: rows.set_column(

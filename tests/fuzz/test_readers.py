@@ -1,12 +1,15 @@
 """Every file that is read becomes a data set whose invariants hold, or one message that names it; nothing else."""
 
 from child import Child, Ended
-from files_drawn import Case, cases
+from files_drawn import Case
+from files_drawn import cases as drawn
 
 
 def test_readers(child: Child, fuzz, cases: int) -> None:
     readers = child("readers.names")
-    published = {name: {file: child("readers.content", name, file) for file in files} for name, files in readers.items()}
+    published = {
+        name: {file: child("readers.content", name, file) for file in files} for name, files in readers.items()
+    }
     published = {name: files for name, files in published.items() if files}
 
     def check(case: Case) -> tuple[str, str]:
@@ -17,6 +20,3 @@ def test_readers(child: Child, fuzz, cases: int) -> None:
 
     tally = fuzz(drawn(published), check)
     assert tally["accepted"] >= cases / 4 and tally["refused"] >= cases / 10
-
-
-drawn = cases

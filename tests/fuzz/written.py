@@ -40,12 +40,22 @@ def own(folder: Path) -> dict[str, tuple[str, ...]]:
         write(folder / name)
         found[name] = (*overrides, f"data.path={name}")
 
-    for kind, model, frame in [("points", "gaussian", points), ("binary", "bernoulli", binary), ("tokens", "emm", tokens)]:
+    for kind, model, frame in [
+        ("points", "gaussian", points),
+        ("binary", "bernoulli", binary),
+        ("tokens", "emm", tokens),
+    ]:
         csv = ("data=csv", f"model={model}", "data.truth=site")
         put(f"{kind}.csv", lambda path, frame=frame: frame.to_csv(path, index=False), *csv)
         put(f"{kind}.tsv.gz", lambda path, frame=frame: frame.to_csv(path, index=False, sep="\t"), *csv)
         put(f"{kind}.parquet", lambda path, frame=frame: frame.to_parquet(path), *csv)
-    put("lines.txt", lambda path: points.to_csv(path, index=False, sep="\t"), "data=csv", "model=lines", "data.drop=[site]")
+    put(
+        "lines.txt",
+        lambda path: points.to_csv(path, index=False, sep="\t"),
+        "data=csv",
+        "model=lines",
+        "data.drop=[site]",
+    )
     xy = points[["x", "y"]].to_numpy()
     put("points.npy", lambda path: np.save(path, xy.astype(np.float32)), "data=csv", "model=gaussian")
     put("words.npz", lambda path: save_npz(path, csr_array(xy * (xy > 0))), "data=csv", "model=gaussian")
@@ -55,7 +65,13 @@ def own(folder: Path) -> dict[str, tuple[str, ...]]:
     put("edges.txt.gz", lambda path: path.write_bytes(gzip.compress(lists.encode())), "data=edges")
     nodes = "id,region\n" + "\n".join(f"{i},{'uvw'[i % 3]}" for i in range(N))
     (folder / "nodes.csv").write_text(nodes)
-    put("tied.csv", lambda path: edges.to_csv(path, index=False), "data=edges", "data.nodes=nodes.csv", "data.truth=region")
+    put(
+        "tied.csv",
+        lambda path: edges.to_csv(path, index=False),
+        "data=edges",
+        "data.nodes=nodes.csv",
+        "data.truth=region",
+    )
     put("graph.gml", lambda path: _graph(path, edges), "data=edges")
     put("graph.graphml", lambda path: _graph(path, edges), "data=edges")
     put("documents.csv", lambda path: table.to_csv(path, index=False), "data=corpus")
@@ -99,12 +115,20 @@ def _graph(path: Path, edges: pd.DataFrame) -> None:
 def _copies(folder: Path) -> None:
     """Put a small set in the place of every published one whose files are of known names."""
     os.environ[published.VARIABLE] = str(folder.resolve())
-    for module, constant in [(corpus_published, "NEWS"), (corpus_published, "NIPS"), (documents, "OHSUMED23"), (kdd, "ROWS")]:
+    for module, constant in [
+        (corpus_published, "NEWS"),
+        (corpus_published, "NIPS"),
+        (documents, "OHSUMED23"),
+        (kdd, "ROWS"),
+    ]:
         setattr(module, constant, N)
     rng = np.random.default_rng(2)
     counts = csr_array(rng.poisson(0.7, size=(N, len(WORDS))).astype(np.int32))
     names = ["doc,name,ohsumed_file,label,group,category", *(f"{i},f{i},f{i},{'AB'[i % 2]},B,B" for i in range(N))]
-    points = ["dataset,x,y,cluster", *(f"0,{x:.3f},{y:.3f},{k % 3}" for k, (x, y) in enumerate(rng.normal(size=(N, 2))))]
+    points = [
+        "dataset,x,y,cluster",
+        *(f"0,{x:.3f},{y:.3f},{k % 3}" for k, (x, y) in enumerate(rng.normal(size=(N, 2)))),
+    ]
     ties = ["source,target,weight", *(f"{i},{(i + d) % N},1.5" for i in range(N) for d in (1, 3))]
     nodes = ["id,name,region", *(f"{i},n{i},r{i % 4}" for i in range(N))]
     proteins = [" ".join(f"{x:.2f}" for x in row) for row in rng.normal(size=(N, kdd.FEATURES))]
