@@ -81,6 +81,18 @@ def test_a_series_of_any_scale_is_diagnosed() -> None:
         assert mixing.autocorrelation_time(1e200 * x[0]) == pytest.approx(mixing.autocorrelation_time(x[0]))
 
 
+def test_rhat_is_finite_or_its_absence_is_explained() -> None:
+    rng = np.random.default_rng(0)
+    # the distances of both halves from the median are constant, and differ
+    drawn = [np.array([[3.0, 3.0, 1.0, 1.0], [1.0, 2.0, 0.0, 3.0]])]
+    drawn += [rng.integers(0, 4, size=(2, rng.integers(4, 8))).astype(float) for _ in range(500)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in drawn:
+            assert np.isfinite(mixing.rhat(x)) == (mixing.why_no_rhat(x) is None), x
+            assert np.isfinite(mixing.rhat_classic(x)) == (mixing.why_no_rhat(x, split=False) is None), x
+
+
 def test_a_log_joint_beyond_all_digits_is_a_short_line(capsys: pytest.CaptureFixture[str]) -> None:
     from splitmerge_cli.progress import reporter
 
