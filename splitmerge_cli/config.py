@@ -367,7 +367,10 @@ def check_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path |
         _validate(checked)
         mix = checked["schedule"].get("mix")
         for group in ("data", "model") if mix is not None else _REQUIRED:
-            checked[group] = check_options(group, _chosen(checked[group]), checked[group], search_path)
+            checked[group] = _check_whole(group, checked[group], search_path)
+        for key in ("name", "mix"):
+            if key not in checked["schedule"]:
+                raise ConfigError(f"schedule.{key}: a value is needed")
         if mix is not None:
             if not isinstance(mix, list) or not mix:
                 raise ConfigError(f"schedule.mix={show(mix)}: expected samplers with their options")
@@ -377,6 +380,17 @@ def check_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path |
     except ConfigError as error:
         own = "" if config_dir is not None else " (choices of your own: --config-dir)"
         raise ConfigError(f"{file}: {error}{own}") from error
+    return checked
+
+
+def _check_whole(
+    group: str, options: Mapping[str, Any], search_path: Sequence[str], prefix: str | None = None
+) -> dict[str, Any]:
+    """The stored options of a choice, checked to be all that it has; parameters and errors as `check_options`."""
+    name = _chosen(options)
+    checked = check_options(group, name, options, search_path, prefix)
+    if missing := [key for key in choice(group, name, search_path) if key not in options]:
+        raise ConfigError(f"{prefix or group}.{missing[0]}: a value is needed")
     return checked
 
 
@@ -395,7 +409,7 @@ def _check_entry(entry: Any, search_path: Sequence[str]) -> dict[str, Any]:
     name = _chosen(entry)
     options = {key: value for key, value in entry.items() if key != "weight"}
     prefix = f"schedule.mix.{name}"
-    checked = check_options("sampler", name, options, search_path, prefix=prefix)
+    checked = _check_whole("sampler", options, search_path, prefix)
     return {"weight": _weight(f"{prefix}.weight", entry.get("weight"))} | checked
 
 

@@ -408,6 +408,7 @@ def dataset_of(run: Run) -> Dataset:
     config = check_stored(run.config, run.path / CONFIG, run.config_dir)
     options = config["data"]
     digests: dict[str, str] = {}
+    file = run.path / CONFIG
     with limited(options.get("max_bytes")):
         for name, key in _DATA_FILES.items():
             if stored := run.provenance.get(f"{name}_sha256"):
@@ -417,9 +418,14 @@ def dataset_of(run: Run) -> Dataset:
                     what = "no such file" if digest is None else "it was changed since the run"
                     raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
                 digests[name] = stored
-        dataset = _loaded(options, _kind(config["model"]), digests)
+        try:
+            dataset = _loaded(options, _kind(config["model"]), digests)
+            # ranges of its options are checked by the model itself
+            _construct("model", config["model"], lambda cls, given: cls.from_data(dataset, **given))
+        except (ConfigError, DataError) as error:
+            raise type(error)(f"{file}: {error}") from error
     if run.done and run.summary["N"] != dataset.N:
-        raise DataError(f"{run.path / CONFIG}: data of {dataset.N} items; expected the {run.summary['N']} of the run")
+        raise DataError(f"{file}: data of {dataset.N} items; expected the {run.summary['N']} of the run")
     return dataset
 
 

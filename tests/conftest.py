@@ -1,75 +1,10 @@
-"""Shared small cases."""
+"""Fixtures of the small cases."""
 
-import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from small_cases import MODELS
 
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.models.lines import Lines
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
-from splitmerge_cli.samplers.birth_death import BirthDeath
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.samplers.neal8 import Neal8
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.rm import RM
-from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.srm import SRM
-from splitmerge_cli.samplers.ss import SS
-from splitmerge_cli.samplers.triadic import Triadic
-
-POINTS = np.random.default_rng(9).normal(0.0, 2.0, size=(60, 2))
-CLOUD = np.random.default_rng(10).normal(1.0, 1.5, size=(60, 3))
-THINNED = csr_array(CLOUD * (np.random.default_rng(12).random(CLOUD.shape) < 0.6))
-
-SAMPLERS = {
-    "gibbs": (Gibbs, {}),
-    "gibbs-site": (Gibbs, {"scan": "site"}),
-    "birth_death": (BirthDeath, {}),
-    "rm-cut": (RM, {"redistribution": "cut"}),
-    "rm-coin": (RM, {"redistribution": "coin"}),
-    "rgsm-0": (RGSM, {"t": 0}),
-    "rgsm-1": (RGSM, {"t": 1}),
-    "ss": (SS, {}),
-    "sdds": (SDDS, {}),
-    "ssdm": (SDDS, {"kernel": "ssdm"}),
-    "smds": (SDDS, {"kernel": "smds"}),
-    "dyadic-random": (Dyadic, {"allocation": "random"}),
-    "dyadic-gibbs": (Dyadic, {"allocation": "gibbs", "t": 1}),
-    "sams": (Dyadic, {"allocation": "sams"}),
-    "triadic": (Triadic, {"beta": 0.3}),
-    "triadic-random": (Triadic, {"beta": 0.3, "allocation": "random"}),
-    "triadic-ordered": (Triadic, {"beta": 0.6, "form": "ordered"}),
-    "neal8": (Neal8, {"m": 2, "scan": "site"}),
-    "srm": (SRM, {}),
-    "lshsm": (LSHSM, {"bits": 2, "tables": 3}),
-    "lshsm-paired": (LSHSM, {"proposal": "paired", "bits": 2, "tables": 3}),
-    "lshsm-sums": (LSHSM, {"proposal": "sums", "bits": 2, "tables": 3}),
-    "lshsm-literal": (LSHSM, {"proposal": "sums", "mode": "literal", "bits": 2, "tables": 3}),
-    "lshsm-union": (LSHSM, {"proposal": "sums", "reading": "union", "bits": 2, "tables": 3}),
-}
-
-
-TOKENS = np.random.default_rng(7).integers(4, size=60).astype(np.int32)
-NETWORK = np.triu(np.random.default_rng(11).random((60, 60)) < 0.2, 1)
-ROWS = np.random.default_rng(8).integers(2, size=(60, 7)).astype(np.uint8)
-
-MODELS = {
-    "emm": lambda: EMM(TOKENS, n_tokens=5, alpha=0.3, mu=1.0, sigma=0.8, kmax=12),
-    "bernoulli": lambda: Bernoulli(ROWS, concentration=1.7, beta1=0.4, beta0=0.7),
-    "irm": lambda: IRM((NETWORK | NETWORK.T).astype(np.uint8), concentration=1.4, beta1=0.6, beta0=1.7),
-    "lines": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7),
-    "lines-nig": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7, noise="nig", a0=1.5),
-    "gaussian": lambda: Gaussian(CLOUD, concentration=0.8, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
-    "gaussian-iso": lambda: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
-    "gaussian-full": lambda: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5),
-    "sparse-diag": lambda: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
-    "sparse-iso": lambda: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
-}
 
 
 @pytest.fixture
@@ -97,16 +32,3 @@ def model(build):
 def independent(request):
     """One of the models in which the likelihood of a cluster does not depend on the others."""
     return MODELS[request.param]()
-
-
-def check_walk_weights(model, rtol=1e-9):
-    """What the walk of a reconfiguration asks of a model: the weights of an item that is not placed, and of one that
-    may stay or go to one of two clusters."""
-    labels = model.labels
-    for i in range(0, model.N, 3):
-        if np.sum(labels == labels[i]) > 1:
-            fast, slow = model._scan_unplaced(i)
-            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=rtol, atol=1e-300)
-        others = [k for k in range(labels.max() + 1) if k != labels[i]][:2]
-        linear, logarithm = model._choice(i, np.array([labels[i], *others], dtype=np.int32))
-        np.testing.assert_allclose(linear / linear[0], np.exp(logarithm - logarithm[0]), rtol=rtol, atol=1e-300)

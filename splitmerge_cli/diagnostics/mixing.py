@@ -41,7 +41,17 @@ def why_no_rhat(draws: ArrayLike, split: bool = True) -> str | None:
     half = x.shape[1] // 2
     if split and np.all(x[:, :half] == x[:, :1]) and np.all(x[:, -half:] == x[:, -1:]):
         return "infinite: constant within every half chain, and the halves differ"
+    if split and _folds_are_constant(x):
+        return "infinite: every half chain keeps its distance from the median, and the halves differ"
     return None
+
+
+def _folds_are_constant(x: NDArray[np.float64]) -> bool:
+    """Whether the distances from the median differ between half chains and within none."""
+    half = x.shape[1] // 2
+    halves = np.vstack([x[:, :half], x[:, -half:]])
+    folded = np.abs(halves - np.median(halves))
+    return bool(np.all(folded == folded[:, :1]) and np.any(folded != folded[0, 0]))
 
 
 def why_no_ess(draws: ArrayLike) -> str | None:

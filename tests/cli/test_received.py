@@ -58,6 +58,12 @@ RECEIVED = {
     ),
     "no list": ({"schedule": {"name": "mix", "mix": 2}}, "schedule.mix=2: expected samplers"),
     "an empty list": ({"schedule": {"name": "mix", "mix": []}}, "schedule.mix=[]: expected samplers"),
+    "no list and no null": ({"schedule": {"name": "sweep"}}, "schedule.mix: a value is needed"),
+    "an option that is gone": ({"model": {"name": "gaussian"}}, "model._target_: a value is needed"),
+    "a sampler that is no more": (
+        {"schedule": {"name": "mix", "mix": [{"name": "sdds", "weight": 1.0}]}},
+        "schedule.mix.sdds._target_: a value is needed",
+    ),
     "a schedule": ({"schedule": {"name": "[/x]", "mix": None}}, "schedule=[/x]: expected one of"),
     "option": ({"data.more": 1}, "data.more: no such key"),
     "type": ({"model.kappa0": [1]}, "model.kappa0=[1]"),

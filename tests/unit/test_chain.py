@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from conftest import SAMPLERS
+from small_cases import SAMPLERS
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from splitmerge_cli._chain import Chain

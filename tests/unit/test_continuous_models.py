@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import CLOUD, POINTS, check_walk_weights
+from small_cases import CLOUD, POINTS, check_walk_weights
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import check_walk_weights
+from small_cases import check_walk_weights
 from scipy.sparse import csr_array
 
 from splitmerge_cli._chain import Chain

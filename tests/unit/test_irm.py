@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import check_walk_weights
+from small_cases import check_walk_weights
 from scipy.special import betaln, gammaln
 
 from splitmerge_cli._kernels import Rng

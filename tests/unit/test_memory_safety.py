@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MODELS, POINTS
+from small_cases import MODELS, POINTS
 
 import splitmerge_cli
 from splitmerge_cli._chain import Chain, advance_together

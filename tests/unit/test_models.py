@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import SAMPLERS, check_walk_weights
+from small_cases import SAMPLERS, check_walk_weights
 
 from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import MODELS
+from small_cases import MODELS
 
 from splitmerge_cli._chain import Chain, advance_together
 from splitmerge_cli._kernels import Rng
