@@ -31,17 +31,13 @@ compile_args += ["-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function",
 if MARCH:
     compile_args.append(f"-march={MARCH}")
 link_args: list[str] = []
-options: dict[str, dict[str, object]] = {}
+options: dict[str, dict[str, object]] = {"build_ext": {"parallel": os.cpu_count()}}
 if SANITIZE:
     # an undefined operation ends the process, as a bad access does: each is a finding
     link_args = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
     compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-UNDEBUG"]
     folder = "build/sanitize"
-    options = {
-        "build": {"build_base": folder},
-        "build_ext": {"parallel": os.cpu_count()},
-        "bdist_wheel": {"bdist_dir": f"{folder}/wheel"},
-    }
+    options |= {"build": {"build_base": folder}, "bdist_wheel": {"bdist_dir": f"{folder}/wheel"}}
 else:
     compile_args.append("-DNDEBUG")
 

@@ -4,9 +4,9 @@ enumerated.
 A Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combines kernels, but the one that says so.
 """
 
-import conftest
 import numpy as np
 import pytest
+import small_cases
 
 from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -62,7 +62,7 @@ CASES = {
 }
 KEPT = "lines-kept"
 # the forms of lshsm, in which other terms count and other models are served, have tests of their own: test_lshsm.py
-SAMPLERS = {name: made for name, made in conftest.SAMPLERS.items() if not name.startswith("lshsm")}
+SAMPLERS = {name: made for name, made in small_cases.SAMPLERS.items() if not name.startswith("lshsm")}
 REVERSIBLE = [name for name in SAMPLERS if name != "gibbs"]
 
 

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from child import Child
 
-FEW = 200
+FEW = 70
 MANY = 2000
 
 

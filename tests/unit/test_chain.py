@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from small_cases import SAMPLERS
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from small_cases import SAMPLERS
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng

@@ -5,8 +5,8 @@ import itertools
 
 import numpy as np
 import pytest
-from small_cases import check_walk_weights
 from scipy.sparse import csr_array
+from small_cases import check_walk_weights
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng

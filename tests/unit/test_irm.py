@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from small_cases import check_walk_weights
 from scipy.special import betaln, gammaln
+from small_cases import check_walk_weights
 
 from splitmerge_cli._kernels import Rng
 from splitmerge_cli.models.irm import IRM
