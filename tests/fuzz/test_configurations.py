@@ -4,6 +4,8 @@ import pytest
 from child import Child, Ended
 from configurations import configurations
 
+from splitmerge_cli.config import choice, choices
+
 
 def test_configurations(child: Child, fuzz, cases: int) -> None:
     known = child("commands.derived")
@@ -21,7 +23,13 @@ def test_configurations(child: Child, fuzz, cases: int) -> None:
     assert tally["accepted"] >= cases / 2
 
 
-@pytest.mark.parametrize("group", ["data", "models", "samplers"])
-def test_every_choice_is_drawn(child: Child, group: str) -> None:
-    known = child("commands.derived")
-    assert getattr(known, group)
+@pytest.mark.parametrize(("group", "named"), [("data", "data"), ("model", "models"), ("sampler", "samplers")])
+def test_every_choice_and_option_is_drawn(child: Child, group: str, named: str) -> None:
+    drawn = getattr(child("commands.derived"), named)
+    # files of the user's own are named READER:FILE
+    assert {name.partition(":")[0] for name in drawn} == set(choices(group))
+    for name, found in drawn.items():
+        assert all(found.options.values()), name
+        if ":" not in name:
+            follows_N = {key for key, value in choice(group, name).items() if value == "${N}"}
+            assert {*found.options, *follows_N, "name", "_target_"} == {*choice(group, name), "name", "_target_"}
