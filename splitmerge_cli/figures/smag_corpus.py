@@ -11,7 +11,7 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 from omegaconf import DictConfig
 
-from splitmerge_cli.config import locate, plain
+from splitmerge_cli.config import locate, plain, unshared
 from splitmerge_cli.diagnostics.topics import counts, document_of
 from splitmerge_cli.figures.base import Drawing
 from splitmerge_cli.figures.claims import Verdict, holds, published
@@ -30,7 +30,7 @@ def groups(cfg: DictConfig) -> pd.DataFrame:
         Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row
         (topic or group, from 1), column (word, or topic from 1), value.
     """
-    options = plain(cfg.data)
+    options = unshared("data", plain(cfg.data))
     options.pop("name")
     dataset = locate(options.pop("_target_"))(**options)
     corpus, words = dataset.values, list(dataset.vocabulary)

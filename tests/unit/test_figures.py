@@ -268,7 +268,7 @@ def test_leads_count_what_has_not_arrived_with_all_its_time():
 def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
     assert engine.plot(["sdds-fig1"], "quick", out) == 0
     before = {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")}
-    assert len(before) == 4
+    assert len(before) == 5
     assert engine.plot(["sdds-fig1"], "quick", out) == 0
     assert {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")} == before
     table = pd.read_csv(out / "sdds-fig1" / engine.TABLE)
