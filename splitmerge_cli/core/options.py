@@ -1,0 +1,281 @@
+"""Options of models and samplers: name, default, type, range and help of each, written once.
+
+A class lists its options in ``OPTIONS``. Its constructor reads what it is given with `read_options`; the files of
+``conf/``, ``smcmc model info``, ``smcmc sampler info``, the tables of the documentation and every message follow from
+the same list.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_GAMMA = re.compile(r"gamma\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
+
+LEAST, MOST = 1e-100, 1e100
+"""Range of a positive number: beyond it products of probabilities leave a double."""
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """A gamma prior of a positive number: ``gamma(shape,rate)``."""
+
+    shape: float
+    rate: float
+
+    @property
+    def mean(self) -> float:
+        return self.shape / self.rate
+
+    def __str__(self) -> str:
+        return f"gamma({self.shape:g},{self.rate:g})"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that takes any value; the subclasses say what they expect.
+
+    Attributes
+    ----------
+    name : str
+    default : object
+        What the option is where nothing is given.
+    help : str
+        One line: what it means.
+    optional : bool
+        Whether ``null`` (None) is a value, too.
+    """
+
+    name: str
+    default: Any
+    help: str
+    optional: bool = False
+
+    @property
+    def type(self) -> str:
+        """The type, in a word."""
+        return "value"
+
+    @property
+    def expected(self) -> str:
+        """What is expected, for messages and tables."""
+        return "a value"
+
+    def convert(self, value: Any) -> Any:
+        """The value as the class uses it; a TypeError or ValueError, whose text is not shown, for any other."""
+        return value
+
+    def read(self, value: Any, group: str) -> Any:
+        """The value of a configuration as the class uses it.
+
+        Parameters
+        ----------
+        value : object
+        group : str
+            ``model`` or ``sampler``, for the message.
+
+        Raises
+        ------
+        ValueError
+            The message names the key and what was expected.
+        """
+        if value is None and self.optional:
+            return None
+        try:
+            return self.convert(value)
+        except OutOfRange as error:
+            raise ValueError(f"{group}.{self.name}: {error}") from None
+        except (TypeError, ValueError, OverflowError):
+            expected = self.expected + (" or null" if self.optional else "")
+            raise ValueError(f"{group}.{self.name}: expected {expected}, got {_shown(value)}") from None
+
+
+class OutOfRange(ValueError):
+    """A value of the right form with a part out of range; the text says which."""
+
+
+@dataclass(frozen=True)
+class Choice(Option):
+    """One of several words."""
+
+    choices: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> str:
+        return "choice"
+
+    @property
+    def expected(self) -> str:
+        return f"one of {', '.join(self.choices)}"
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str) or value not in self.choices:
+            raise ValueError
+        return value
+
+
+@dataclass(frozen=True)
+class Flag(Option):
+    """True or false."""
+
+    @property
+    def type(self) -> str:
+        return "flag"
+
+    @property
+    def expected(self) -> str:
+        return "true or false"
+
+    def convert(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise TypeError
+        return value
+
+
+@dataclass(frozen=True)
+class Count(Option):
+    """A whole number from `least` to `most`."""
+
+    least: int = 0
+    most: int = 10_000
+
+    @property
+    def type(self) -> str:
+        return "whole number"
+
+    @property
+    def expected(self) -> str:
+        return f"a whole number from {self.least} to {self.most}"
+
+    def convert(self, value: Any) -> int:
+        # NumPy's integers among them
+        if isinstance(value, bool) or not hasattr(value, "__index__") or not self.least <= value <= self.most:
+            raise ValueError
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Number(Option):
+    """A number from `least` to `most`; with `inside`, neither of these itself."""
+
+    least: float = -MOST
+    most: float = MOST
+    inside: bool = False
+
+    @property
+    def type(self) -> str:
+        return "number"
+
+    @property
+    def expected(self) -> str:
+        if self.inside:
+            return f"a number between {self.least:g} and {self.most:g}"
+        return f"a number from {self.least:g} to {self.most:g}"
+
+    def convert(self, value: Any) -> float:
+        return _number(value, self.least, self.most, self.inside)
+
+
+@dataclass(frozen=True)
+class Positive(Number):
+    """A positive number."""
+
+    least: float = LEAST
+    most: float = MOST
+
+    @property
+    def expected(self) -> str:
+        return f"a positive number from {self.least:g} to {self.most:g}"
+
+
+@dataclass(frozen=True)
+class PositiveOrGamma(Option):
+    """A positive number, or a gamma prior under which it is resampled: read as float or `Gamma`."""
+
+    @property
+    def type(self) -> str:
+        return "number or gamma(shape,rate)"
+
+    @property
+    def expected(self) -> str:
+        return f"a positive number from {LEAST:g} to {MOST:g}, or gamma(shape,rate)"
+
+    def convert(self, value: Any) -> float | Gamma:
+        if isinstance(value, Gamma):
+            found = value
+        elif isinstance(value, str):
+            match = _GAMMA.fullmatch(value.strip())
+            if match is None:
+                raise ValueError
+            found = Gamma(float(match[1]), float(match[2]))
+        else:
+            return _number(value, LEAST, MOST)
+        for part in ("shape", "rate"):
+            if not 1e-3 <= getattr(found, part) <= 1e6:
+                raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(found, part):g}")
+        return found
+
+
+@dataclass(frozen=True)
+class Numbers(Option):
+    """A number from `least` to `most`, or a list of such, one a column: read as float or list of float."""
+
+    least: float = -MOST
+    most: float = MOST
+
+    @property
+    def type(self) -> str:
+        return "number or list of numbers"
+
+    @property
+    def expected(self) -> str:
+        return f"a number from {self.least:g} to {self.most:g}, or a list of one for each column"
+
+    def convert(self, value: Any) -> float | list[float]:
+        if isinstance(value, int | float):
+            return _number(value, self.least, self.most)
+        return [_number(entry, self.least, self.most) for entry in value]
+
+
+def _number(value: Any, least: float, most: float, inside: bool = False) -> float:
+    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
+        raise TypeError
+    number = float(value)
+    if not (least <= number <= most) or (inside and number in (least, most)) or math.isnan(number):
+        raise ValueError
+    return number
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def read_options(group: str, options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of every option: what is given, checked, or the default.
+
+    Parameters
+    ----------
+    group : str
+        ``model`` or ``sampler``, for messages.
+    options : iterable of Option
+    given : mapping
+        Values by name.
+
+    Returns
+    -------
+    dict
+        As the class uses them: a ``gamma(shape,rate)`` is a `Gamma`.
+
+    Raises
+    ------
+    ValueError
+        A value that is not as expected; the message names the key.
+    TypeError
+        A name that is none of the options.
+    """
+    known = {option.name: option for option in options}
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{group}.{name}: no such option; expected one of {', '.join(known) or 'none'}")
+    return {name: option.read(given.get(name, option.default), group) for name, option in known.items()}
