@@ -47,14 +47,14 @@ extensions = [
     Extension(
         source.removesuffix(".pyx").replace("/", "."),
         [source],
-        include_dirs=[np.get_include(), "splitmerge_cli"],
+        include_dirs=[np.get_include(), "splitmerge_cli/core/include"],
         # normal, gamma and beta draws: NumPy's own, from its static library
         library_dirs=[str(NUMPY / "random" / "lib")],
         libraries=["npyrandom", "m"],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=compile_args,
         extra_link_args=link_args,
-        depends=sorted(p.as_posix() for suffix in ("*.pxd", "*.h") for p in Path("splitmerge_cli").glob(suffix)),
+        depends=sorted(p.as_posix() for suffix in ("*.pxd", "*.h") for p in Path("splitmerge_cli").rglob(suffix)),
     )
     for source in sources
 ]
@@ -66,7 +66,7 @@ setup(
     options=options,
     packages=["splitmerge_cli", *subpackages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
     package_dir={"splitmerge_cli.conf": "conf"},
-    package_data={"": ["*.yaml", "*.pxd", "*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
+    package_data={"": ["*.yaml", "*.pxd", "*.h", "include/*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
     include_package_data=False,
     ext_modules=cythonize(
         extensions,

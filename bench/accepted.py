@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng, Sampler
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data import gaussian
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 
 HERE = Path(__file__).parent

@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from bench import graph_tool
 from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfIRM, OfLines
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng, Sampler
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data import emm, gaussian, jain_neal, lines, network, published_graphs
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli

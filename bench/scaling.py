@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli._past import Past
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.core.history import Past
 from splitmerge_cli.data import corpus_generated, emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli

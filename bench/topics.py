@@ -17,8 +17,8 @@ import numpy as np
 from bench import tomotopy
 from bench.baseline import OfTopics
 from bench.scaling import resident
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data import corpus_generated, corpus_published
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.models.hdp import HDP

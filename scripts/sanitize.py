@@ -312,8 +312,8 @@ def _built(case: Case) -> Any:
 
 def _chain(case: Case, number: int, seed: int = 3) -> Any:
     """A chain of the sampler, an update of one item and, where there is anything to refresh, a refresh."""
-    from splitmerge_cli._chain import Chain
-    from splitmerge_cli._kernels import Rng
+    from splitmerge_cli.core.chain import Chain
+    from splitmerge_cli.core.rng import Rng
     from splitmerge_cli.config import choice, locate
     from splitmerge_cli.initial import initial_labels
 
@@ -353,7 +353,7 @@ def _chains(case: Case) -> list[Any]:
 
 def run(case: Case) -> list[dict[str, np.ndarray]]:
     """Make all that is to be made of a combination; what the chains recorded."""
-    from splitmerge_cli._chain import advance_together
+    from splitmerge_cli.core.chain import advance_together
 
     def advance(chains: list[Any], iterations: int, workers: int) -> list[dict[str, np.ndarray]]:
         if len(chains) == 1:
@@ -385,7 +385,7 @@ def run(case: Case) -> list[dict[str, np.ndarray]]:
 
 def _walk_script(chain: Any, mover: Any) -> None:
     """Some paths of the tree of all choices."""
-    from splitmerge_cli._kernels import ContinuousDraw
+    from splitmerge_cli.core.rng import ContinuousDraw
 
     model, rng = chain.model, chain.rng
     labels, K, parameters = model.labels, model.K if model.allows_empty else None, model.parameters
@@ -420,7 +420,7 @@ def _ask(chain: Any) -> None:
 
 def _predict(model: Any) -> None:
     """Held-out tokens, by every method."""
-    from splitmerge_cli._heldout import METHODS, log_likelihoods
+    from splitmerge_cli.models.heldout import METHODS, log_likelihoods
     from splitmerge_cli.data.corpus import Heldout, Tokens, starts_of
 
     lengths = np.full(model.J, 3)

@@ -14,7 +14,7 @@ from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, opened
 
 if TYPE_CHECKING:
-    from splitmerge_cli._kernels import Model
+    from splitmerge_cli.core.model import Model
 
 DEFAULT_K0 = 5
 LABEL_BYTES = 40

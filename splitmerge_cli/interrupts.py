@@ -7,7 +7,7 @@ takes time to import is therefore imported late.
 import signal
 import sys
 
-from splitmerge_cli import _interrupt
+from splitmerge_cli.core import interrupt as _interrupt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,8 +31,10 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli import interrupts
-from splitmerge_cli._chain import Chain, Halted, advance_together
-from splitmerge_cli._kernels import Model, Rng, Sampler
+from splitmerge_cli.core.chain import Chain, Halted, advance_together
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.config import (
     ConfigError,
     check_stored,
@@ -791,7 +793,7 @@ def _evaluate(plan: Plan, chain: Chain, store: ChainStore) -> None:
     if not asked.every or chain.iteration % asked.every:
         return
     # a run without held-out documents does without
-    from splitmerge_cli._heldout import log_likelihoods
+    from splitmerge_cli.models.heldout import log_likelihoods
 
     seed = [plan.cfg.seed, store.chain, chain.iteration]
     topics = model.word_topics(), model.weights, model.alpha0, model.eta

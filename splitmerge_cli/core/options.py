@@ -193,13 +193,16 @@ class Positive(Number):
 class PositiveOrGamma(Option):
     """A positive number, or a gamma prior under which it is resampled: read as float or `Gamma`."""
 
+    least: float = LEAST
+    most: float = MOST
+
     @property
     def type(self) -> str:
         return "number or gamma(shape,rate)"
 
     @property
     def expected(self) -> str:
-        return f"a positive number from {LEAST:g} to {MOST:g}, or gamma(shape,rate)"
+        return f"a positive number from {self.least:g} to {self.most:g}, or gamma(shape,rate)"
 
     def convert(self, value: Any) -> float | Gamma:
         if isinstance(value, Gamma):
@@ -210,7 +213,7 @@ class PositiveOrGamma(Option):
                 raise ValueError
             found = Gamma(float(match[1]), float(match[2]))
         else:
-            return _number(value, LEAST, MOST)
+            return _number(value, self.least, self.most)
         for part in ("shape", "rate"):
             if not 1e-3 <= getattr(found, part) <= 1e6:
                 raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(found, part):g}")

@@ -10,10 +10,12 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli._kernels cimport Model, copy_rows, doubles, flags, ints, log_rising, release
-from splitmerge_cli._mixture cimport Mixture
+from splitmerge_cli.core.log_scale cimport log_rising
+from splitmerge_cli.core.memory cimport copy_rows, doubles, flags, ints, release
+from splitmerge_cli.core.model cimport Model
 
-from splitmerge_cli._kernels import check_positive
+from splitmerge_cli import priors
+from splitmerge_cli.core.options import Positive, read_options
 
 cdef extern from *:
     """
@@ -69,18 +71,14 @@ cdef extern from *:
                          const double *beta, double *out) noexcept nogil
 
 
-cdef class Bernoulli(Mixture):
+cdef class Bernoulli(Model):
     """Mixture of products of Bernoulli attributes.
 
     Parameters
     ----------
     x : array_like of 0 and 1, shape (N, D)
-    concentration : float or str
-        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
-    beta1, beta0 : float
-        Beta prior of every attribute: pseudo-counts of ones and of zeros, positive.
-    prior : {'crp', 'uniform'}
-        Prior of the partition; `uniform` gives every partition the same probability and leaves `concentration` unused.
+    **options
+        See ``OPTIONS``.
 
     Raises
     ------
@@ -96,6 +94,11 @@ cdef class Bernoulli(Mixture):
     """
 
     kind = "binary"
+    OPTIONS = (
+        *priors.OPTIONS,
+        Positive("beta1", 0.1, "pseudo-count of ones in every attribute"),
+        Positive("beta0", 0.1, "pseudo-count of zeros in every attribute"),
+    )
 
     cdef readonly Py_ssize_t D
     cdef readonly double beta1, beta0
@@ -114,14 +117,14 @@ cdef class Bernoulli(Mixture):
     cdef double *pair_beta              # [3, 2, 2] the same of a pair: as it is, one less in the first, in the second
     cdef Py_ssize_t piece               # attributes whose product cannot leave the range of a double
 
-    def __init__(self, x, concentration=1.0, beta1=0.1, beta0=0.1, prior="crp"):
+    def __init__(self, x, **options):
+        given = read_options("model", self.OPTIONS, options)
         values = np.asarray(x)
         if values.ndim != 2 or values.size == 0:
             raise ValueError("x: expected a table of 0 and 1 with at least one row and one column")
         if not ((values == 0) | (values == 1)).all():
             raise ValueError("x: a value is neither 0 nor 1")
-        for name, value in (("beta1", beta1), ("beta0", beta0)):
-            check_positive(f"model.{name}", value)
+        cdef double beta1 = given["beta1"], beta0 = given["beta0"]
         cdef Py_ssize_t n, N = values.shape[0]
         cdef double both = beta1 + beta0, widest
         self.D = values.shape[1]
@@ -131,7 +134,7 @@ cdef class Bernoulli(Mixture):
         widest = max(fabs(log10(N + both)), fabs(log10(beta1)), fabs(log10(beta0)), fabs(log10(both)), 0.01)
         self.piece = max(1, <Py_ssize_t> (140.0 / widest))
         self._allocate(N, N)
-        self._prior(concentration, prior)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
         cdef uint8_t[:, ::1] v = np.ascontiguousarray(values, dtype=np.uint8)
         self.x = <uint8_t *> flags(N * self.D)
         memcpy(self.x, &v[0, 0], N * self.D)
@@ -155,6 +158,7 @@ cdef class Bernoulli(Mixture):
             self.scan_table[n] = self.alloc[n] * self.power[n] if self.D <= self.piece else self.alloc[n]
         if self.D <= self.piece:
             self.unit = self.power[0]
+            self.prior_changed()
         log_rising(self.beta1, N + 1, self.log_rise1)
         log_rising(self.beta0, N + 1, self.log_rise0)
         log_rising(both, N + 1, self.log_rise_all)

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli._kernels import Model
+from splitmerge_cli.core.model import Model
 
 LABELS: tuple[str, ...]
 MOST: int

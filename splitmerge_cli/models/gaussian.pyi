@@ -2,7 +2,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli._normal import Normal
+from splitmerge_cli.models.normal import Normal
 
 COLUMNS: int
 

@@ -26,19 +26,21 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, doubles, larger
-from splitmerge_cli._normal cimport DIAG, FULL, ISO, Normal
+from splitmerge_cli.core.memory cimport doubles, larger
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.models.normal cimport DIAG, FULL, ISO, Normal
 
-from splitmerge_cli._mixture import quantum
-from splitmerge_cli._normal import prior_of
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.models.normal import prior_of
 
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 
-cdef extern from "_lanes.h":
+cdef extern from "simd_math.h":
     pass
 
-cdef extern from "_whole.h":
+cdef extern from "fixed_point.h":
     ctypedef struct whole:
         pass
 
@@ -213,21 +215,9 @@ cdef class Gaussian(Normal):
     ----------
     x : array_like of float, shape (N, D)
         Points; float32 and float64 arrays are kept as they are (for sparse ones see ``sparse_gaussian.pyx``).
-    concentration : float or str
-        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
-    prior : {'crp', 'uniform'}
-        Prior of the partition.
-    covariance : {'diag', 'iso', 'full'}
-        A variance per dimension, one for all, or a covariance matrix.
-    m0 : float or sequence of D floats, optional
-        Prior mean of the means; by default that of the data.
-    kappa0 : float
-        The prior's weight on m0, in points.
-    a0 : float
-        Shape of the variances' inverse-gamma prior.
-    b0 : float or sequence of D floats, optional
-        Its scale (iso: one number); by default a tenth of the data's variance (iso: of their mean), so that with a0 = 2
-        and kappa0 = 0.1 the prior spreads over the data. A column without spread counts as one of variance 1.
+    **options
+        See ``OPTIONS``. By default b0 is such that with a0 = 2 and kappa0 = 0.1 the prior spreads over the data; a
+        column without spread counts as one of variance 1 (iso: of their mean).
 
     Raises
     ------
@@ -266,7 +256,8 @@ cdef class Gaussian(Normal):
     cdef whole *both_square             # [n_squares]
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
 
-    def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
+    def __init__(self, x, **options):
+        given = read_options("model", self.OPTIONS, options)
         if scipy.sparse.issparse(x):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
         points = np.asarray(x)
@@ -278,13 +269,13 @@ cdef class Gaussian(Normal):
         if not (points.min() >= -1e30 and points.max() <= 1e30):
             raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
-        self._options(N, D, covariance, kappa0, a0)
+        self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
         self.vectors = points
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
         self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
-        self._prepare(points, m0, b0)
+        self._prepare(points, given["m0"], given["b0"])
         self._allocate(N, N)
-        self._prior(concentration, prior)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
         self._constants()
         self.plug_in = self.shape_of != FULL
         self.set_labels(np.zeros(N, dtype=np.int32))
@@ -313,9 +304,9 @@ cdef class Gaussian(Normal):
             part -= centre[here, None]
             mean[here], variance[here], span[here] = part.mean(axis=1), part.var(axis=1), np.ptp(part, axis=1)
             widest[here] = np.abs(part).max(axis=1)
-        quanta = quantum(widest, N)
+        quanta = resolution(widest, N)
         if self.shape_of == ISO:
-            quanta[:] = quantum(widest.max(), N, D)
+            quanta[:] = resolution(widest.max(), N, D)
         location, scale = prior_of(self.covariance, m0, b0, mean, variance, span, centre)
         if self.shape_of == FULL and D > 1:
             # a factorisation loses what the scatter exceeds the prior's by

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli._kernels import Model
+from splitmerge_cli.core.model import Model
 
 def hyper_prior(key: str, value: object) -> tuple[float, float, float]: ...
 

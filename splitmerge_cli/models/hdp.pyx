@@ -29,12 +29,16 @@ from libc.string cimport memcpy, memmove, memset
 import numpy as np
 from scipy.sparse import csr_array
 
-from splitmerge_cli._kernels cimport Model, Rng, doubles, flags, ints, larger, log_add, log_rising
+from splitmerge_cli.core.capabilities cimport Weighted
+from splitmerge_cli.core.log_scale cimport log_add, log_rising
+from splitmerge_cli.core.memory cimport doubles, flags, ints, larger
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
 
-from splitmerge_cli._kernels import as_numbers, check_range
-from splitmerge_cli._mixture import gamma_prior
+from splitmerge_cli.core.checks import as_numbers, check_range
+from splitmerge_cli.core.options import Gamma, Number, PositiveOrGamma, read_options
 
-cdef extern from "_topics.h" nogil:
+cdef extern from "topic_draws.h" nogil:
     double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, Py_ssize_t own, double mine,
                        double *total)
     Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
@@ -65,23 +69,14 @@ cdef double log_rise(double a, Py_ssize_t n) noexcept nogil:
             + (1.0 / (b * b * b * b * b) - 1.0 / (a * a * a * a * a)) / 1260.0)
 
 
-def hyper_prior(str key, value):
-    """Present value, shape and rate of a hyper-parameter given as a number or as ``gamma(shape,rate)``: shape 0 of a
-    number.
-
-    Raises
-    ------
-    ValueError
-        For anything else; the message names `key`.
-    """
-    if isinstance(value, str):
-        shape, rate = gamma_prior(value, key)
-        return min(max(shape / rate, LEAST), MOST), shape, rate
-    check_range(key, value, LEAST, MOST)
-    return float(value), 0.0, 0.0
+def hyper_prior(value):
+    """Present value, shape and rate of a hyper-parameter, a float or a `Gamma`: shape 0 of a number."""
+    if isinstance(value, Gamma):
+        return min(max(value.mean, LEAST), MOST), value.shape, value.rate
+    return value, 0.0, 0.0
 
 
-cdef class HDP(Model):
+cdef class HDP(Weighted):
     """Topics of the tokens of documents.
 
     Parameters
@@ -92,12 +87,8 @@ cdef class HDP(Model):
         Tokens of document j are those from starts[j] to before starts[j + 1]; a document may have none.
     V : int
         Words of the vocabulary.
-    gamma : float or str
-        Concentration of the topics' weights; or ``gamma(shape,rate)``, its prior, then it is resampled.
-    alpha0 : float or str
-        Concentration of the documents' mixtures; or its prior.
-    eta : float
-        Pseudo-count of every word in a topic.
+    **options
+        See ``OPTIONS``.
 
     Raises
     ------
@@ -106,6 +97,13 @@ cdef class HDP(Model):
     """
 
     kind = "documents"
+    OPTIONS = (
+        PositiveOrGamma("gamma", "gamma(1,1)", "concentration of the topics' weights: a number, or gamma(shape,rate): "
+                        "resampled", least=LEAST, most=MOST),
+        PositiveOrGamma("alpha0", "gamma(1,1)", "concentration of the documents' mixtures: likewise; small: few topics "
+                        "a document", least=LEAST, most=MOST),
+        Number("eta", 0.1, "pseudo-count of every word in a topic; small: topics of few words", least=LEAST, most=MOST),
+    )
 
     # -- the corpus
     cdef readonly Py_ssize_t V, J
@@ -134,7 +132,7 @@ cdef class HDP(Model):
     cdef int32_t *here                  # [cap] n_jk
     cdef int32_t *topics                # [cap] topics of the document, ascending
     cdef Py_ssize_t n_topics
-    cdef double *prior                  # [cap] alpha0 beta_k; 0 of an emptied topic
+    cdef double *mass_of                  # [cap] alpha0 beta_k; 0 of an emptied topic
     cdef double *per                    # [cap] 1/(V eta + n_k)
     cdef double *share                  # [cap] (alpha0 beta_k + n_jk)/(V eta + n_k)
     cdef double *total                  # [cap] running sums of a draw
@@ -157,7 +155,8 @@ cdef class HDP(Model):
     cdef int64_t held_version
     cdef double *rise[SLOTS]            # [longest + 1] log <a>_n of three weights
 
-    def __init__(self, words, starts, V, gamma="gamma(1,1)", alpha0="gamma(1,1)", eta=0.1):
+    def __init__(self, words, starts, V, **options):
+        given = read_options("model", self.OPTIONS, options)
         cdef Py_ssize_t i, j, s, most
         cdef int32_t[::1] w = np.ascontiguousarray(words, dtype=np.int32)
         cdef int64_t[::1] begin = np.ascontiguousarray(starts, dtype=np.int64)
@@ -168,9 +167,9 @@ cdef class HDP(Model):
             raise ValueError("starts: expected them ascending")
         if np.min(w) < 0 or np.max(w) >= V:
             raise ValueError(f"words: expected 0 to {V - 1}")
-        self.gamma, self.gamma_shape, self.gamma_rate = hyper_prior("model.gamma", gamma)
-        self.alpha0, self.alpha0_shape, self.alpha0_rate = hyper_prior("model.alpha0", alpha0)
-        check_range("model.eta", eta, LEAST, MOST)
+        self.gamma, self.gamma_shape, self.gamma_rate = hyper_prior(given["gamma"])
+        self.alpha0, self.alpha0_shape, self.alpha0_rate = hyper_prior(given["alpha0"])
+        cdef double eta = given["eta"]
         self.eta, self.mass, self.V, self.J = eta, V * eta, V, begin.shape[0] - 1
         self.word, self.doc = ints(N), ints(N)
         self.start = <int64_t *> doubles(self.J + 1)
@@ -196,7 +195,7 @@ cdef class HDP(Model):
             self.side_word[s], self.words_seen[s], self.word_seen[s] = ints(V), ints(V), flags(V)
             self.side_doc[s], self.docs_seen[s], self.doc_seen[s] = ints(self.J), ints(self.J), flags(self.J)
             self.rise[s] = doubles(self.longest + 2)
-        self.weighted = True
+        self.scans_itself = True
         self.paired = self.held_version = -1
         self._allocate(N, N)
         self.set_alpha0(self.alpha0)
@@ -232,7 +231,7 @@ cdef class HDP(Model):
         free(self.longer)
         free(self.here)
         free(self.topics)
-        free(self.prior)
+        free(self.mass_of)
         free(self.per)
         free(self.share)
         free(self.total)
@@ -243,7 +242,7 @@ cdef class HDP(Model):
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap
         self.log_beta = <double *> larger(self.log_beta, old * 8, cap * 8)
-        self.prior = <double *> larger(self.prior, old * 8, cap * 8)
+        self.mass_of = <double *> larger(self.mass_of, old * 8, cap * 8)
         self.per = <double *> larger(self.per, old * 8, cap * 8)
         self.share = <double *> larger(self.share, old * 8, cap * 8)
         self.total = <double *> larger(self.total, old * 8, cap * 8)
@@ -420,9 +419,9 @@ cdef class HDP(Model):
             for t in range(self.used[w]):
                 self.total[of[2 * t]] += self.log_eta[of[2 * t + 1]]
         for t in range(self.K):
-            if not self.known[t]:
+            if not self.is_valid[t]:
                 self.ll[t] = self.total[t] + self.log_words(self.size[t])
-                self.known[t] = True
+                self.is_valid[t] = True
         return self.ll[k]
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -708,7 +707,7 @@ cdef class HDP(Model):
 
     # ------------------------------------------------------------------------------------------------- equation 8
 
-    cdef Py_ssize_t sweep(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+    cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
         """Equation 8, in buckets. A topic that loses its last token gives its weight back at once and keeps its number
         until the end of the sweep, unless a new topic takes it."""
         cdef Py_ssize_t i = first, end = first + n, until, k, changed = 0
@@ -731,7 +730,7 @@ cdef class HDP(Model):
                 i += 1
             self.end_document()
         self.version += 1
-        memset(self.known, 0, self.K)
+        memset(self.is_valid, 0, self.K)
         if relink:
             self.link_all()
         k = self.K - 1
@@ -747,9 +746,9 @@ cdef class HDP(Model):
         self.unseen = self.alpha0 * exp(self.log_unseen)
         self.emptied = 0
         for k in range(self.K):
-            self.prior[k] = self.alpha0 * exp(self.log_beta[k])
+            self.mass_of[k] = self.alpha0 * exp(self.log_beta[k])
             self.per[k] = 1.0 / (self.mass + self.size[k])
-            self.share[k] = self.prior[k] * self.per[k]
+            self.share[k] = self.mass_of[k] * self.per[k]
         memset(self.share + self.K, 0, (self.cap - self.K) * sizeof(double))
         self.sum_all()
 
@@ -758,7 +757,7 @@ cdef class HDP(Model):
         cdef Py_ssize_t k
         self.of_all = 0.0
         for k in range(self.K):
-            self.of_all += self.prior[k] * self.per[k]
+            self.of_all += self.mass_of[k] * self.per[k]
 
     cdef void begin_document(self) noexcept nogil:
         cdef Py_ssize_t t, at
@@ -773,7 +772,7 @@ cdef class HDP(Model):
             self.topics[at] = k
         for t in range(self.n_topics):
             k = self.topics[t]
-            self.share[k] = (self.prior[k] + self.here[k]) * self.per[k]
+            self.share[k] = (self.mass_of[k] + self.here[k]) * self.per[k]
             self.of_document += self.here[k] * self.per[k]
 
     cdef void end_document(self) noexcept nogil:
@@ -782,7 +781,7 @@ cdef class HDP(Model):
         for t in range(self.n_topics):
             k = self.topics[t]
             self.here[k] = 0
-            self.share[k] = self.prior[k] * self.per[k]
+            self.share[k] = self.mass_of[k] * self.per[k]
 
     cdef int resample(self, Rng rng, Py_ssize_t i, bint relink) except -1 nogil:
         """Draw the topic of token i, of the document at hand; whether it changed. Nothing is written before it is known
@@ -791,9 +790,9 @@ cdef class HDP(Model):
         cdef int32_t old = self.z[i], here = self.here[old] - 1
         cdef int32_t *of
         cdef double q, u, was_per = self.per[old], per = 1.0 / (self.mass + (self.size[old] - 1))
-        cdef double share = (self.prior[old] + here) * per
+        cdef double share = (self.mass_of[old] + here) * per
         cdef double of_document = self.of_document + (here * per - (here + 1) * was_per)
-        cdef double of_all = self.of_all + self.prior[old] * (per - was_per)
+        cdef double of_all = self.of_all + self.mass_of[old] * (per - was_per)
         if i + 1 < self.N:
             e = self.word[i + 1]
             __builtin_prefetch(self.pair + 2 * self.first[e])
@@ -823,9 +822,9 @@ cdef class HDP(Model):
         self.here[k] += 1
         per = 1.0 / (self.mass + self.size[k])
         self.per[k] = per
-        self.share[k] = (self.prior[k] + self.here[k]) * per
+        self.share[k] = (self.mass_of[k] + self.here[k]) * per
         self.of_document += self.here[k] * per - (self.here[k] - 1) * was_per
-        self.of_all += self.prior[k] * (per - was_per)
+        self.of_all += self.mass_of[k] * (per - was_per)
         if self.size[old] == 0:
             self.close_topic(old)
         if relink:
@@ -851,7 +850,7 @@ cdef class HDP(Model):
         c = 0.0
         if u < of_all:
             for k in range(self.K):
-                c += self.prior[k] * (per if k == old else self.per[k])
+                c += self.mass_of[k] * (per if k == old else self.per[k])
                 if u < c:
                     return k
         return self.K
@@ -889,21 +888,21 @@ cdef class HDP(Model):
         self.log_beta[k] = self.log_unseen + log(-expm1(log_rest))
         self.log_unseen += log_rest
         self.unseen = self.alpha0 * exp(self.log_unseen)
-        self.prior[k] = self.alpha0 * exp(self.log_beta[k])
+        self.mass_of[k] = self.alpha0 * exp(self.log_beta[k])
         self.size[k] = 0
         self.here[k] = 0
         self.per[k] = 1.0 / self.mass
-        self.share[k] = self.prior[k] * self.per[k]
+        self.share[k] = self.mass_of[k] * self.per[k]
         self.of_all += self.share[k]
         return k
 
     cdef void close_topic(self, Py_ssize_t k) noexcept nogil:
         """Topic k has no token any more: its weight goes back."""
-        self.of_all -= self.prior[k] * self.per[k]
+        self.of_all -= self.mass_of[k] * self.per[k]
         self.log_unseen = log_add(self.log_unseen, self.log_beta[k])
         self.unseen = self.alpha0 * exp(self.log_unseen)
         self.log_beta[k] = -INFINITY
-        self.prior[k] = self.share[k] = 0.0
+        self.mass_of[k] = self.share[k] = 0.0
         self.emptied += 1
 
     # ------------------------------------------------------------------------------------------- changes of the state
@@ -921,7 +920,7 @@ cdef class HDP(Model):
         self.reserve(self.K + 1)
         self.head[self.K] = -1
         self.size[self.K] = 0
-        self.known[self.K] = False
+        self.is_valid[self.K] = False
         self.log_beta[self.K] = self.log_unseen - log1p(self.gamma)
         self.log_unseen += log(self.gamma) - log1p(self.gamma)
         self.K += 1
@@ -947,7 +946,7 @@ cdef class HDP(Model):
                 i = self.after[i]
             self.size[k] = self.size[last]
             self.ll[k] = self.ll[last]
-            self.known[k] = self.known[last]
+            self.is_valid[k] = self.is_valid[last]
             self.log_beta[k] = self.log_beta[last]
         self.head[last] = -1
         self.size[last] = 0
@@ -963,7 +962,7 @@ cdef class HDP(Model):
         self.size[b] = <int32_t> n
         self.size[c] -= <int32_t> n
         self.log_beta[c], self.log_beta[b] = of_a, of_b
-        self.known[c] = self.known[b] = False
+        self.is_valid[c] = self.is_valid[b] = False
         for t in range(n):
             self.hand_over(to_b[t], c, b)
         self.version += 1
@@ -981,7 +980,7 @@ cdef class HDP(Model):
         self.log_beta[keep] = log_add(self.log_beta[keep], self.log_beta[gone])
         self.log_beta[gone] = -INFINITY
         self.size[keep] += self.size[gone]
-        self.known[keep] = False
+        self.is_valid[keep] = False
         while self.head[gone] >= 0:
             self.hand_over(self.head[gone], gone, keep)
         self.size[gone] = 0
@@ -993,7 +992,7 @@ cdef class HDP(Model):
         self.reserve(K)
         memset(self.used, 0, self.V * sizeof(int32_t))
         memset(self.size, 0, self.cap * sizeof(int32_t))
-        memset(self.known, 0, self.cap)
+        memset(self.is_valid, 0, self.cap)
         self.K = K
         for i in range(self.N):
             self.z[i] = labels[i]

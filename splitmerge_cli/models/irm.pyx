@@ -19,21 +19,22 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, copy_rows, doubles, ints, larger
-from splitmerge_cli._mixture cimport Mixture
+from splitmerge_cli.core.memory cimport copy_rows, doubles, ints, larger
+from splitmerge_cli.core.model cimport Model
 
-from splitmerge_cli._kernels import check_range
+from splitmerge_cli import priors
+from splitmerge_cli.core.options import Number, read_options
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
     long double logl(long double x)
     int64_t llrintl(long double x)
 
-cdef extern from "_lanes.h":
+cdef extern from "simd_math.h":
     ctypedef double lanes8
     lanes8 lanes_exp(lanes8 x) nogil
 
-cdef extern from "_blocks.h":
+cdef extern from "block_sums.h":
     enum:
         FAR_BITS
     ctypedef struct far_t:
@@ -70,7 +71,7 @@ cdef extern from "_blocks.h":
 
 cdef extern from *:
     """
-    #include "_lanes.h"
+    #include "simd_math.h"
     /* w[k] = exp(w[k]) W[k] for k < m, m a multiple of 8 */
     static inline void weigh_lanes(double *w, const double *W, Py_ssize_t m)
     {
@@ -121,20 +122,15 @@ def csr(adjacency):
     return graph
 
 
-cdef class IRM(Mixture):
+cdef class IRM(Model):
     """Infinite relational model.
 
     Parameters
     ----------
     adjacency : sparse array or array_like of 0 and 1, shape (N, N)
         Symmetric, with an empty diagonal.
-    concentration : float or str
-        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
-    beta1, beta0 : float
-        Beta prior of the probability of an edge, for each pair of blocks: pseudo-counts of edges and of missing edges,
-        from 1e-6 to 1e6.
-    prior : {'crp', 'uniform'}
-        Prior of the partition.
+    **options
+        See ``OPTIONS``.
 
     Raises
     ------
@@ -153,6 +149,11 @@ cdef class IRM(Mixture):
     """
 
     kind = "graph"
+    OPTIONS = (
+        *priors.OPTIONS,
+        Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),
+        Number("beta0", 1.0, "pseudo-counts of missing edges", least=1e-6, most=1e6),
+    )
 
     cdef readonly double beta1, beta0
     cdef object held                    # the arrays that `start` and `neighbour` point into
@@ -184,13 +185,12 @@ cdef class IRM(Mixture):
     cdef int32_t *placed                # [N] items that have one
     cdef Py_ssize_t n_placed
 
-    def __init__(self, adjacency, concentration=1.0, beta1=1.0, beta0=1.0, prior="crp"):
+    def __init__(self, adjacency, **options):
+        given = read_options("model", self.OPTIONS, options)
         graph = csr(adjacency)
         self.vectors = adjacency if scipy.sparse.issparse(adjacency) else graph
-        for key, value in (("beta1", beta1), ("beta0", beta0)):
-            check_range(f"model.{key}", value, 1e-6, 1e6)
         cdef Py_ssize_t N = graph.shape[0]
-        self.beta1, self.beta0 = beta1, beta0
+        self.beta1, self.beta0 = given["beta1"], given["beta0"]
         self.coupled = True
         self.counted = -1
         indptr, indices = (np.ascontiguousarray(part, dtype=np.int32) for part in (graph.indptr, graph.indices))
@@ -204,7 +204,7 @@ cdef class IRM(Mixture):
         self.placed = ints(N)
         memset(self.spot, 255, N * sizeof(int32_t))
         self._allocate(N, N)
-        self._prior(concentration, prior)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
         self.set_labels(np.zeros(N, dtype=np.int32))
 
     cdef int _fill_tables(self, int64_t N, int64_t edges) except -1:
@@ -575,7 +575,7 @@ cdef class IRM(Mixture):
         fresh = self.score_all(i)
         for k in range(K):
             self.w[k] = self.score[k] * self.one + log(self.alloc[self.size[k] - (k == own)])
-        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else fresh * self.one + log(self.alloc[0])
+        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else fresh * self.one + log(self.prior.new_weight(K))
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K

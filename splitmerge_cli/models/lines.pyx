@@ -24,16 +24,21 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport Model, Rng, copy_rows, doubles, exp_weights, larger
-from splitmerge_cli._mixture cimport Mixture
+from splitmerge_cli.core.capabilities cimport Uncollapsed
+from splitmerge_cli.core.log_scale cimport exp_weights
+from splitmerge_cli.core.memory cimport copy_rows, doubles, larger
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
 
-from splitmerge_cli._kernels import as_numbers, check_count, check_range
-from splitmerge_cli._mixture import quantum
+from splitmerge_cli import priors
+from splitmerge_cli.core.checks import as_numbers
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.options import Choice, Count, Flag, Number, Option, read_options
 
-cdef extern from "_lanes.h":
+cdef extern from "simd_math.h":
     pass
 
-cdef extern from "_whole.h":
+cdef extern from "fixed_point.h":
     pass
 
 cdef extern from *:
@@ -153,9 +158,6 @@ cdef extern from *:
                       double *power, double *front, double *left) noexcept nogil
     void line_weigh(const double *W, const double *power, const double *front, double top, double *w) noexcept nogil
 
-NOISES = ("known", "nig")
-REFRESHES = ("draw", "metropolis")
-
 cdef enum:
     # rows of `at`: what scores a point, one column a cluster; NUMERATOR of the slope, whose denominator is B. With
     # parameters: YC the intercept, NUMERATOR the slope.
@@ -192,33 +194,15 @@ cdef struct Fit:
 
 
 @cython.final
-cdef class Lines(Mixture):
+cdef class Lines(Uncollapsed):
     """Mixture of straight lines.
 
     Parameters
     ----------
     x : array_like of float, shape (N, 2)
         Points x, y.
-    concentration : float or str
-        Of the Chinese restaurant process, positive; ``gamma(shape,rate)``: resampled under that prior.
-    sigma0 : float
-        Standard deviation of intercept and slope, in units of y and of y / x. (noise=nig: times the noise's standard
-        deviation over sigma1.)
-    sigma1 : float
-        Standard deviation of the noise. (nig: square root of the mean of the noise's variance.)
-    noise : {'known', 'nig'}
-        `nig`: the variance of each cluster's noise has an inverse-gamma prior of shape a0 and mean sigma1^2.
-    a0 : float
-        Shape of that prior, above 1.
-    prior : {'crp', 'uniform'}
-        Prior of the partition.
-    conjugate : bool
-        True integrates the lines out; False keeps intercept, slope (and variance) of each cluster.
-    refresh : {'draw', 'metropolis'}
-        How `refresh` updates them: an exact draw given the cluster's points, or `steps` steps of a random walk.
-    steps : int
-    candidates : list of [intercept, slope], optional
-        A finite base measure: every line is one of these, all alike (conjugate=false, noise=known).
+    **options
+        See ``OPTIONS``.
 
     Raises
     ------
@@ -233,6 +217,21 @@ cdef class Lines(Mixture):
     """
 
     kind = "points"
+    OPTIONS = (
+        *priors.OPTIONS,
+        Number("sigma0", 10.0, "standard deviation of intercept and slope, in units of y and of y / x (noise=nig: times "
+               "the noise's standard deviation over sigma1)", least=1e-30, most=1e30),
+        Number("sigma1", 1.0, "standard deviation of the noise; noise=nig: root of its mean variance", least=1e-30,
+               most=1e30),
+        Choice("noise", "known", "known, or nig: a variance of its own in every cluster, inverse gamma",
+               choices=("known", "nig")),
+        Number("a0", 2.0, "noise=nig: shape of the variance's prior", least=1.0 + 1e-12, most=1e6),
+        Flag("conjugate", True, "true: lines integrated out; false: intercept and slope are kept and updated"),
+        Choice("refresh", "draw", "conjugate=false: draw them given their points, or metropolis",
+               choices=("draw", "metropolis")),
+        Count("steps", 5, "refresh=metropolis: steps of the random walk", least=1),
+        Option("candidates", None, "conjugate=false: a finite base measure, [[intercept, slope], ...]", optional=True),
+    )
 
     cdef readonly double sigma0, sigma1, a0, b0
     cdef readonly str noise, refresh
@@ -259,8 +258,11 @@ cdef class Lines(Mixture):
     cdef double *chances                # [2 n_candidates] log weights, weights
     cdef readonly Py_ssize_t n_candidates
 
-    def __init__(self, x, concentration=1.0, sigma0=10.0, sigma1=1.0, noise="known", a0=2.0, prior="crp",
-                 conjugate=True, refresh="draw", steps=5, candidates=None):
+    def __init__(self, x, **options):
+        given = read_options("model", self.OPTIONS, options)
+        cdef double sigma0 = given["sigma0"], sigma1 = given["sigma1"], a0 = given["a0"]
+        noise, refresh, conjugate = given["noise"], given["refresh"], given["conjugate"]
+        candidates = given["candidates"]
         if scipy.sparse.issparse(x):
             raise ValueError("lines are fitted to points of two columns, x and y, got a sparse matrix")
         points = np.ascontiguousarray(x, dtype=np.float64)
@@ -271,18 +273,8 @@ cdef class Lines(Mixture):
                              "data.columns=[x,y] chooses them by name or number")
         if not (np.abs(points) <= 1e30).all():
             raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
-        for key, value in (("sigma0", sigma0), ("sigma1", sigma1)):
-            check_range(f"model.{key}", value, 1e-30, 1e30)
         if not 1e-12 <= sigma1 / sigma0 <= 1e12:
             raise ValueError(f"model.sigma1: expected 1e-12 to 1e12 times sigma0={sigma0:g}, got {sigma1:g}")
-        if isinstance(a0, bool) or not isinstance(a0, (int, float)) or not 1.0 < a0 <= 1e6:
-            raise ValueError(f"model.a0: expected a number above 1, up to 1e6, got {a0}")
-        for key, value, offered in (("noise", noise, NOISES), ("refresh", refresh, REFRESHES)):
-            if value not in offered:
-                raise ValueError(f"model.{key}: expected one of {', '.join(offered)}, got {value!r}")
-        if not isinstance(conjugate, bool):
-            raise ValueError(f"model.conjugate: expected true or false, got {conjugate!r}")
-        check_count("model.steps", steps, 1, 10_000)
         self.vectors = points
         spread, farthest = np.ptp(points, axis=0), np.abs(points).max(axis=0)
         # what the points are rounded to, across a line as steep as the data
@@ -295,17 +287,17 @@ cdef class Lines(Mixture):
         lines = None if candidates is None else self._candidates(candidates, noise, conjugate)
         cdef Py_ssize_t N = len(points), n, lane
         self._allocate(N, N)
-        self._prior(concentration, prior)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
         self.conjugate = conjugate
         self.sigma0, self.sigma1, self.a0, self.noise, self.refresh = sigma0, sigma1, a0, noise, refresh
-        self.steps = steps
+        self.steps = given["steps"]
         self.b0 = sigma1 * sigma1 * (a0 - 1.0)
         self.student, self.walks = noise == "nig", refresh == "metropolis"
         self.tau = (sigma1 / sigma0) ** 2
         self.width = 2.0 * sigma1 * sigma1
         self.half = 1.0 / self.width
         self.root_half = sqrt(self.half)
-        self.quantum_x, self.quantum_y = (quantum(np.abs(points[:, d]).max(), len(points)) for d in range(2))
+        self.quantum_x, self.quantum_y = (resolution(np.abs(points[:, d]).max(), len(points)) for d in range(2))
         cdef double[:, ::1] v = np.rint(points / [self.quantum_x, self.quantum_y])
         self.xy = doubles(2 * N)
         memcpy(self.xy, &v[0, 0], 2 * N * sizeof(double))
@@ -528,7 +520,7 @@ cdef class Lines(Mixture):
         n = self.size[own] - 1
         alone = n == 0
         for k in range(self.K, m):
-            self.W[k] = self.scan_table[0] / self.auxiliaries
+            self.W[k] = self.new_cluster_weight / self.auxiliaries
         for k in range(0, m, 8):
             for s in range(k, min(k + 8, m)):
                 if self.stale[s]:
@@ -562,7 +554,7 @@ cdef class Lines(Mixture):
             if self.conjugate:
                 self.w[own] = self.w[self.K]
             self.w[m - 1] = 0.0
-        self.W[self.K] = self.scan_table[0]
+        self.W[self.K] = self.new_cluster_weight
 
     cdef void scan_by_counting(self, Py_ssize_t i) noexcept nogil:
         """``scan`` where the point decides the line of its own cluster: it is taken out and put back."""
@@ -608,7 +600,7 @@ cdef class Lines(Mixture):
         if self.conjugate:
             return
         self.stale[k] = True
-        self.known[k] = False
+        self.is_valid[k] = False
         if self.n_candidates:
             c = rng.draw_index(self.n_candidates)
             theta[INTERCEPT], theta[GRADIENT] = self.candidate[2 * c], self.candidate[2 * c + 1]
@@ -623,7 +615,7 @@ cdef class Lines(Mixture):
         memcpy(self.theta + 3 * dst, self.theta + 3 * src, 3 * sizeof(double))
         if src != dst and not self.conjugate:
             self.stale[dst] = True
-            self.known[dst] = False
+            self.is_valid[dst] = False
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
         cdef Py_ssize_t k, changed = 0
@@ -638,7 +630,7 @@ cdef class Lines(Mixture):
         cdef double s = self.sigma1
         cdef Fit f
         self.stale[k] = True
-        self.known[k] = False
+        self.is_valid[k] = False
         if self.n_candidates:
             for c in range(self.n_candidates):
                 self.chances[c] = -0.5 * self.squares_of(k, c) / theta[VARIANCE]
@@ -690,7 +682,7 @@ cdef class Lines(Mixture):
                 else:
                     memcpy(theta, kept, 3 * sizeof(double))
         self.stale[k] = True
-        self.known[k] = False
+        self.is_valid[k] = False
         return changed
 
     cdef double log_posterior(self, Py_ssize_t k) noexcept nogil:
@@ -709,7 +701,7 @@ cdef class Lines(Mixture):
         return total - LOG_2PI - log(v) - 0.5 * (theta[INTERCEPT] ** 2 + theta[GRADIENT] ** 2) / v
 
     cdef double log_extra(self) noexcept nogil:
-        cdef double total = Mixture.log_extra(self)
+        cdef double total = Model.log_extra(self)
         cdef Py_ssize_t k
         if not self.conjugate:
             for k in range(self.K):
@@ -752,7 +744,7 @@ cdef class Lines(Mixture):
             for p in range(width):
                 self.theta[3 * k + p] = v[k, p]
             self.stale[k] = True
-            self.known[k] = False
+            self.is_valid[k] = False
 
     def fitted(self):
         """ndarray of float64, shape (K, 2): intercept and slope of every cluster: the parameters, or their mean given

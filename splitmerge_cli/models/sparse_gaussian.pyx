@@ -23,17 +23,18 @@ from libc.string cimport memcpy
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli._kernels cimport doubles, ints, larger
-from splitmerge_cli._normal cimport DIAG, ISO, Normal
+from splitmerge_cli.core.memory cimport doubles, ints, larger
+from splitmerge_cli.models.normal cimport DIAG, ISO, Normal
 
-from splitmerge_cli._mixture import quantum
-from splitmerge_cli._normal import prior_of
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.models.normal import prior_of
 
-cdef extern from "_whole.h":
+cdef extern from "fixed_point.h":
     ctypedef struct whole:
         pass
 
-cdef extern from "_columns.h":
+cdef extern from "column_sums.h":
     ctypedef struct columns:
         int32_t *key
         int64_t *sum
@@ -173,10 +174,8 @@ cdef class SparseGaussian(Normal):
     ----------
     x : scipy.sparse array, shape (N, D)
         Points, CSR or what becomes it.
-    concentration, prior, m0, kappa0, a0, b0
-        As of ``Gaussian``.
-    covariance : {'diag', 'iso'}
-        A variance per dimension, or one for all. (full: D^2 numbers a cluster, refused.)
+    **options
+        As of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected.
 
     Raises
     ------
@@ -209,7 +208,8 @@ cdef class SparseGaussian(Normal):
     cdef totals *of_cluster             # [cap]
     cdef double *power                  # [cap] log predictive of the point at hand
 
-    def __init__(self, x, concentration=1.0, prior="crp", covariance="diag", m0=None, kappa0=0.1, a0=2.0, b0=None):
+    def __init__(self, x, **options):
+        given = read_options("model", self.OPTIONS, options)
         points = scipy.sparse.csr_array(x)
         if len(points.shape) != 2 or 0 in points.shape:
             raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
@@ -220,14 +220,14 @@ cdef class SparseGaussian(Normal):
             points = points.copy()
             points.sum_duplicates()
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1], n
-        if covariance == "full":
+        if given["covariance"] == "full":
             raise ValueError("model.covariance: expected diag or iso of sparse points, got full: a cluster would take "
                              f"{D * (D + 1) // 2} numbers")
-        self._options(N, D, covariance, kappa0, a0)
+        self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
         self.vectors = points
-        self._prepare(points, m0, b0)
+        self._prepare(points, given["m0"], given["b0"])
         self._allocate(N, N)
-        self._prior(concentration, prior)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
         self._constants()
         # that of predictives, whose determinants are relative to the prior's
         for n in range(N + 2):
@@ -253,9 +253,9 @@ cdef class SparseGaussian(Normal):
         widest = np.maximum(np.maximum(-least, most), np.abs(location))
         if self.shape_of == ISO:
             # 16: four products are added up
-            quanta = np.full(D, quantum(widest.max(), N, 16 * D))
+            quanta = np.full(D, resolution(widest.max(), N, 16 * D))
         else:
-            quanta = quantum(widest, N)
+            quanta = resolution(widest, N)
         self.log_quanta = np.log(quanta).sum()
         self.log_b0 = np.log(scale / quanta ** 2).sum()
         cdef const int64_t[::1] starts_v = points.indptr.astype(np.int64)

@@ -15,11 +15,12 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
-from splitmerge_cli._kernels cimport Model, Rng, doubles, ints
-from splitmerge_cli._past cimport Learner, Past
-from splitmerge_cli._reconfigure cimport SPLIT, Reconfiguration
+from splitmerge_cli.core.history cimport History, Learner
+from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.samplers.reconfiguration cimport SPLIT, Reconfiguration
 
-VARIANTS = ("arm", "sarm")
+from splitmerge_cli.core.history import ADAPTATION
+from splitmerge_cli.core.options import Choice
 
 cdef struct block_t:
     int32_t size
@@ -33,23 +34,14 @@ cdef int larger_first(const void *a, const void *b) noexcept nogil:
 
 
 cdef class ARM(Reconfiguration):
-    """Adaptive reconfiguration moves.
+    """Adaptive reconfiguration moves."""
 
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    variant : {'arm', 'sarm'}
-    adaptation : {'paper', 'frozen', 'population'}
-        Which partitions of the past are drawn; see ``_past.pyx``.
-    freeze : int
-        frozen: the iteration after which nothing new is learnt.
-    relabel : bool
-        Visit the items in a new random order in every move, not in item order.
-    mode : {'exact', 'literal'}
-    """
+    OPTIONS = (
+        Choice("variant", "arm", "arm, or sarm: without moves of whole blocks", choices=("arm", "sarm")),
+        *ADAPTATION,
+        *Reconfiguration.OPTIONS,
+    )
 
-    cdef readonly str variant
     cdef readonly Learner learner
     cdef bint whole_blocks
     cdef Py_ssize_t n_blocks            # blocks that are out after the launch
@@ -60,15 +52,11 @@ cdef class ARM(Reconfiguration):
     cdef int32_t *slot                  # [2 N] by block of z_b and side: block of c
     cdef int32_t *last_of               # [N] last item found of a block of c
 
-    def __init__(self, Model model not None, Rng rng not None, str variant="arm", str adaptation="paper", freeze=1000,
-                 relabel=True, str mode="exact"):
-        super().__init__(model, rng, relabel=relabel, mode=mode)
-        if variant not in VARIANTS:
-            raise ValueError(f"sampler.variant: expected one of {', '.join(VARIANTS)}, got {variant!r}")
-        cdef Py_ssize_t N = model.N
-        self.variant = variant
-        self.whole_blocks = variant == "arm"
-        self.learner = Learner(N, adaptation, freeze)
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        cdef Py_ssize_t N = self.model.N
+        self.whole_blocks = self.options["variant"] == "arm"
+        self.learner = Learner(N, self.options["adaptation"], self.options["freeze"])
         self.blocks = <block_t *> doubles(N)
         self.block_of = ints(N)
         self.next_of = ints(N)
@@ -86,7 +74,7 @@ cdef class ARM(Reconfiguration):
         free(self.slot)
         free(self.last_of)
 
-    def learn_from(self, Past past, Py_ssize_t chain):
+    def learn_from(self, History past, Py_ssize_t chain):
         """Learn from this past, as the chain of this number."""
         self.learner.learn_from(past, chain)
 
@@ -96,7 +84,6 @@ cdef class ARM(Reconfiguration):
 
     cdef int make_step(self) except -1 nogil:
         self.propose(SPLIT)
-        self.bounded = False
         if not self.learner.draw(self.rng, &self.i, &self.j):
             return self.null()
         return self.reconfigure()
@@ -183,7 +170,7 @@ cdef class ARM(Reconfiguration):
         if not self.whole_blocks:
             return 0
         for b in range(self.n_blocks):
-            if self.target != NULL and self.hopeless():
+            if self.target != NULL and not self.still_alive():
                 return 0
             self.move_block(self.order[self.blocks[b].rank])
         self.model.begin_scan()

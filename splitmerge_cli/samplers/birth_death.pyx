@@ -15,27 +15,16 @@ Cost: O(K); without empty clusters the statistics of O(1) items.
 """
 from libc.math cimport log
 
-from splitmerge_cli._kernels cimport SplitMerge
+from splitmerge_cli.samplers.split_merge cimport ANCHORS, ORDERS, PRINTED, TARGET, SplitMerge
 
 cdef enum:
     BIRTH, DEATH                        # MOVES
 
-cdef enum:
-    TARGET, LABELS, CHOICE              # TERMS
-
 
 cdef class BirthDeath(SplitMerge):
-    """Birth-death sampler.
-
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    mode : {'exact', 'literal'}
-    """
+    """Birth-death sampler. Term `anchors`: the choice of the cluster, or of the item and its new cluster."""
 
     MOVES = ("birth", "death")
-    TERMS = ("target", "labels", "choice")
 
     cdef int make_step(self) except -1 nogil:
         cdef bint death = self.rng.draw_index(2) == 1
@@ -59,8 +48,9 @@ cdef class BirthDeath(SplitMerge):
         if K == self.model.kmax:
             return self.null()
         r = (self.term(TARGET, self.log_prior_of(K + 1) - self.log_prior_of(K))
-             + self.term(LABELS, self.log_label_term(K))
-             + self.term(CHOICE, log((K + 1.0) / (self.count_empty() + 1.0))))
+             + self.term(PRINTED, self.log_label_count(K))
+             + self.term(ORDERS, self.log_orders(K + 1))
+             - self.term(ANCHORS, log(self.count_empty() + 1.0)))
         if self.decide(r):
             self.model.append_empty()
         return 0
@@ -75,8 +65,9 @@ cdef class BirthDeath(SplitMerge):
             k += 1
             e -= self.model.size[k] == 0
         r = (self.term(TARGET, self.log_prior_of(K - 1) - self.log_prior_of(K))
-             - self.term(LABELS, self.log_label_term(K - 1))
-             - self.term(CHOICE, log(<double> K / E)))
+             - self.term(PRINTED, self.log_label_count(K - 1))
+             - self.term(ORDERS, self.log_orders(K))
+             + self.term(ANCHORS, log(<double> E)))
         if self.decide(r):
             self.model.delete(k)
         return 0
@@ -89,8 +80,8 @@ cdef class BirthDeath(SplitMerge):
         self.model.reserve(K)
         self.model.begin_scan()
         r = (self.term(TARGET, self.model.log_odds(i, c, K, c, True))
-             + self.term(LABELS, self.log_label_term(K))
-             - self.term(CHOICE, log(<double> K)))
+             + self.term(PRINTED, self.log_label_count(K))
+             - self.term(ANCHORS, log(<double> K)))
         if self.decide(r):
             self.model.move(i, K)
         return 0
@@ -103,8 +94,8 @@ cdef class BirthDeath(SplitMerge):
         k = self.rng.draw_index(K - 1)
         k += k >= c
         r = (self.term(TARGET, self.log_merge_ratio(c, k))
-             - self.term(LABELS, self.log_label_term(K - 1))
-             + self.term(CHOICE, log(K - 1.0)))
+             - self.term(PRINTED, self.log_label_count(K - 1))
+             + self.term(ANCHORS, log(K - 1.0)))
         if self.decide(r):
             self.model.commit_merge(c, k)
         return 0

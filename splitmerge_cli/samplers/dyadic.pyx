@@ -1,48 +1,59 @@
 """Dyadic split-merge (paper 004, section 2.1; Jain and Neal 2004), and SAMS, its sequentially allocated form (section
 2.2; Dahl 2003): two random items decide between a split and a merge.
 
-The moves, their exact ratios and the printed ones are in ``_dyadic.pyx``, since the triadic sampler makes them too:
+Items i and j stand on different sides; the n = N_v - 2 other items of the clusters at stake are allocated to the sides
 
-    log ratio of a split = log R_P R_L - log q,    of a merge its negative.
+    random   by fair coins                                          q = 2^-n                  (equation 8)
+    sams     one after the other, in a random order, with probability proportional to the side's size times the
+             predictive of the item given those there               q = product of the steps  (section 2.2; Dahl 2003)
+    gibbs    by t restricted Gibbs scans from a random launch state and a last one that is scored (Jain and Neal 2004)
+
+and a merge evaluates q of the present sides in the same way. Exact log ratio of a split (a merge is the inverse):
+
+    log R_P R_L - log q        plus log (K + 1) where empty clusters are kept                             (equation 3)
+
+As printed (`mode=literal`) the ratio of q is 2^n whatever the allocation (`q_ratio=formula`, equation 9), or left out
+(`one`). For `random` equation 9 is exact.
 
 Cost of a step, n items in the clusters at stake: `random` O(n), `sams` n pairs of predictives, `gibbs` (t + 1) n pairs.
 """
-from splitmerge_cli._dyadic cimport PairMoves
+from libc.math cimport log
+
+from splitmerge_cli.samplers.anchors cimport UniformPair
+from splitmerge_cli.samplers.split_merge cimport SplitMerge
+
+from splitmerge_cli.core.options import Choice
+from splitmerge_cli.samplers.allocations import SCANS, allocation_of, allocation_option
+
+cdef double LOG_2 = log(2.0)
 
 cdef enum:
     SPLIT, MERGE                        # MOVES
 
+Q_RATIO = Choice("q_ratio", "formula", "mode=literal: the printed ratio of allocation probabilities, formula (that of "
+                 "coins, whatever the allocation) or one", choices=("formula", "one"))
 
-cdef class Dyadic(PairMoves):
-    """Dyadic split-merge.
 
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    allocation : {'sams', 'random', 'gibbs'}
-        How the items are allocated to the two sides.
-    t : int
-        gibbs: restricted scans of the launch state, at least 0.
-    mode : {'exact', 'literal'}
-    q_ratio : {'formula', 'one'}
-        literal: the ratio of allocation probabilities.
-    """
+cdef class Dyadic(SplitMerge):
+    """Dyadic split-merge: any two items, an allocation of choice."""
 
+    OPTIONS = (allocation_option("random"), SCANS, Q_RATIO, *SplitMerge.OPTIONS)
     MOVES = ("split", "merge")
+    NEEDS_CONJUGATE = False
     DIVIDES_WEIGHTS = True
+
+    cdef UniformPair anchors
+    cdef bint formula
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.anchors = UniformPair()
+        self.allocation = allocation_of(self.options["allocation"], self.options["t"])
+        self.formula = self.options["q_ratio"] == "formula"
 
     cdef int make_step(self) except -1 nogil:
         """Steps (1) to (6) of section 2.1."""
-        cdef Py_ssize_t i, j
-        self.propose(SPLIT)
-        if self.model.N < 2:
-            return self.null()
-        i = self.rng.draw_index(self.model.N)
-        j = self.rng.draw_index(self.model.N - 1)
-        j += j >= i
-        if self.model.z[i] == self.model.z[j]:
-            return self.split_pair(i, j, 0.0)
-        self.proposed[SPLIT] -= 1
-        self.propose(MERGE)
-        return self.merge_pair(i, j, 0.0)
+        return self.split_or_merge(self.anchors, SPLIT, MERGE)
+
+    cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:
+        return log_q + (self.sides.n * LOG_2 if self.formula else 0.0)

@@ -4,42 +4,40 @@ An item is put into cluster k with probability proportional to the prior's weigh
 contribution excluded. The acceptance probability is 1, and the printed formula is this one: mode `literal` changes
 nothing. Cost: an item O(K) predictives (EMM O(K), Bernoulli O(D K)); a scan N of them.
 """
-from splitmerge_cli._kernels cimport Model, Rng, Sampler
+from splitmerge_cli._kernels cimport full_scan
+from splitmerge_cli.core.sampler cimport Sampler
+
+from splitmerge_cli.core.options import Choice
 
 
 cdef class Gibbs(Sampler):
     """Gibbs sampler.
-
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    scan : {'full', 'site'}
-        One step updates every item in turn, or one item chosen uniformly.
-    mode : {'exact', 'literal'}
 
     Notes
     -----
     The move `gibbs` counts updates of an item as proposed and those that moved it as accepted.
     """
 
+    OPTIONS = (
+        Choice("scan", "full", "full: a step updates every item in turn; site: one item, uniformly",
+               choices=("full", "site")),
+        *Sampler.OPTIONS,
+    )
     MOVES = ("gibbs",)
     DIVIDES_WEIGHTS = True
 
     cdef readonly bint full
 
-    def __init__(self, Model model not None, Rng rng not None, str scan="full", str mode="exact"):
-        super().__init__(model, rng, mode)
-        if scan not in ("full", "site"):
-            raise ValueError(f"sampler.scan: expected full or site, got {scan!r}")
-        self.full = scan == "full"
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.full = self.options["scan"] == "full"
         self.scans = 0
 
     cdef int make_step(self) except -1 nogil:
         """Algorithm 1, lines 6-8, or line 7 for one item."""
         cdef Py_ssize_t n = self.model.N if self.full else 1
         cdef Py_ssize_t first = 0 if self.full else self.rng.draw_index(self.model.N)
-        cdef Py_ssize_t changed = self.model.sweep(self.rng, first, n)
+        cdef Py_ssize_t changed = full_scan(self.model, self.rng, first, n)
         self.move = 0
         self.last_log_ratio = 0.0
         self.proposed[0] += n

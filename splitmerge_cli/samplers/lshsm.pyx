@@ -1,12 +1,12 @@
 """Split-merge by locality-sensitive sampling, LSHSM (paper 001, Algorithm 1): a hash table proposes which items belong
 apart, or together.
 
-An item u is drawn, and from the hash tables (``_hashing.pyx``) an item v unlike it (query -u) or like it (query u).
+An item u is drawn, and from the hash tables (``hash_tables.pyx``) an item v unlike it (query -u) or like it (query u).
 
     paired, paired_sequential
         u and v decide, as the pair of a dyadic move does: in one cluster it is split between them, in two these are
         merged. The probability of (u, v) does not depend on the state, so it cancels, and the ratio is that of the
-        dyadic move (``_dyadic.pyx``), with the other items allocated by coins or one after the other.
+        dyadic move (``dyadic.pyx``), with the other items allocated by coins or one after the other.
     sums
         Algorithm 1: unlike items of one cluster, a smart split by coins; unlike items of two clusters, a dumb merge of
         any two; like items of two clusters, their smart merge; like items of one, a dumb split of any cluster. The
@@ -22,7 +22,7 @@ An item u is drawn, and from the hash tables (``_hashing.pyx``) an item v unlike
     As printed (`mode=literal`, equations 3 to 6): 1 - (1 - p^K)^L, which holds on average over tables that are drawn,
     times the share of S_u that is in the other cluster, summed over v once more; u from the first cluster alone; no P+,
     no P-, and no factor 2 for the two ways to draw a pair of clusters or to name the sides (term `printed`).
-    `likelihood=lss`: the clusters' log likelihoods are the estimates of equation 11 (`Estimates` in ``_hashing.pyx``),
+    `likelihood=lss`: the clusters' log likelihoods are the estimates of equation 11 (`Estimates` in ``hash_tables.pyx``),
     a fixed function of the partition, since the tables are fixed; what they differ by is the term `estimate`.
 
 The tables are fixed: they are part of the kernel, and all chains share them.
@@ -37,15 +37,15 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
-from splitmerge_cli._dyadic cimport ALLOCATION, PRINTED, TARGET, PairMoves
-from splitmerge_cli._hashing cimport Collisions, Estimates, HashSums, HashTables
-from splitmerge_cli._kernels cimport Model, Rng, doubles, larger
+from splitmerge_cli.core.capabilities cimport PlugIn
+from splitmerge_cli.core.memory cimport doubles, ints, larger
+from splitmerge_cli.samplers.hash_tables cimport Collisions, Estimates, HashSums, HashTables
+from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
-from splitmerge_cli._hashing import tables_of
-from splitmerge_cli._kernels import MOST_COUNT, check_count
-
-PROPOSALS = ("paired", "paired_sequential", "sums")
-LIKELIHOODS = ("marginal", "lss")
+from splitmerge_cli.core.checks import MOST_COUNT, check_count
+from splitmerge_cli.core.options import Choice
+from splitmerge_cli.samplers.allocations import allocation_of
+from splitmerge_cli.samplers.hash_tables import BITS, CACHE, CENTRE, READING, SEED, TABLES, tables_of
 
 cdef double LOG_2 = log(2.0)
 
@@ -53,7 +53,7 @@ cdef enum:
     SMART_SPLIT, DUMB_MERGE, SMART_MERGE, DUMB_SPLIT    # MOVES
 
 cdef enum:
-    PAIR = 4                            # TERMS behind those of PairMoves
+    PAIR = 5                            # TERMS behind those of SplitMerge
     DUMB
     ESTIMATE
 
@@ -65,82 +65,73 @@ cdef double log_or_none(double x) noexcept nogil:
     return log(x) if x > 0.0 else -INFINITY
 
 
-cdef class LSHSM(PairMoves):
-    """Split-merge by locality-sensitive sampling.
+cdef class LSHSM(SplitMerge):
+    """Split-merge by locality-sensitive sampling: hashed anchors; coins or sequential allocation."""
 
-    Parameters
-    ----------
-    model : Model
-        One whose items are vectors.
-    rng : Rng
-    proposal : {'paired_sequential', 'paired', 'sums'}
-    reading : {'table', 'union'}
-        Which q(v | u): an item of one drawn table's bucket, or of the union of the buckets (paper 001, section 2.1.1).
-    bits, tables : int
-        K and L of the paper.
-    centre : bool
-        Hash x less the mean of the items.
-    tables_seed : int
-        Of the projections.
-    mode : {'exact', 'literal'}
-        literal, of `sums` alone: the ratios of equations 3 to 6.
-    likelihood : {'marginal', 'lss'}
-        literal: of the clusters, exact or the estimate of equation 11 (dense points of ``gaussian``, diag or iso).
-    cache : int
-        literal: probabilities of collision to keep.
-    """
-
+    OPTIONS = (
+        Choice("proposal", "paired_sequential", "the pair by hashing, the rest one by one; paired: by coins; sums: "
+               "Algorithm 1", choices=("paired", "paired_sequential", "sums")),
+        READING, BITS, TABLES, CENTRE, SEED,
+        *SplitMerge.OPTIONS,
+        Choice("likelihood", "marginal", "mode=literal: of the clusters, marginal (exact) or lss, the estimate of equation "
+               "11 (dense points of model=gaussian, diag or iso)", choices=("marginal", "lss")),
+        CACHE,
+    )
     MOVES = ("smart_split", "dumb_merge", "smart_merge", "dumb_split")
-    TERMS = (*PairMoves.TERMS, "pair", "dumb", "estimate")
+    TERMS = (*SplitMerge.TERMS, "pair", "dumb", "estimate")
+    LITERAL_TERM = None
+    NEEDS_CONJUGATE = False
 
-    cdef readonly str proposal, likelihood
     cdef readonly HashTables tables
     cdef readonly HashSums sums
-    cdef HashSums unions                # literal
-    cdef readonly Collisions chances    # literal
+    cdef HashSums unions                # as printed
+    cdef readonly Collisions chances    # as printed
     cdef Estimates estimates            # likelihood=lss
-    cdef bint paired, literal
-    cdef double nX                      # N X+-(A, B) of the last ``log_pairs``
+    cdef PlugIn estimated               # the model, for these
+    cdef bint paired
+    cdef int kind                       # ALIKE or UNLIKE: of the move under way
+    cdef int32_t *group                 # [N] items of side A, then of side B, each in item order
+    cdef Py_ssize_t na                  # how many of side A
+    cdef double nX                      # N X+-(A, B) of these
     # [room] by cluster k, over its u: ALIKE, the sum of q(k | u); UNLIKE, of q(not k | -u)
     cdef double *of_cluster[2]
     cdef Py_ssize_t room
     cdef Py_ssize_t[2] version          # of the model's state for which they hold
+    cdef Py_ssize_t before              # version of the state that the move under way started from
 
-    def __init__(self, Model model not None, Rng rng not None, str proposal="paired_sequential", str reading="table",
-                 bits=10, tables=10, centre=True, tables_seed=0, str mode="exact", str likelihood="marginal",
-                 cache=1 << 20):
-        if proposal not in PROPOSALS:
-            raise ValueError(f"sampler.proposal: expected one of {', '.join(PROPOSALS)}, got {proposal!r}")
-        super().__init__(model, rng, allocation="sams" if proposal == "paired_sequential" else "random", mode=mode)
-        if not isinstance(centre, bool):
-            raise ValueError(f"sampler.centre: expected true or false, got {centre!r}")
-        if likelihood not in LIKELIHOODS:
-            raise ValueError(f"sampler.likelihood: expected {' or '.join(LIKELIHOODS)}, got {likelihood!r}")
-        if likelihood == "lss" and mode != "literal":
-            raise ValueError("sampler.likelihood=lss: expected sampler.mode=literal: it does not leave the posterior "
-                             "as it is")
-        if likelihood == "lss" and not model.plug_in:
-            raise ValueError("sampler.likelihood=lss: expected dense points and model=gaussian with covariance=diag or "
-                             "iso, whose clusters have means to hash")
-        self.proposal, self.paired, self.likelihood = proposal, proposal != "sums", likelihood
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        given = self.options
+        self.paired = given["proposal"] != "sums"
+        if given["likelihood"] == "lss":
+            if not self.as_printed:
+                raise ValueError("sampler.likelihood=lss: expected sampler.mode=literal: it does not leave the posterior "
+                                 "as it is")
+            if not (isinstance(model, PlugIn) and model.plug_in):
+                raise ValueError("sampler.likelihood=lss: expected dense points and model=gaussian with covariance=diag "
+                                 "or iso, whose clusters have means to hash")
         if not (self.paired or model.conjugate):
             raise ValueError("sampler.proposal=sums: needs the parameters integrated out (model.conjugate=true)")
-        self.tables = tables_of(model.vectors, bits, tables, centre, tables_seed)
-        self.literal = mode == "literal"
-        if self.literal and self.paired:
-            raise ValueError(f"sampler.mode=literal: expected sampler.proposal=sums, got {proposal}: the paper prints "
-                             "no other")
-        self.sums = HashSums(self.tables, reading)
-        if self.literal:
+        self.tables = tables_of(model.vectors, *(given[key] for key in ("bits", "tables", "centre", "tables_seed")))
+        if self.as_printed and self.paired:
+            raise ValueError(f"sampler.mode=literal: expected sampler.proposal=sums, got {given['proposal']}: the paper "
+                             "prints no other")
+        self.allocation = allocation_of("sams" if given["proposal"] == "paired_sequential" else "random")
+        # a pair by hashing has the same probability in both states; the sums have terms of their own
+        self.omit("printed")
+        self.sums = HashSums(self.tables, given["reading"])
+        if self.as_printed:
             self.unions = HashSums(self.tables, "union")
-            self.chances = Collisions(self.tables, cache)
-        if likelihood == "lss":
-            self.estimates = Estimates(self.chances)
+            self.chances = Collisions(self.tables, given["cache"])
+        if given["likelihood"] == "lss":
+            self.estimates, self.estimated = Estimates(self.chances), model
+        self.group = ints(self.model.N)
         self.version[ALIKE] = self.version[UNLIKE] = -1
         self.of_cluster[ALIKE], self.of_cluster[UNLIKE] = doubles(8), doubles(8)
         self.room = 8
 
     def __dealloc__(self):
+        free(self.group)
         free(self.of_cluster[ALIKE])
         free(self.of_cluster[UNLIKE])
 
@@ -158,14 +149,14 @@ cdef class LSHSM(PairMoves):
     def tally(self):
         """dict: literal, probabilities of collision asked for, those that the cache had, and pairs that it keeps. (A
         chain that goes on after an interruption begins with an empty cache.)"""
-        if not self.literal:
+        if not self.as_printed:
             return {}
         return {"cache": {"looked_up": self.chances.looked_up, "served": self.chances.served,
                           "pairs": self.chances.filled}}
 
     def set_tally(self, tally):
         """Take up what ``tally`` gave; a ValueError for anything else."""
-        if not self.literal:
+        if not self.as_printed:
             return
         cache = tally.get("cache") if isinstance(tally, dict) else None
         if not isinstance(cache, dict) or not {"looked_up", "served"} <= cache.keys():
@@ -177,8 +168,7 @@ cdef class LSHSM(PairMoves):
     cdef int make_step(self) except -1 nogil:
         """Algorithm 1: the type, u, and v from the tables."""
         cdef bint alike = self.rng.draw_index(2) == 1, one
-        cdef Py_ssize_t u = self.rng.draw_index(self.model.N), v
-        self.bounded = False
+        cdef Py_ssize_t u = self.rng.draw_index(self.model.N), v, i, j
         self.propose(SMART_MERGE if alike else SMART_SPLIT)
         v = self.sums.draw(self.rng, u, not alike)
         if v < 0:
@@ -186,173 +176,153 @@ cdef class LSHSM(PairMoves):
         one = self.model.z[u] == self.model.z[v]
         if one == alike:
             # not what a smart move is for
-            self.proposed[self.move] -= 1
-            self.propose(DUMB_SPLIT if alike else DUMB_MERGE)
+            self.turn_to(DUMB_SPLIT if alike else DUMB_MERGE)
         if self.paired:
-            return self.split_pair(u, v, 0.0) if one else self.merge_pair(u, v, 0.0)
-        if alike:
-            return self.dumb_split() if one else self.smart_merge(self.model.z[u], self.model.z[v])
-        return self.smart_split(u, v) if one else self.dumb_merge()
-
-    cdef int smart_split(self, Py_ssize_t u, Py_ssize_t v) except -1 nogil:
-        """Section 3.2.1: the cluster of u and v, the other items by fair coins."""
-        cdef Py_ssize_t K = self.model.K, c = self.model.z[u], n, t
-        if K == self.model.kmax:
-            return self.null()
-        n = self.model.members(c, c, self.items)
-        for t in range(n):
-            self.in_a[t] = self.items[t] == u or (self.items[t] != v and self.rng.draw_coin(0.5))
-        return self.split(c, n, UNLIKE)
-
-    cdef int dumb_split(self) except -1 nogil:
-        """Section 3.2.2: any cluster, all items by fair coins."""
-        cdef Py_ssize_t K = self.model.K, c = self.rng.draw_index(K), n, t, na = 0
-        n = self.model.members(c, c, self.items)
-        for t in range(n):
-            self.in_a[t] = self.rng.draw_coin(0.5)
-            na += self.in_a[t]
-        if na == 0 or na == n or K == self.model.kmax:
-            return self.null()
-        return self.split(c, n, ALIKE)
-
-    cdef int dumb_merge(self) except -1 nogil:
-        """Section 3.2.1: any two clusters."""
-        cdef Py_ssize_t i = self.rng.draw_index(self.model.K), j = self.rng.draw_index(self.model.K - 1)
+            return self.split(self.model.z[u], u, v) if one else self.merge(self.model.z[u], self.model.z[v], u, v)
+        self.kind = ALIKE if alike else UNLIKE
+        self.before = self.model.version
+        self.refresh()
+        if self.move == SMART_SPLIT:
+            # section 3.2.1: the cluster of u and v, the other items by fair coins
+            return self.split(self.model.z[u], u, v)
+        if self.move == DUMB_SPLIT:
+            # section 3.2.2: any cluster, all items by fair coins
+            return self.split(self.rng.draw_index(self.model.K), -1, -1)
+        if self.move == SMART_MERGE:
+            return self.merge(self.model.z[u], self.model.z[v], -1, -1)
+        i = self.rng.draw_index(self.model.K)
+        j = self.rng.draw_index(self.model.K - 1)
         j += j >= i
-        return self.merge(i, j, UNLIKE)
+        # its reverse, a smart split, has anchors
+        return self.merge(i, j, self.model.head[i], self.model.head[j])
 
-    cdef int smart_merge(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Section 3.2.2: the clusters of u and v."""
-        return self.merge(i, j, ALIKE)
-
-    cdef int split(self, Py_ssize_t c, Py_ssize_t n, int kind) except -1 nogil:
-        """Decide on the split of cluster c by in_a[:n]: a smart one of unlike items, a dumb one of like items."""
-        cdef Py_ssize_t t, K = self.model.K, version = self.model.version, na
-        cdef double log_r, log_x, total
-        self.refresh(kind)
-        na = self.part(n)
-        log_x = self.log_pairs(kind, na, n)
-        self.stage_two(c, c)
-        for t in range(n):
-            self.model.join(self.items[t], K if self.in_a[t] else K + 1)
-        log_r = self.term(TARGET, self.log_split_ratio(c, K, K + 1)) + self.log_estimate(c, K, K + 1, na, n)
-        if kind == UNLIKE:
-            total = self.total(kind, c) + self.own(kind, self.order, na) + self.own(kind, self.order + na, n - na)
-            log_r += self.log_dumb_merge(total, K + 1) - self.log_smart_split(log_x, n)
-        else:
-            log_r += log_x - self.log_dumb_split(self.total(kind, -1), K, n)
-        if self.decide(log_r):
-            self.accept_split(c, n, -1)
-            self.keep_split(version, c, na, n)
-        return 0
-
-    cdef int merge(self, Py_ssize_t i, Py_ssize_t j, int kind) except -1 nogil:
-        """Decide on the merge of two clusters: a dumb one against unlike items, a smart one of like items."""
-        cdef Py_ssize_t K = self.model.K, version = self.model.version, n, t, na
-        cdef double log_r, log_x
-        self.refresh(kind)
-        n = self.model.members(i, j, self.items)
-        for t in range(n):
-            self.in_a[t] = self.model.z[self.items[t]] == i
-        na = self.part(n)
-        log_x = self.log_pairs(kind, na, n)
-        log_r = self.term(TARGET, self.log_merge_ratio(i, j))
-        if self.estimates is not None:
-            self.stage_two(i, j)
-            for t in range(n):
-                self.model.join(self.items[t], K)
-            log_r -= self.log_estimate(K, i, j, na, n)
-        if kind == UNLIKE:
-            log_r += self.log_smart_split(log_x, n) - self.log_dumb_merge(self.total(kind, -1), K)
-        else:
-            log_r += self.log_dumb_split(self.total(kind, -1) + self.nX, K - 1, n) - log_x
-        if self.decide(log_r):
-            self.model.commit_merge(i, j)
-            self.keep_merge(version, i, j, n)
-        return 0
-
-    # -- probabilities of the proposals
-    cdef double log_pairs(self, int kind, Py_ssize_t na, Py_ssize_t n) noexcept nogil:
-        """log X-(A, B) or log X+(A, B) of A = order[:na], B = order[na:n]; as printed, of equation 3 or 5."""
-        cdef bint opposite = kind == UNLIKE
-        if self.literal:
-            return self.term(PRINTED, log_or_none(
-                self.unions.printed(self.chances, self.order, na, self.order + na, n - na, opposite) / self.model.N))
-        self.nX = self.sums.between(self.order, na, self.order + na, n - na, opposite)
-        return self.term(PAIR, log_or_none(self.nX / self.model.N))
-
-    cdef double log_estimate(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b, Py_ssize_t na,
-                             Py_ssize_t n) noexcept nogil:
-        """Equation 11: what its estimates of a split of c into a, of items order[:na], and b, of order[na:n], have more
-        than the marginal likelihoods."""
-        cdef double more
-        if self.estimates is None:
+    # -- probabilities of the proposals of `sums`
+    cdef double log_anchors(self, bint merging) except? -1 nogil:
+        cdef Py_ssize_t n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0), K = self.model.K - merging
+        cdef double log_x, total
+        if self.paired:
             return 0.0
-        more = (self.estimates.of_cluster(self.model, a, self.order, na)
-                + self.estimates.of_cluster(self.model, b, self.order + na, n - na)
-                - self.estimates.of_cluster(self.model, c, self.items, n))
-        return self.term(ESTIMATE, more - (self.model.lik(a) + self.model.lik(b) - self.model.lik(c)))
+        self.part(merging)
+        log_x = self.log_pairs(n)
+        if self.kind == UNLIKE:
+            # unlike items of both sides; unlike items of two clusters, and two of K + 1
+            total = self.total(-1)
+            if not merging:
+                total = self.total(self.sides.ci) + self.own(self.group, self.na)
+                total += self.own(self.group + self.na, n - self.na)
+            return self.log_dumb_merge(total, K + 1) - log_x
+        # like items of both sides; like items of one cluster, one of K
+        total = self.total(-1) + (self.nX if merging else 0.0)
+        return log_x - self.log_dumb_split(total, K)
 
-    cdef double log_smart_split(self, double log_x, Py_ssize_t n) noexcept nogil:
-        """Unlike items of both sides, and the other items' coins."""
-        return log_x - self.term(ALLOCATION, (n - 2) * LOG_2)
+    cdef double log_pairs(self, Py_ssize_t n) noexcept nogil:
+        """log X-(A, B) or log X+(A, B) of A = group[:na], B = group[na:n]; as printed, of equation 3 or 5."""
+        cdef bint opposite = self.kind == UNLIKE
+        if self.as_printed:
+            return log_or_none(self.unions.printed(self.chances, self.group, self.na, self.group + self.na,
+                                                   n - self.na, opposite) / self.model.N)
+        self.nX = self.sums.between(self.group, self.na, self.group + self.na, n - self.na, opposite)
+        return self.term(PAIR, log_or_none(self.nX / self.model.N))
 
     cdef double log_dumb_merge(self, double total, Py_ssize_t M) noexcept nogil:
         """Unlike items of two clusters, `total` = N P-, and two of M clusters; as printed, equation 4."""
         cdef double log_two = -log(<double> M) - log(<double> (M - 1))
-        if self.literal:
-            return self.term(PRINTED, log_two)
+        if self.as_printed:
+            return log_two
         return self.term(DUMB, log_or_none(total / self.model.N) + LOG_2 + log_two)
 
-    cdef double log_dumb_split(self, double total, Py_ssize_t M, Py_ssize_t n) noexcept nogil:
-        """Like items of one cluster, `total` = N P+, one of M clusters and its coins; as printed, equation 6."""
-        if self.literal:
-            return self.term(PRINTED, -log(<double> M) - n * LOG_2)
-        return (self.term(DUMB, log_or_none(total / self.model.N) - log(<double> M))
-                - self.term(ALLOCATION, (n - 1) * LOG_2))
+    cdef double log_dumb_split(self, double total, Py_ssize_t M) noexcept nogil:
+        """Like items of one cluster, `total` = N P+, and one of M clusters; as printed, equation 6, which names the
+        sides."""
+        if self.as_printed:
+            return -log(<double> M) - LOG_2
+        return self.term(DUMB, log_or_none(total / self.model.N) - log(<double> M))
+
+    cdef double log_own(self, bint merging) noexcept nogil:
+        """Equation 11: what its estimates of a split of c into a and b have more than the marginal likelihoods."""
+        cdef Py_ssize_t t, a, b, c, n
+        cdef int32_t[2] old
+        if self.estimates is None:
+            return 0.0
+        n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0)
+        self.part(merging)
+        a, b, c = self.sides.a, self.sides.a + 1, self.sides.ci
+        if merging:
+            a, b, c = self.sides.ci, self.sides.cj, self.sides.a
+            old[0], old[1] = <int32_t> a, <int32_t> b
+            self.model.stage(old, 2, c, 1)
+            for t in range(n):
+                self.model.join(self.group[t], c)
+        return self.term(ESTIMATE, self.estimate(a, self.group, self.na)
+                         + self.estimate(b, self.group + self.na, n - self.na) - self.estimate(c, self.group, n))
+
+    cdef double estimate(self, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
+        """Equation 11 of cluster k, of these items, less its marginal likelihood."""
+        return self.estimates.of_cluster(self.estimated, k, items, n) - self.model.lik(k)
 
     # -- P+ and P-, cluster by cluster, in item order: functions of the state, however it was reached
-    cdef Py_ssize_t part(self, Py_ssize_t n) noexcept nogil:
-        """order[:n]: items[:n] of side A, then those of side B, each in item order. Returns how many of A."""
-        cdef Py_ssize_t t, na = 0, b = 0
-        for t in range(n):
-            na += self.in_a[t]
-        b = na
-        na = 0
-        for t in range(n):
-            if self.in_a[t]:
-                self.order[na] = self.items[t]
-                na += 1
-            else:
-                self.order[b] = self.items[t]
+    cdef void part(self, bint merging) noexcept nogil:
+        """group: the items of side A, then those of side B, the anchors among them, each in item order."""
+        cdef Py_ssize_t t, b, i = self.sides.i, j = self.sides.j
+        cdef int32_t h
+        if merging:
+            self.na = self.model.members(self.sides.ci, self.sides.ci, self.group)
+            self.model.members(self.sides.cj, self.sides.cj, self.group + self.na)
+            return
+        b = i >= 0
+        for t in range(self.sides.n):
+            b += self.sides.in_a[t]
+        self.na = 0
+        for t in range(self.sides.n):
+            h = self.sides.items[t]
+            if 0 <= i < h:
+                self.group[self.na] = <int32_t> i
+                self.na += 1
+                i = -1
+            if 0 <= j < h:
+                self.group[b] = <int32_t> j
                 b += 1
-        return na
+                j = -1
+            if self.sides.in_a[t]:
+                self.group[self.na] = h
+                self.na += 1
+            else:
+                self.group[b] = h
+                b += 1
+        if i >= 0:
+            self.group[self.na] = <int32_t> i
+            self.na += 1
+        if j >= 0:
+            self.group[b] = <int32_t> j
 
-    cdef double own(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
+    cdef double own(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """What a cluster of these items adds to N P+ or N P-; the printed ratios have neither."""
-        if self.literal:
+        return self.own_of(self.kind, items, n)
+
+    cdef double own_of(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
+        if self.as_printed:
             return 0.0
         return self.sums.sum(items, n, items, n, kind == UNLIKE, kind == UNLIKE)
 
-    cdef double total(self, int kind, Py_ssize_t but) noexcept nogil:
+    cdef double total(self, Py_ssize_t but) noexcept nogil:
         """N P+ or N P- of the present state, without what one cluster adds."""
         cdef Py_ssize_t k
         cdef double total = 0.0
         for k in range(self.model.K):
             if k != but:
-                total += self.of_cluster[kind][k]
+                total += self.of_cluster[self.kind][k]
         return total
 
-    cdef int refresh(self, int kind) except -1 nogil:
+    cdef int refresh(self) except -1 nogil:
         """Make of_cluster[kind] hold for the present state, which other samplers may have changed."""
         cdef Py_ssize_t k, n
         self.need_room(self.model.K + 1)
-        if self.literal or self.version[kind] == self.model.version:
+        if self.as_printed or self.version[self.kind] == self.model.version:
             return 0
         for k in range(self.model.K):
-            n = self.model.members(k, k, self.order)
-            self.of_cluster[kind][k] = self.own(kind, self.order, n)
-        self.version[kind] = self.model.version
+            n = self.model.members(k, k, self.group)
+            self.of_cluster[self.kind][k] = self.own(self.group, n)
+        self.version[self.kind] = self.model.version
         return 0
 
     cdef int need_room(self, Py_ssize_t clusters) except -1 nogil:
@@ -364,20 +334,23 @@ cdef class LSHSM(PairMoves):
                 self.room = 2 * clusters
         return 0
 
-    cdef void keep_split(self, Py_ssize_t before, Py_ssize_t c, Py_ssize_t na, Py_ssize_t n) noexcept nogil:
-        """After a split of cluster c into order[:na] and order[na:n], the new last cluster."""
+    cdef void committed(self, bint merging) noexcept nogil:
+        """Bring the sums up to date: of a split into group[:na] and the rest, the new last cluster; or of a merge, after
+        which the last cluster took the greater number."""
         cdef int kind
+        cdef Py_ssize_t c = min(self.sides.ci, self.sides.cj), n
+        if self.paired:
+            return
+        n = self.model.size[c] + (0 if merging else self.model.size[self.model.K - 1])
+        if merging:
+            self.model.members(c, c, self.group)
         for kind in range(2):
-            if self.version[kind] == before:
-                self.of_cluster[kind][c] = self.own(kind, self.order, na)
-                self.of_cluster[kind][self.model.K - 1] = self.own(kind, self.order + na, n - na)
-                self.version[kind] = self.model.version
-
-    cdef void keep_merge(self, Py_ssize_t before, Py_ssize_t i, Py_ssize_t j, Py_ssize_t n) noexcept nogil:
-        """After a merge of clusters i and j, now items[:n]; the last cluster took the greater number."""
-        cdef int kind
-        for kind in range(2):
-            if self.version[kind] == before:
-                self.of_cluster[kind][max(i, j)] = self.of_cluster[kind][self.model.K]
-                self.of_cluster[kind][min(i, j)] = self.own(kind, self.items, n)
-                self.version[kind] = self.model.version
+            if self.version[kind] != self.before:
+                continue
+            if merging:
+                self.of_cluster[kind][max(self.sides.ci, self.sides.cj)] = self.of_cluster[kind][self.model.K]
+                self.of_cluster[kind][c] = self.own_of(kind, self.group, n)
+            else:
+                self.of_cluster[kind][c] = self.own_of(kind, self.group, self.na)
+                self.of_cluster[kind][self.model.K - 1] = self.own_of(kind, self.group + self.na, n - self.na)
+            self.version[kind] = self.model.version

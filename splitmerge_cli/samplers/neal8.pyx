@@ -11,43 +11,38 @@ algorithm's last step, an update of theta_c given the items of c, is the sampler
 Where the parameters are integrated out, the m components are alike, and count as one of weight alpha: the algorithm is
 then Gibbs sampling. The acceptance probability is 1. Cost: an item O(K + m) predictives.
 """
-from splitmerge_cli._kernels cimport Model, Rng, Sampler
+from splitmerge_cli.core.capabilities cimport Uncollapsed
+from splitmerge_cli.core.sampler cimport Sampler
 
-from splitmerge_cli._kernels import check_count
+from splitmerge_cli.core.options import Choice, Count
 
 
 cdef class Neal8(Sampler):
     """Gibbs sampling with auxiliary components.
-
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    m : int
-        Auxiliary components, at least 1.
-    scan : {'full', 'site'}
-        One step updates every item in turn, or one item chosen uniformly.
-    mode : {'exact', 'literal'}
-        Makes no difference.
 
     Notes
     -----
     The move `neal8` counts updates of an item as proposed and those that moved it as accepted.
     """
 
+    OPTIONS = (
+        Count("m", 3, "auxiliary components", least=1),
+        Choice("scan", "full", "full: a step updates every item in turn; site: one item, uniformly",
+               choices=("full", "site")),
+        *Sampler.OPTIONS,
+    )
     MOVES = ("neal8",)
     NEEDS_CONJUGATE = False
 
     cdef readonly bint full
     cdef readonly int m
+    cdef Uncollapsed uncollapsed        # the model, where it keeps parameters; else None
 
-    def __init__(self, Model model not None, Rng rng not None, m=3, str scan="full", str mode="exact"):
-        super().__init__(model, rng, mode)
-        if scan not in ("full", "site"):
-            raise ValueError(f"sampler.scan: expected full or site, got {scan!r}")
-        check_count("sampler.m", m, 1, 10_000)
-        self.full = scan == "full"
-        self.m = m
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.full = self.options["scan"] == "full"
+        self.m = self.options["m"]
+        self.uncollapsed = model if isinstance(model, Uncollapsed) and not model.conjugate else None
         self.scans = 0
 
     @classmethod
@@ -62,7 +57,7 @@ cdef class Neal8(Sampler):
         cdef Py_ssize_t start = 0 if self.full else self.rng.draw_index(self.model.N)
         self.move = 0
         self.last_log_ratio = 0.0
-        self.model.auxiliaries = 1 if self.model.conjugate else self.m
+        self.model.auxiliaries = 1 if self.uncollapsed is None else self.m
         self.model.begin_scan()
         for i in range(start, start + n):
             if self.rng.halted:
@@ -76,18 +71,18 @@ cdef class Neal8(Sampler):
     cdef int update(self, Py_ssize_t i) except -1 nogil:
         """Choose the component of item i; returns whether it moved."""
         cdef Py_ssize_t k, t, K = self.model.K, drawn = self.m - (self.model.size[self.model.z[i]] == 1)
-        if not self.model.conjugate:
+        if self.uncollapsed is not None:
             self.model.reserve(K + self.m)
             for t in range(self.m):
                 self.model.scratch(K + t)
             for t in range(drawn):
-                self.model.draw_parameters(self.rng, K + t)
+                self.uncollapsed.draw_parameters(self.rng, K + t)
         self.model.scan(i)
         k = self.rng.draw_categorical(self.model.w, self.model.options())
         if k == self.model.z[i]:
             return 0
         if k > K:
-            self.model.copy_parameters(k, K)
+            self.uncollapsed.copy_parameters(k, K)
             k = K
         self.model.move(i, k)
         return 1

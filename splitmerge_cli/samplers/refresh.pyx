@@ -9,7 +9,7 @@ step of Neal's algorithm 8; Jain and Neal 2007). *concentration*: Escobar and We
 
 The schedules alone, site and sweep end every iteration with a step of this where the model has anything to refresh.
 """
-from splitmerge_cli._kernels cimport Model, Rng, Sampler
+from splitmerge_cli.core.sampler cimport Sampler
 
 cdef enum:
     PARAMETERS, CONCENTRATION           # MOVES
@@ -17,13 +17,6 @@ cdef enum:
 
 cdef class Refresh(Sampler):
     """Update of the parameters and of the concentration.
-
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    mode : {'exact', 'literal'}
-        Makes no difference.
 
     Notes
     -----
@@ -34,9 +27,13 @@ cdef class Refresh(Sampler):
     NEEDS_CONJUGATE = False
     DIVIDES_WEIGHTS = True
 
-    def __init__(self, Model model not None, Rng rng not None, str mode="exact"):
-        super().__init__(model, rng, mode)
+    cdef bint parameters, concentration  # whether the model has any to update
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
         self.scans = 0
+        self.parameters = model.parameters is not None
+        self.concentration = model.random_concentration
 
     @classmethod
     def supports(cls, model):
@@ -47,13 +44,13 @@ cdef class Refresh(Sampler):
 
     cdef int make_step(self) except -1 nogil:
         self.last_log_ratio = 0.0
-        if not self.model.conjugate or self.model.weighted:
+        if self.parameters:
             self.move = PARAMETERS
             self.proposed[PARAMETERS] += self.model.K
             self.accepted[PARAMETERS] += self.model.refresh_parameters(self.rng)
-        if self.model.random_concentration:
+        if self.concentration:
             self.move = CONCENTRATION
             self.proposed[CONCENTRATION] += 1
             self.accepted[CONCENTRATION] += 1
-            self.model.resample_concentration(self.rng)
+            self.model.resample_hyperparameters(self.rng)
         return 0

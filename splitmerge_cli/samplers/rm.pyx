@@ -15,68 +15,57 @@ hold items. Cost: O(n) statistics.
 from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t
 
-from splitmerge_cli._kernels cimport Model, Rng, SplitMerge
+from splitmerge_cli.samplers.split_merge cimport ALLOCATION, ANCHORS, ORDERS, PRINTED, TARGET, SplitMerge
 
-cdef double LOG2 = log(2.0)
+from splitmerge_cli.core.options import Choice
+
+cdef double LOG_2 = log(2.0)
 
 cdef enum:
     SPLIT, MERGE, REMIX                 # MOVES
 
-cdef enum:
-    TARGET, LABELS, PAIR, SPREAD        # TERMS
-
 
 cdef class RM(SplitMerge):
-    """Random mixing sampler.
+    """Random mixing sampler. Term `anchors`: the choice of the two clusters; `allocation`: r."""
 
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    redistribution : {'cut', 'coin'}
-    mode : {'exact', 'literal'}
-    """
-
+    OPTIONS = (
+        Choice("redistribution", "cut", "cut: shuffle, then a uniform split point; coin: a fair coin per item",
+               choices=("cut", "coin")),
+        *SplitMerge.OPTIONS,
+    )
     MOVES = ("split", "merge", "remix")
-    TERMS = ("target", "labels", "pair", "spread")
 
-    cdef readonly bint cut
+    cdef bint cut
 
-    def __init__(self, Model model not None, Rng rng not None, str redistribution="cut", str mode="exact"):
-        super().__init__(model, rng, mode)
-        if redistribution not in ("cut", "coin"):
-            raise ValueError(f"sampler.redistribution: expected cut or coin, got {redistribution!r}")
-        self.cut = redistribution == "cut"
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.cut = self.options["redistribution"] == "cut"
 
-    cdef double log_spread(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    cdef double log_r(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """log r(a, b)."""
         if self.cut:
             return lgamma(a + 1.0) + lgamma(b + 1.0) - lgamma(a + b + 2.0)
-        return -(a + b) * LOG2
+        return -(a + b) * LOG_2
 
     cdef double log_pair(self, Py_ssize_t K) noexcept nogil:
         """log of the pair choice's part of a split from K clusters."""
-        cdef double r = LOG2 + 2 * log(K / (K + 1.0))
-        return r + log(K + 1.0) if self.model.allows_empty else r
+        return LOG_2 + 2 * log(K / (K + 1.0))
 
     cdef void redistribute(self, Py_ssize_t n) noexcept nogil:
         """Sides of items[:n]; `cut` leaves the items shuffled."""
         cdef Py_ssize_t t, s
         if self.cut:
-            for t in range(n - 1, 0, -1):
-                s = self.rng.draw_index(t + 1)
-                self.items[t], self.items[s] = self.items[s], self.items[t]
+            self.sides.draw_order()
+            self.sides.put_in_order()
             s = self.rng.draw_index(n + 1)
             for t in range(n):
-                self.in_a[t] = t < s
+                self.sides.in_a[t] = t < s
         else:
             for t in range(n):
-                self.in_a[t] = self.rng.draw_coin(0.5)
+                self.sides.in_a[t] = self.rng.draw_coin(0.5)
 
     cdef int make_step(self) except -1 nogil:
-        cdef Py_ssize_t K = self.model.K, e1, e2, t, n, a, b, na = 0
-        cdef int32_t both[2]
-        cdef double r
+        cdef Py_ssize_t K = self.model.K, e1, e2, t, n, na = 0
         e1 = self.rng.draw_index(K)
         e2 = self.rng.draw_index(K)
         if e1 == e2:
@@ -87,52 +76,64 @@ cdef class RM(SplitMerge):
             self.propose(REMIX)
             if self.model.size[e1] == 0 or self.model.size[e2] == 0:
                 return self.null()
-        self.model.reserve(K)
-        n = self.model.members(e1, e2, self.items)
+        self.sides.open(e1, e2, -1, -1)
+        self.sides.gather()
+        n = self.sides.n
         self.redistribute(n)
         for t in range(n):
-            na += self.in_a[t]
+            na += self.sides.in_a[t]
         if e1 != e2 and (na == 0 or na == n):
-            self.proposed[REMIX] -= 1
-            self.propose(MERGE)
-            r = (self.term(TARGET, self.log_merge_ratio(e1, e2))
-                 - self.term(LABELS, self.log_label_term(K - 1))
-                 - self.term(PAIR, self.log_pair(K - 1))
-                 - self.term(SPREAD, self.log_spread(n, 0) - self.log_spread(self.model.size[e1], self.model.size[e2])))
-            if self.decide(r):
-                self.model.commit_merge(e1, e2)
-            return 0
+            self.turn_to(MERGE)
+            return self.decide_merge(e1, e2, n)
         if na == 0 or na == n:
             return self.null()
-        a, b = K, K + 1
-        self.stage_two(e1, e2)
+        self.sides.stage()
         for t in range(n):
-            self.model.join(self.items[t], a if self.in_a[t] else b)
+            self.model.join(self.sides.items[t], K if self.sides.in_a[t] else K + 1)
         if e1 == e2:
-            r = (self.term(TARGET, self.log_split_ratio(e1, a, b))
-                 + self.term(LABELS, self.log_label_term(K))
-                 + self.term(PAIR, self.log_pair(K))
-                 + self.term(SPREAD, self.log_spread(n, 0) - self.log_spread(na, n - na)))
-            if self.decide(r):
-                self.accept_split(e1, n, -1)
-        else:
-            r = (self.term(TARGET, self.log_remix_ratio(e1, e2, a, b))
-                 + self.term(SPREAD, (self.log_spread(self.model.size[e1], self.model.size[e2])
-                                      - self.log_spread(na, n - na))))
-            if self.decide(r):
-                both[0], both[1] = <int32_t> min(e1, e2), <int32_t> max(e1, e2)
-                for t in range(n):
-                    self.in_a[t] = not self.in_a[t]
-                self.model.commit_sides(both, 2, self.items, self.in_a, n)
+            return self.decide_split(e1, na, n)
+        return self.decide_remix(e1, e2, na, n)
+
+    cdef int decide_split(self, Py_ssize_t c, Py_ssize_t na, Py_ssize_t n) except -1 nogil:
+        cdef Py_ssize_t K = self.model.K
+        if self.decide(self.term(TARGET, self.log_split_ratio(c, K, K + 1))
+                       + self.term(ORDERS, self.log_orders(K + 1))
+                       + self.term(ANCHORS, self.log_pair(K))
+                       + self.term(ALLOCATION, self.log_r(n, 0) - self.log_r(na, n - na))
+                       + self.term(PRINTED, self.log_label_count(K))):
+            self.accept_split()
         return 0
 
-    cdef double log_remix_ratio(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """log pi'/pi of putting scratch columns a, b in the place of clusters i, j."""
+    cdef int decide_merge(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t n) except -1 nogil:
+        cdef Py_ssize_t K = self.model.K
+        if self.decide(self.term(TARGET, self.log_merge_ratio(i, j))
+                       - self.term(ORDERS, self.log_orders(K))
+                       - self.term(ANCHORS, self.log_pair(K - 1))
+                       - self.term(ALLOCATION, self.log_r(n, 0) - self.log_r(self.model.size[i], self.model.size[j]))
+                       - self.term(PRINTED, self.log_label_count(K - 1))):
+            self.model.commit_merge(i, j)
+        return 0
+
+    cdef int decide_remix(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t na, Py_ssize_t n) except -1 nogil:
+        cdef int32_t both[2]
+        cdef Py_ssize_t t
+        if self.decide(self.term(TARGET, self.log_remix_ratio(i, j))
+                       + self.term(ALLOCATION, self.log_r(self.model.size[i], self.model.size[j])
+                                   - self.log_r(na, n - na))):
+            both[0], both[1] = <int32_t> min(i, j), <int32_t> max(i, j)
+            for t in range(n):
+                self.sides.in_a[t] = not self.sides.in_a[t]
+            self.model.commit_sides(both, 2, self.sides.items, self.sides.in_a, n)
+        return 0
+
+    cdef double log_remix_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """log pi'/pi of putting the sides in the place of clusters i, j."""
         cdef int32_t ks[4]
         cdef int32_t sizes[4]
         cdef int t
-        ks[0], ks[1], ks[2], ks[3] = <int32_t> a, <int32_t> b, <int32_t> i, <int32_t> j
+        cdef Py_ssize_t K = self.model.K
+        ks[0], ks[1], ks[2], ks[3] = <int32_t> K, <int32_t> (K + 1), <int32_t> i, <int32_t> j
         for t in range(4):
             sizes[t] = self.model.size[ks[t]]
         return (self.model.log_lik(ks, 2) - self.model.log_lik(ks + 2, 2)
-                + self.model.log_prior(sizes, 2, self.model.K) - self.model.log_prior(sizes + 2, 2, self.model.K))
+                + self.model.log_prior(sizes, 2, K) - self.model.log_prior(sizes + 2, 2, K))

@@ -13,7 +13,7 @@ inverse, with the u that would undo it (docs/derivations-topics.md):
                  . DM(1) DM(2)/DM(k)
     shares       1/q(u)
     allocation   1/q_alloc
-    calls        that topics and tokens are chosen for the merge, over the same for the split:
+    anchors      that topics and tokens are chosen for the merge, over the same for the split:
                  pair    two tokens of the corpus: 1
                  coin    half and half; a topic and two of its tokens, or two topics and a token of each:
                          n (n-1)/((K+1) n_1 n_2)
@@ -22,121 +22,125 @@ inverse, with the u that would undo it (docs/derivations-topics.md):
 tables that the sides would have. Either is exact. beta_u stays, so that alone it reaches only the states with this
 beta_u: the schedules draw all weights after each move.
 
-As printed (`mode=literal`) all weights are drawn anew by equations 9 and 10 within the proposal, and count in
-equation 11 alone; equation 11 counts the token that opens a topic twice; the choices are not counted. `text`: a merge
-is weighed against the present state; `box`: against a dummy split drawn for it, so that the present sides never enter.
-It works on the state itself: O(N) a move.
+As printed (`mode=literal`) it is another sampler: ``smag_as_printed.pyx``.
 
 Cost of a move: the tokens of its topics, n (O(V + documents) for their likelihoods).
 """
-from libc.math cimport lgamma, log
-from libc.stdint cimport int32_t
-from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.math cimport NAN, lgamma, log
 
-from splitmerge_cli._dyadic cimport PairMoves
-from splitmerge_cli._kernels cimport Model, Rng, ints, larger, log_add
+from splitmerge_cli._kernels cimport sequential_allocation
+from splitmerge_cli.core.capabilities cimport Weighted
+from splitmerge_cli.core.log_scale cimport log_add
+from splitmerge_cli.samplers.anchors cimport UniformPair
+from splitmerge_cli.samplers.smag_as_printed cimport TopicsAsPrinted
+from splitmerge_cli.samplers.split_merge cimport Allocation, Sides, SplitMerge
 
-from splitmerge_cli._kernels import check_count, check_range
-
-CHOICES = ("coin", "pair")
-WEIGHTS = ("before", "after")
-PRINTED_FORMS = ("text", "box")
+from splitmerge_cli.core.options import Choice, Count, Number
 
 cdef enum:
     SPLIT, MERGE                        # MOVES
 
 cdef enum:
-    TARGET, CALLS, ALLOCATION, PRINTED, SHARES  # TERMS
+    SHARES = 5                          # TERMS behind those of SplitMerge
 
 cdef double LOG_2 = log(2.0)
 
 
-cdef class SMAG(PairMoves):
-    """Split-merge of topics.
+cdef class WeightedSequential(Allocation):
+    """Equations 16 and 17: items in a random order, beside the weight that is divided before or after.
 
     Parameters
     ----------
-    model : Model
-        Whose clusters have weights.
-    rng : Rng
-    choice : {'coin', 'pair'}
-        Who says whether to split or to merge, and what.
-    weights : {'before', 'after'}
-        When the weight of a split topic is divided.
+    before : bool
     p : float
-        before: u ~ Beta(p, p).
-    tries : int
-        Proposals in a step, at least 1.
-    form : {'text', 'box'}
-        literal: how a merge is weighed.
-    mode : {'exact', 'literal'}
     """
 
+    cdef bint before                    # the weight is divided first, else by the tables that the sides would have
+    cdef double p                       # before: the share of side A is Beta(p, p)
+    cdef double u_a, u_b                # the parameters of the Beta law of the share
+
+    def __init__(self, bint before, double p):
+        self.before, self.p = before, p
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        cdef double log_q
+        self.u_a = self.u_b = self.p
+        s.gather()
+        # half of the weight each
+        s.stage()
+        if self.before and not (<Weighted> s.model).divide(s.rng, s.ci, s.a, self.p, self.p):
+            return NAN
+        s.draw_order()
+        s.put_in_order()
+        log_q = sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, False, True)
+        if not self.before:
+            self.by_tables(s, (<Weighted> s.model).log_beta[s.ci] - LOG_2)
+            if not (<Weighted> s.model).divide(s.rng, s.ci, s.a, self.u_a, self.u_b):
+                return NAN
+        return log_q
+
+    cdef void by_tables(self, Sides s, double half) noexcept nogil:
+        """The Beta law of the tables that the sides would have with this weight each."""
+        self.u_a = (<Weighted> s.model).expected_tables(s.a, half)
+        self.u_b = (<Weighted> s.model).expected_tables(s.a + 1, half)
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        s.draw_order()
+
+    cdef double score(self, Sides s) noexcept nogil:
+        s.gather()
+        s.stage()
+        if self.before:
+            (<Weighted> s.model).set_weight(s.a, (<Weighted> s.model).log_beta[s.ci])
+            (<Weighted> s.model).set_weight(s.a + 1, (<Weighted> s.model).log_beta[s.cj])
+        s.put_in_order()
+        s.take_present()
+        return sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, True, True)
+
+
+cdef class SMAG(TopicsAsPrinted):
+    """Split-merge of topics: two tokens, or topics and tokens of theirs, as anchors; sequential allocation."""
+
+    OPTIONS = (
+        Choice("choice", "coin", "coin: split or merge by a fair coin, then topics (Algorithm 1); pair: by a random pair "
+               "of tokens", choices=("coin", "pair")),
+        Choice("weights", "before", "the share u of a split's first side: before (u ~ Beta(p,p), then tokens) or after "
+               "(tokens, then u)", choices=("before", "after")),
+        Number("p", 1.0, "weights=before: u ~ Beta(p,p)", least=1e-3, most=1e3),
+        Count("tries", 1, "proposals in a step", least=1),
+        *TopicsAsPrinted.OPTIONS,
+    )
     MOVES = ("split", "merge")
-    TERMS = ("target", "calls", "allocation", "printed", "shares")
-    NEEDS_CONJUGATE = True
-    DIVIDES_WEIGHTS = True
+    TERMS = (*SplitMerge.TERMS, "shares")
 
-    cdef readonly str choice, weights, form
-    cdef readonly double p
-    cdef readonly int tries
-    cdef bint by_pair, before, literal, box
-    cdef int32_t *kept                  # [N] literal: topics of the tokens, to go back to
-    cdef double *kept_weights           # [kept_room] and their log weights
-    cdef Py_ssize_t kept_room, kept_K
+    cdef UniformPair pair
+    cdef WeightedSequential weights
+    cdef int tries
+    cdef bint by_pair
 
-    def __init__(self, Model model not None, Rng rng not None, str choice="coin", str weights="before", p=1.0,
-                 tries=1, str form="text", str mode="exact"):
-        super().__init__(model, rng, "sams", 0, mode)
-        for key, value, offered in (("choice", choice, CHOICES), ("weights", weights, WEIGHTS),
-                                    ("form", form, PRINTED_FORMS)):
-            if value not in offered:
-                raise ValueError(f"sampler.{key}: expected one of {', '.join(offered)}, got {value!r}")
-        check_range("sampler.p", p, 1e-3, 1e3)
-        check_count("sampler.tries", tries, 1, 10_000)
-        self.choice, self.weights, self.form, self.p, self.tries = choice, weights, form, p, tries
-        self.by_pair, self.before, self.literal = choice == "pair", weights == "before", mode == "literal"
-        self.box = form == "box"
-        if self.literal:
-            self.kept = ints(model.N)
-
-    def __dealloc__(self):
-        free(self.kept)
-        free(self.kept_weights)
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        given = self.options
+        self.tries, self.by_pair, self.pair = given["tries"], given["choice"] == "pair", UniformPair()
+        self.allocation = self.weights = WeightedSequential(given["weights"] == "before", given["p"])
 
     @classmethod
     def supports(cls, model):
-        """Whether this sampler can serve the model: (bool, reason)."""
+        """Whether this sampler supports the model: (bool, reason)."""
         able, reason = super().supports(model)
-        if able and not model.weighted:
+        if able and not isinstance(model, Weighted):
             return False, "its moves divide and add the weights of topics (model=hdp)"
         return able, reason
 
     cdef int make_step(self) except -1 nogil:
         cdef int _try
         for _try in range(self.tries):
-            self.bounded = False
-            if self.by_pair and not self.literal:
-                self.move_by_pair()
+            if self.by_pair and not self.as_printed:
+                # section 3.3: two random words of the corpus, in one topic or in two
+                self.split_or_merge(self.pair, SPLIT, MERGE)
             else:
                 self.move_by_coin()
         return 0
-
-    cdef int move_by_pair(self) except -1 nogil:
-        """Section 3.3: two random words of the corpus, in one topic or in two."""
-        cdef Py_ssize_t i, j
-        self.propose(SPLIT)
-        if self.model.N < 2:
-            return self.null()
-        i = self.rng.draw_index(self.model.N)
-        j = self.rng.draw_index(self.model.N - 1)
-        j += j >= i
-        if self.model.z[i] == self.model.z[j]:
-            return self.split(self.model.z[i], i, j)
-        self.proposed[SPLIT] -= 1
-        self.propose(MERGE)
-        return self.merge(self.model.z[i], self.model.z[j], i, j)
 
     cdef int move_by_coin(self) except -1 nogil:
         """Algorithm 1: t ~ Bern(0.5); a random topic, or two; section 4: two words of one topic, or one of each."""
@@ -147,192 +151,47 @@ cdef class SMAG(PairMoves):
             if self.model.size[c] == 1:
                 return self.null()
             self.two_of(c, &i, &j)
-            return self.split_as_printed(c, i, j) if self.literal else self.split(c, i, j)
+            return self.split_as_printed(c, i, j) if self.as_printed else self.split(c, i, j)
         self.propose(MERGE)
         if K == 1:
             return self.null()
         c = self.rng.draw_index(K)
         d = self.rng.draw_index(K - 1)
         d += d >= c
-        if self.literal:
+        if self.as_printed:
             return self.merge_as_printed(c, d)
         i = self.one_of(c)
         return self.merge(c, d, i, self.one_of(d))
 
-    cdef void two_of(self, Py_ssize_t c, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
-        """Two different tokens of topic c, in random order."""
-        cdef Py_ssize_t n = self.model.members(c, c, self.items), a = self.rng.draw_index(n)
-        cdef Py_ssize_t b = self.rng.draw_index(n - 1)
-        i[0], j[0] = self.items[a], self.items[b + (b >= a)]
-
     cdef Py_ssize_t one_of(self, Py_ssize_t c) noexcept nogil:
         """A token of topic c."""
-        cdef Py_ssize_t n = self.model.members(c, c, self.items)
-        return self.items[self.rng.draw_index(n)]
+        cdef Py_ssize_t n = self.model.members(c, c, self.sides.items)
+        return self.sides.items[self.rng.draw_index(n)]
 
-    # ---------------------------------------------------------------------------------------------------- exact
+    cdef bint divide_weight(self) noexcept nogil:
+        """The allocation has done it."""
+        return True
 
-    cdef int split(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Propose to split topic c, with token i on side A and j on side B."""
-        cdef Py_ssize_t n, a = self.model.K, b = a + 1
-        cdef double log_q, u_a = self.p, u_b = self.p, half
-        self.model.reserve(a)
-        # half of the weight each
-        self.stage_two(c, c)
-        if self.before and not self.model.divide(self.rng, c, a, u_a, u_b):
-            return self.null()
-        n = self.gather(c, c, i, j)
-        self.shuffle(n)
-        log_q = self.allocate_sides(n, i, j, False)
-        if not self.before:
-            half = self.model.log_beta[c] - LOG_2
-            u_a, u_b = self.model.expected_tables(a, half), self.model.expected_tables(b, half)
-            if not self.model.divide(self.rng, c, a, u_a, u_b):
-                return self.null()
-        if self.decide(self.term(TARGET, self.log_divided_ratio(c, a, b))
-                       - self.term(SHARES, self.log_q_share(self.model.log_beta[c], u_a, u_b))
-                       - self.term(ALLOCATION, log_q)
-                       + self.term(CALLS, self.log_calls(a, self.model.size[a], self.model.size[b]))):
-            self.accept_split(c, n, j)
-        return 0
-
-    cdef int merge(self, Py_ssize_t c, Py_ssize_t d, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Propose to merge topics c, of token i, and d, of token j."""
-        cdef Py_ssize_t n, a = self.model.K, b = a + 1
-        cdef int32_t n_c = self.model.size[c], n_d = self.model.size[d]
-        cdef double log_q, log_r, both, u_a = self.p, u_b = self.p
-        self.model.reserve(a)
-        # leaves the present sides in columns a and b
-        log_r = self.term(TARGET, self.log_merge_ratio(c, d))
-        both = log_add(self.model.log_beta[c], self.model.log_beta[d])
-        if not self.before:
-            u_a, u_b = self.model.expected_tables(a, both - LOG_2), self.model.expected_tables(b, both - LOG_2)
-        log_r += self.term(SHARES, self.log_q_share(both, u_a, u_b)) - self.term(CALLS, self.log_calls(a - 1, n_c, n_d))
-        n = n_c + n_d - 2
-        self.draw_order(n)
-        if self.refused(log_r):
-            return 0
-        self.gather(c, d, i, j)
-        self.put_in_order(n)
-        self.stage_two(c, d)
-        if self.before:
-            self.model.set_weight(a, self.model.log_beta[c])
-            self.model.set_weight(b, self.model.log_beta[d])
-        log_q = self.allocate_sides(n, i, j, True)
-        if self.settled(log_r + self.term(ALLOCATION, log_q)):
-            self.model.commit_merge(c, d)
-        return 0
-
-    cdef double allocate_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, bint forced) noexcept nogil:
-        """Equations 16 and 17: items[:n], in their order, to sides A (with i) and B (with j); returns log q_alloc."""
-        self.model.join(i, self.model.K)
-        self.model.join(j, self.model.K + 1)
-        if forced:
-            self.take_present(n)
-        return self.allocate(n, self.model.K, self.model.K + 1, forced, True)
-
-    cdef double log_q_share(self, double log_beta, double p, double q) noexcept nogil:
-        """log density of the share u of side A of this weight, Beta(p, q)."""
-        cdef Py_ssize_t a = self.model.K
-        return (lgamma(p + q) - lgamma(p) - lgamma(q) + (p - 1.0) * (self.model.log_beta[a] - log_beta)
-                + (q - 1.0) * (self.model.log_beta[a + 1] - log_beta))
-
-    cdef double log_calls(self, Py_ssize_t K, Py_ssize_t n_1, Py_ssize_t n_2) noexcept nogil:
-        """log of how much likelier the merge of two topics, of K + 1, is called than the split of their union."""
-        cdef double n = n_1 + n_2
+    cdef double log_anchors(self, bint merging) except? -1 nogil:
+        cdef double n_1, n_2, n
         if self.by_pair:
             return 0.0
-        return log(n) + log(n - 1.0) - log(K + 1.0) - log(<double> n_1) - log(<double> n_2)
+        n_1 = self.model.size[self.sides.ci if merging else self.sides.a]
+        n_2 = self.model.size[self.sides.cj if merging else self.sides.a + 1]
+        n = n_1 + n_2
+        return log(n) + log(n - 1.0) - log(self.model.K - merging + 1.0) - log(n_1) - log(n_2)
 
-    # ---------------------------------------------------------------------------------------------- as printed
-
-    cdef int split_as_printed(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Algorithm 1, "If split"."""
-        cdef double log_r = -self.log_printed(), log_q
-        self.keep()
-        log_q = self.make_split(c, i, j)
-        log_r += self.log_printed() - log_q
-        if not self.decide(self.term(PRINTED, log_r)):
-            self.go_back()
-        return 0
-
-    cdef int merge_as_printed(self, Py_ssize_t c, Py_ssize_t d) except -1 nogil:
-        """Algorithm 1, "if merge": weighed against the present state (text), or against a dummy split (box)."""
-        cdef Py_ssize_t n, i, j, a, union_of = min(c, d)
-        cdef double before = self.log_printed(), merged, log_q
-        self.keep()
-        self.model.commit_merge(c, d)
-        self.model.refresh_weights(self.rng)
-        merged = self.log_printed()
-        a = self.model.K
-        if self.box:
-            self.keep_weights(self.kept_room // 2)
-            self.two_of(union_of, &i, &j)
-            log_q = self.make_split(union_of, i, j)
-            before = self.log_printed()
-            self.model.commit_merge(union_of, a)
-            self.take_weights(self.kept_room // 2)
-        else:
-            i = self.one_kept(c)
-            j = self.one_kept(d)
-            n = self.gather(union_of, union_of, i, j)
-            self.shuffle(n)
-            for a in range(n):
-                self.present[a] = self.kept[self.items[a]] != c
-            self.model.reserve(self.model.K)
-            self.stage_two(union_of, union_of)
-            log_q = self.allocate_sides(n, i, j, True)
-        if not self.decide(self.term(PRINTED, log_q + merged - before)):
-            self.go_back()
-        return 0
-
-    cdef double make_split(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except? -1 nogil:
-        """Split topic c of the state itself by equations 16 and 17, and draw all weights; returns log q_alloc."""
-        cdef Py_ssize_t n
-        cdef double log_q
-        self.model.reserve(self.model.K)
-        self.stage_two(c, c)
-        n = self.gather(c, c, i, j)
-        self.shuffle(n)
-        log_q = self.allocate_sides(n, i, j, False)
-        self.accept_split(c, n, j)
-        self.model.refresh_weights(self.rng)
-        return log_q
-
-    cdef double log_printed(self) noexcept nogil:
-        """Equations 11 (12, 13) and 14 (15): log P(C | beta) + log L(C | x)."""
-        return self.model.log_configuration() + self.model.log_lik(self.model.numbers, self.model.K)
-
-    cdef int keep(self) except -1 nogil:
-        """Remember the state."""
-        memcpy(self.kept, self.model.z, self.model.N * sizeof(int32_t))
-        self.kept_K = self.model.K
-        if 2 * self.kept_K + 4 > self.kept_room:
-            with gil:
-                self.kept_weights = <double *> larger(self.kept_weights, 0, (4 * self.kept_K + 8) * sizeof(double))
-                self.kept_room = 4 * self.kept_K + 8
-        self.keep_weights(0)
-        return 0
-
-    cdef void keep_weights(self, Py_ssize_t at) noexcept nogil:
-        memcpy(self.kept_weights + at, self.model.log_beta, self.model.K * sizeof(double))
-        self.kept_weights[at + self.model.K] = self.model.log_unseen
-
-    cdef void take_weights(self, Py_ssize_t at) noexcept nogil:
-        memcpy(self.model.log_beta, self.kept_weights + at, self.model.K * sizeof(double))
-        self.model.log_unseen = self.kept_weights[at + self.model.K]
-
-    cdef int go_back(self) except -1 nogil:
-        """To the state that was kept, label for label."""
-        self.model.reset(self.kept, self.kept_K)
-        self.take_weights(0)
-        return 0
-
-    cdef Py_ssize_t one_kept(self, Py_ssize_t c) noexcept nogil:
-        """A token of what was topic c."""
-        cdef Py_ssize_t t, n = 0
-        for t in range(self.model.N):
-            if self.kept[t] == c:
-                self.items[n] = <int32_t> t
-                n += 1
-        return self.items[self.rng.draw_index(n)]
+    cdef double log_own(self, bint merging) noexcept nogil:
+        """Less the log density of the share u of side A."""
+        cdef Py_ssize_t a = self.sides.a
+        cdef double p, q, log_beta = self.weighted.log_beta[self.sides.ci]
+        if merging:
+            # the target's ratio left the present sides, counted, in the columns
+            log_beta = log_add(log_beta, self.weighted.log_beta[self.sides.cj])
+            self.weights.u_a = self.weights.u_b = self.weights.p
+            if not self.weights.before:
+                self.weights.by_tables(self.sides, log_beta - LOG_2)
+        p, q = self.weights.u_a, self.weights.u_b
+        return -self.term(SHARES, lgamma(p + q) - lgamma(p) - lgamma(q)
+                          + (p - 1.0) * (self.weighted.log_beta[a] - log_beta)
+                          + (q - 1.0) * (self.weighted.log_beta[a + 1] - log_beta))

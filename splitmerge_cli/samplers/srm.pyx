@@ -7,24 +7,14 @@ probability and the ratio are in ``_reconfigure.pyx``.
 As printed it is exact, if the reverse computes everything anew from z* and both share one relabelling.
 Cost: a move visits every item twice: O(N) restricted choices and O(n) full ones, n the items of the two clusters.
 """
-from splitmerge_cli._reconfigure cimport SPLIT, Reconfiguration
+from splitmerge_cli.samplers.reconfiguration cimport SPLIT, Reconfiguration
 
 
 cdef class SRM(Reconfiguration):
-    """Simplified reconfiguration moves.
-
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    relabel : bool
-        Visit the items in a new random order in every move, not in item order.
-    mode : {'exact', 'literal'}
-    """
+    """Simplified reconfiguration moves."""
 
     cdef int make_step(self) except -1 nogil:
         self.propose(SPLIT)
-        self.bounded = False
         if self.model.N < 2:
             return self.null()
         self.i = self.rng.draw_index(self.model.N)

@@ -30,67 +30,56 @@ from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from splitmerge_cli._dyadic cimport ALLOCATION, ORDERS, PRINTED, RANDOM, TARGET, PairMoves
-from splitmerge_cli._kernels cimport Model, Rng, flags, ints, log_sum_exp
+from splitmerge_cli._kernels cimport sequential_allocation, sequential_allocation_among
+from splitmerge_cli.core.memory cimport flags, ints
+from splitmerge_cli.samplers.split_merge cimport ALLOCATION, ORDERS, PRINTED, TARGET, SplitMerge
+
+from splitmerge_cli.core.options import Choice, Flag, Number
+from splitmerge_cli.samplers.allocations import allocation_of, allocation_option
 
 cdef enum:
     SPLIT_1_2, MERGE_2_1, SPLIT_2_3, MERGE_3_2  # MOVES
 
 cdef enum:
-    BRANCH = PRINTED + 1                # TERMS
+    BRANCH = PRINTED + 1                # TERMS behind those of SplitMerge
     DROPPED
-
-FORMS = ("symmetrised", "ordered")
 
 cdef double LOG_2 = log(2.0)
 cdef double LOG_3 = log(3.0)
 
 
-cdef class Triadic(PairMoves):
-    """Triadic split-merge.
+cdef class Triadic(SplitMerge):
+    """Triadic split-merge: any three items; coins or sequential allocation, to two sides or to three."""
 
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    beta : float
-        Probability of a merge when the three items are in two clusters, between 0 and 1.
-    allocation : {'sams', 'random'}
-    form : {'symmetrised', 'ordered'}
-        Which of the three items is k; see above.
-    mode : {'exact', 'literal'}
-    q_ratio : {'formula', 'one'}
-        literal: the ratio of allocation probabilities.
-    redraw : bool
-        literal: whether lines 11 and 13 draw a pair of their own.
-    """
-
+    OPTIONS = (
+        Number("beta", 0.1, "probability of a merge when the three items are in two clusters", least=0.0, most=1.0,
+               inside=True),
+        allocation_option("sams", ("random", "sams")),
+        Choice("form", "symmetrised", "which of the three items is k: symmetrised or ordered (see the sampler's page)",
+               choices=("symmetrised", "ordered")),
+        *SplitMerge.OPTIONS,
+        Choice("q_ratio", "formula", "mode=literal: the printed ratio of allocation probabilities, formula (that of "
+               "coins, whatever the allocation) or one", choices=("formula", "one")),
+        Flag("redraw", True, "mode=literal: the dyadic moves draw a pair of their own, as printed"),
+    )
     MOVES = ("split_1_2", "merge_2_1", "split_2_3", "merge_3_2")
-    TERMS = ("target", "orders", "allocation", "printed", "branch", "dropped")
+    TERMS = (*SplitMerge.TERMS, "branch", "dropped")
+    NEEDS_CONJUGATE = False
 
-    cdef readonly double beta
-    cdef readonly str form
-    cdef readonly bint redraw
-    cdef bint ordered, literal
+    cdef double beta
+    cdef bint ordered, redraw, formula, coins
     cdef int8_t *chosen                 # [N] the sides drawn
     cdef int32_t *third                 # [N] items of the third cluster
 
-    def __init__(self, Model model not None, Rng rng not None, beta=0.1, str allocation="sams",
-                 str form="symmetrised", str mode="exact", str q_ratio="formula", redraw=True):
-        if allocation == "gibbs":
-            raise ValueError("sampler.allocation: expected random or sams, got 'gibbs'")
-        super().__init__(model, rng, allocation=allocation, mode=mode, q_ratio=q_ratio)
-        if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0.0 < beta < 1.0:
-            raise ValueError(f"sampler.beta: expected a number between 0 and 1, got {beta}")
-        if form not in FORMS:
-            raise ValueError(f"sampler.form: expected one of {', '.join(FORMS)}, got {form!r}")
-        if not isinstance(redraw, bool):
-            raise ValueError(f"sampler.redraw: expected true or false, got {redraw!r}")
-        self.beta, self.form, self.redraw = beta, form, redraw
-        self.ordered = form == "ordered"
-        self.literal = mode == "literal"
-        self.chosen = flags(model.N)
-        self.third = ints(model.N)
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        given = self.options
+        self.beta, self.redraw = given["beta"], given["redraw"]
+        self.ordered, self.formula = given["form"] == "ordered", given["q_ratio"] == "formula"
+        self.coins = given["allocation"] == "random"
+        self.allocation = allocation_of(given["allocation"])
+        self.chosen = flags(self.model.N)
+        self.third = ints(self.model.N)
 
     def __dealloc__(self):
         free(self.third)
@@ -105,13 +94,12 @@ cdef class Triadic(PairMoves):
             return self.null()
         self.draw_triple(triple)
         clusters = self.count_clusters(triple)
-        if self.literal:
+        if self.as_printed:
             drop = 2 if clusters != 2 or self.model.z[triple[2]] in (
                 self.model.z[triple[0]], self.model.z[triple[1]]) else 1
         elif self.ordered:
             drop = 2
             if clusters == 2 and self.model.z[triple[0]] == self.model.z[triple[1]]:
-                self.bounded = False
                 return self.null()
         elif clusters == 2:
             drop = self.one_of_the_pair(triple, self.rng.draw_index(2))
@@ -122,14 +110,14 @@ cdef class Triadic(PairMoves):
             return self.merge_3_2(i, j, k)
         if clusters == 2 and not self.rng.draw_coin(self.beta):
             return self.split_2_3(i, j, k)
-        if self.literal and self.redraw:
+        if self.as_printed and self.redraw:
             i = self.rng.draw_index(self.model.N)
             j = self.rng.draw_index(self.model.N - 1)
             j += j >= i
         if self.model.z[i] == self.model.z[j]:
-            return self.split_pair(i, j, self.log_one_two())
+            return self.split(self.model.z[i], i, j)
         self.turn_to(MERGE_2_1)
-        return self.merge_pair(i, j, self.log_one_two())
+        return self.merge(self.model.z[i], self.model.z[j], i, j)
 
     cdef void draw_triple(self, Py_ssize_t *triple) noexcept nogil:
         """Lines 2 to 4: three items, without replacement."""
@@ -154,16 +142,16 @@ cdef class Triadic(PairMoves):
             return which
         return 2 * which if a == c else 1 + which
 
-    cdef void turn_to(self, int move) noexcept nogil:
-        """The move at hand is another than was announced."""
-        self.proposed[SPLIT_1_2] -= 1
-        self.propose(move)
+    # -- moves between one cluster and two: the frame's, with two more terms
+    cdef double log_own(self, bint merging) noexcept nogil:
+        return self.term(BRANCH, log(self.beta)) + self.term(DROPPED, 0.0 if self.ordered else LOG_3 - LOG_2)
 
-    cdef double log_one_two(self) noexcept nogil:
-        """Terms of a split 1-2 beside those of the pair."""
-        cdef double dropped = 0.0 if self.ordered else LOG_3 - LOG_2
-        return (self.term(BRANCH, log(self.beta)) + self.term(DROPPED, dropped) - self.term(PRINTED, dropped))
+    cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:
+        """Without `dropped`; the printed ratio of q."""
+        return (log_q + (self.sides.n * LOG_2 if self.formula else 0.0)
+                - (0.0 if self.ordered else LOG_3 - LOG_2))
 
+    # -- moves between two clusters and three
     cdef double log_two_three(self, Py_ssize_t n, double log_q2, double log_q3) noexcept nogil:
         """Terms of a split 2-3 beside target and orders; n = N_v - 2."""
         cdef double dropped = 0.0 if self.ordered else LOG_2 - LOG_3
@@ -171,33 +159,38 @@ cdef class Triadic(PairMoves):
         return (-self.term(BRANCH, log(1.0 - self.beta)) + self.term(DROPPED, dropped)
                 + self.term(ALLOCATION, log_q2 - log_q3) + self.term(PRINTED, formula - log_q2 + log_q3 - dropped))
 
+    cdef bint bounded_survives(self, double log_bound) noexcept nogil:
+        """Whether the proposal survives its ratio without the q that is left to score; a printed ratio has no q."""
+        return self.on[PRINTED] or not self.on[ALLOCATION] or self.survives(log_bound)
+
     cdef int split_2_3(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except -1 nogil:
         """Lines 14 to 22: k founds a third cluster."""
         cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], n, t
         cdef int32_t[3] new
         cdef double log_q2, log_q3, log_r
-        self.bounded = False
         self.turn_to(SPLIT_2_3)
         if K == self.model.kmax:
             return self.null()
         self.model.reserve(K + 3)
-        self.model.draw_parameters(self.rng, K + 2)
-        for t in range(K, K + 6, 3):
-            self.model.copy_parameters(ci, t)
-            self.model.copy_parameters(cj, t + 1)
-        n = self.gather(ci, cj, i, j)
-        if self.how != RANDOM:
-            self.shuffle(n)
-        log_q3 = self.three_sides(n, i, j, k, K, False)
+        if self.uncollapsed is not None:
+            self.uncollapsed.draw_parameters(self.rng, K + 2)
+            for t in range(K, K + 6, 3):
+                self.uncollapsed.copy_parameters(ci, t)
+                self.uncollapsed.copy_parameters(cj, t + 1)
+        self.sides.open(ci, cj, i, j)
+        self.sides.gather()
+        n = self.sides.n
+        self.shuffle()
+        log_q3 = self.three_sides(k, K, False)
         log_r = self.term(TARGET, self.log_spread_ratio(ci, cj)) + self.term(ORDERS, self.log_orders(K + 1))
-        if self.refused(log_r + self.log_two_three(n, 0.0, log_q3)):
+        if not self.bounded_survives(log_r + self.log_two_three(n, 0.0, log_q3)):
             return 0
-        memcpy(self.chosen, self.in_a, n)
-        log_q2 = self.two_sides(n, i, j, k, K + 3, True)
-        memcpy(self.in_a, self.chosen, n)
-        if self.settled(log_r + self.log_two_three(n, log_q2, log_q3)):
+        memcpy(self.chosen, self.sides.in_a, n)
+        log_q2 = self.two_sides(k, K + 3, True)
+        memcpy(self.sides.in_a, self.chosen, n)
+        if self.decide(log_r + self.log_two_three(n, log_q2, log_q3)):
             new[0], new[1], new[2] = <int32_t> ci, <int32_t> cj, <int32_t> K
-            self.model.commit_sides(new, 3, self.items, self.in_a, n)
+            self.model.commit_sides(new, 3, self.sides.items, self.sides.in_a, n)
         return 0
 
     cdef int merge_3_2(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except -1 nogil:
@@ -207,114 +200,103 @@ cdef class Triadic(PairMoves):
         cdef double log_q2, log_q3, log_r
         self.turn_to(MERGE_3_2)
         self.model.reserve(K + 3)
-        for t in range(K, K + 6, 3):
-            self.model.copy_parameters(ci, t)
-            self.model.copy_parameters(cj, t + 1)
-            self.model.copy_parameters(ck, t + 2)
-        n = self.gather_three(ci, cj, ck, i, j)
-        if self.how != RANDOM:
-            self.shuffle(n)
-        log_q2 = self.two_sides(n, i, j, k, K, False)
+        if self.uncollapsed is not None:
+            for t in range(K, K + 6, 3):
+                self.uncollapsed.copy_parameters(ci, t)
+                self.uncollapsed.copy_parameters(cj, t + 1)
+                self.uncollapsed.copy_parameters(ck, t + 2)
+        self.sides.open(ci, cj, i, j)
+        self.gather_three(ck)
+        n = self.sides.n
+        self.shuffle()
+        log_q2 = self.two_sides(k, K, False)
         log_r = self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) - self.term(ORDERS, self.log_orders(K))
-        if self.refused(log_r - self.log_two_three(n, log_q2, 0.0)):
+        if not self.bounded_survives(log_r - self.log_two_three(n, log_q2, 0.0)):
             return 0
-        memcpy(self.chosen, self.in_a, n)
-        log_q3 = self.three_sides(n, i, j, k, K + 3, True)
-        memcpy(self.in_a, self.chosen, n)
-        if self.settled(log_r - self.log_two_three(n, log_q2, log_q3)):
+        memcpy(self.chosen, self.sides.in_a, n)
+        log_q3 = self.three_sides(k, K + 3, True)
+        memcpy(self.sides.in_a, self.chosen, n)
+        if self.decide(log_r - self.log_two_three(n, log_q2, log_q3)):
             new[0], new[1] = <int32_t> ci, <int32_t> cj
-            self.model.commit_sides(new, 2, self.items, self.in_a, n)
+            self.model.commit_sides(new, 2, self.sides.items, self.sides.in_a, n)
             self.model.delete(ck)
         return 0
 
-    cdef Py_ssize_t gather_three(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t ck, Py_ssize_t i,
-                                 Py_ssize_t j) noexcept nogil:
-        """items[:n]: those of three clusters but i and j, in item order, and their present sides. Returns n."""
-        cdef Py_ssize_t n = self.gather(ci, cj, i, j), t = n - 1, s = self.model.size[ck] - 1, at = n + s
+    cdef void shuffle(self) noexcept nogil:
+        if not self.coins:
+            self.sides.draw_order()
+            self.sides.put_in_order()
+
+    cdef void gather_three(self, Py_ssize_t ck) noexcept nogil:
+        """The items of the sides and those of a third cluster, in item order, and their present sides."""
+        cdef Py_ssize_t t, s, at
+        self.sides.gather()
+        t = self.sides.n - 1
+        s = self.model.size[ck] - 1
+        self.sides.n += self.model.size[ck]
+        at = self.sides.n - 1
         self.model.members(ck, ck, self.third)
         # merge from the back, in place
         while s >= 0:
-            if t >= 0 and self.items[t] > self.third[s]:
-                self.items[at], self.present[at] = self.items[t], self.present[t]
+            if t >= 0 and self.sides.items[t] > self.third[s]:
+                self.sides.items[at], self.sides.present[at] = self.sides.items[t], self.sides.present[t]
                 t -= 1
             else:
-                self.items[at], self.present[at] = self.third[s], 2
+                self.sides.items[at], self.sides.present[at] = self.third[s], 2
                 s -= 1
             at -= 1
-        return n + self.model.size[ck]
 
-    cdef void stage_at(self, Py_ssize_t first, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
-        """n empty sides from scratch column `first` on, in the place of the clusters of i, j and k."""
+    cdef void stage_at(self, Py_ssize_t first, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+        """n sides from scratch column `first` on, with i, j (and k), in the place of the clusters of i, j and k."""
         cdef int32_t[3] old
-        old[0], old[1], old[2] = self.model.z[i], self.model.z[j], self.model.z[k]
+        old[0], old[1], old[2] = self.model.z[self.sides.i], self.model.z[self.sides.j], self.model.z[k]
         self.model.stage(old, 3, first, n)
+        self.model.join(self.sides.i, first)
+        self.model.join(self.sides.j, first + 1)
+        if n == 3:
+            self.model.join(k, first + 2)
 
-    cdef double two_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k, Py_ssize_t a,
-                          bint forced) noexcept nogil:
-        """Line 25: allocate items[:n] to scratch columns K (with i) and K + 1 (with j), or, `forced`, follow their
-        present sides; returns log q2."""
-        cdef Py_ssize_t t, b = a + 1
+    cdef double two_sides(self, Py_ssize_t k, Py_ssize_t a, bint forced) noexcept nogil:
+        """Line 25: allocate the items to scratch columns a (with i) and a + 1 (with j), or, `forced`, follow their
+        present sides; returns log q2. in_a: the side, 0 or 1."""
+        cdef Py_ssize_t t, n = self.sides.n
         cdef double log_q = -n * LOG_2
-        if forced and self.how == RANDOM:
+        if forced and self.coins:
             return log_q
-        self.stage_at(a, 2, i, j, k)
-        self.model.join(i, a)
-        self.model.join(j, b)
-        if self.how == RANDOM:
+        self.stage_at(a, 2, k)
+        if self.coins:
             for t in range(n):
-                self.in_a[t] = self.rng.draw_coin(0.5)
-                self.model.join(self.items[t], a if self.in_a[t] else b)
+                self.sides.in_a[t] = self.rng.draw_coin(0.5)
+                self.model.join(self.sides.items[t], a if self.sides.in_a[t] else a + 1)
         else:
             if forced:
-                self.take_present(n)
-            log_q = self.allocate(n, a, b, forced, True)
+                self.sides.take_present()
+            log_q = sequential_allocation(self.model, self.rng, self.sides.items, n, a, a + 1, self.sides.in_a, forced,
+                                          True)
         for t in range(n):
-            self.in_a[t] = not self.in_a[t]
+            self.sides.in_a[t] = not self.sides.in_a[t]
         return log_q
 
-    cdef double three_sides(self, Py_ssize_t n, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k, Py_ssize_t a,
-                            bint forced) noexcept nogil:
-        """Line 17: allocate items[:n] but k to scratch columns K (with i), K + 1 (with j), K + 2 (with k), or,
+    cdef double three_sides(self, Py_ssize_t k, Py_ssize_t a, bint forced) noexcept nogil:
+        """Line 17: allocate the items but k to scratch columns a (with i), a + 1 (with j), a + 2 (with k), or,
         `forced`, follow their present sides; returns log q3. in_a: the side, 0, 1 or 2."""
-        cdef Py_ssize_t t, m, side
-        cdef double[3] w
-        cdef double p, product = 1.0, total = 0.0
-        if forced and self.how == RANDOM:
-            return -(n - 1) * LOG_3
-        self.stage_at(a, 3, i, j, k)
-        self.model.join(i, a)
-        self.model.join(j, a + 1)
-        self.model.join(k, a + 2)
-        for t in range(n):
-            m = self.items[t]
-            if m == k:
-                self.in_a[t] = 2
-                continue
-            if self.how == RANDOM:
-                self.in_a[t] = <int8_t> self.rng.draw_index(3)
-            else:
-                self.model.weigh(m, a, 3, w)
-                side = self.present[t] if forced else self.rng.draw_categorical(w, 3)
-                p = w[side] / (w[0] + w[1] + w[2])
-                self.in_a[t] = <int8_t> side
-                if p < 1e-280:
-                    # off the range of a double
-                    total += self.log_share(m, a, side)
-                else:
-                    product *= p
-                    if product < 1e-20:
-                        total += log(product)
-                        product = 1.0
-            self.model.join(m, a + self.in_a[t])
-        return total + log(product) if self.how != RANDOM else -(n - 1) * LOG_3
-
-    cdef double log_share(self, Py_ssize_t m, Py_ssize_t a, Py_ssize_t side) noexcept nogil:
-        """log probability that item m goes to this side."""
-        cdef double[3] lw
-        cdef Py_ssize_t s
-        for s in range(3):
-            lw[s] = self.model.log_pred(m, a + s) + log(self.model.alloc[self.model.size[a + s]])
-        return lw[side] - log_sum_exp(lw, 3)
+        cdef Py_ssize_t t, m, n = self.sides.n
+        if not self.coins:
+            self.stage_at(a, 3, k)
+            if forced:
+                memcpy(self.sides.in_a, self.sides.present, n)
+            return sequential_allocation_among(self.model, self.rng, self.sides.items, n, a, 3, self.sides.in_a, k,
+                                               forced)
+        if not forced:
+            self.stage_at(a, 3, k)
+            for t in range(n):
+                m = self.sides.items[t]
+                if m == k:
+                    self.sides.in_a[t] = 2
+                    continue
+                self.sides.in_a[t] = <int8_t> self.rng.draw_index(3)
+                self.model.join(m, a + self.sides.in_a[t])
+        return -(n - 1) * LOG_3
 
     cdef double log_spread_ratio(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
         """log R_P R_L of putting scratch columns K, K + 1, K + 2 in the place of two clusters (equations 16, 17)."""

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli._chain import Chain, advance_together
-from splitmerge_cli._kernels import Model, Rng, Sampler, check_count
-from splitmerge_cli._mixture import gamma_prior
+from splitmerge_cli.core.chain import Chain, advance_together
+from splitmerge_cli.core.checks import check_count
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.enumerate import (
     Concentration,
@@ -177,7 +180,7 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     another = partial(build, words, starts, 3, **options)
     model, states = another(), mixture_states(size)
     text = " | ".join(" ".join("abc"[w] for w in words[docs == j]) for j in range(docs.max() + 1))
-    given = {key: gamma_prior(v) if isinstance(v := options[key], str) else v for key in ("gamma", "alpha0")}
+    given = {key: _concentration(options[key]) for key in ("gamma", "alpha0")}
 
     def law(log_unseen: float | None = None) -> NDArray[np.float64]:
         weight = hdp_log_weight(docs, words, 3, given["gamma"], given["alpha0"], options["eta"], log_unseen)
@@ -201,8 +204,14 @@ def _mixture_case(
     pi = normalise([weight(model.concentration)(s) for s in states])
     if not model.random_concentration:
         return Case(model, build, states, pi, title)
-    resampled = weight(gamma_prior(options["concentration"]))
+    resampled = weight(_concentration(options["concentration"]))
     return Case(model, build, states, pi, title, normalise([resampled(s) for s in states]))
+
+
+def _concentration(value: Any) -> Concentration:
+    """A concentration as the enumeration takes it."""
+    read = PositiveOrGamma("concentration", 1.0, "").read(value, "model")
+    return (read.shape, read.rate) if isinstance(read, Gamma) else read
 
 
 def _points(points: NDArray[Any]) -> str:

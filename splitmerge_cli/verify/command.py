@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from splitmerge_cli._kernels import ContinuousDraw, Model, Rng, Sampler
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import ContinuousDraw, Rng
+from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.config import (
     ConfigError,
     check_options,

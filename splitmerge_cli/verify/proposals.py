@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli._kernels import Model, Rng
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.transitions import build_sampler, walk
 

@@ -14,7 +14,9 @@ import numpy as np
 from hydra.utils import get_class
 from numpy.typing import NDArray
 
-from splitmerge_cli._kernels import Model, Rng, Sampler
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.verify.enumerate import State, state_of
 

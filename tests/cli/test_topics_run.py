@@ -9,7 +9,7 @@ import pytest
 
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runner
-from splitmerge_cli._heldout import METHODS
+from splitmerge_cli.models.heldout import METHODS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.figures.topics import FEW_WORDS

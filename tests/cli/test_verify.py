@@ -10,7 +10,7 @@ from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.command import SMALL, _kernel
 
 MOVES = '''
-from splitmerge_cli._kernels import PythonSampler
+from splitmerge_cli.core.sampler import PythonSampler
 
 
 class Drift(PythonSampler):

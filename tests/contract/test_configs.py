@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from splitmerge_cli import runner
-from splitmerge_cli._chain import advance_together
+from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
 from splitmerge_cli.data import published
 from splitmerge_cli.figures import engine

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from splitmerge_cli._chain import Chain, advance_together
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.chain import Chain, advance_together
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian

@@ -11,8 +11,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.sparse import csr_array
 
-from splitmerge_cli._heldout import log_likelihoods
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.models.heldout import log_likelihoods
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.corpus import Heldout, Tokens
 from splitmerge_cli.models.hdp import HDP
 

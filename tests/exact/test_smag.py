@@ -8,7 +8,7 @@ is proved entry by entry (tests/replay). What a missing term does is seen here.
 import numpy as np
 import pytest
 
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

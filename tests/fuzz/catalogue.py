@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import written
 
 from splitmerge_cli import config, initial, runner
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import Dataset
 

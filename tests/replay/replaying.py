@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain import State, Stream
 
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.rng import Rng
 
 
 class Pair:

@@ -14,7 +14,7 @@ import pytest
 from plain import EMM, Bernoulli
 from replaying import Pair, check_counts, check_ratio, replay
 
-from splitmerge_cli._chain import Chain
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
 from splitmerge_cli.models import emm as compiled_emm
 from splitmerge_cli.samplers import birth_death, gibbs, rgsm, rm, sdds, ss

@@ -17,7 +17,7 @@ from replaying import Pair, check_counts, check_ratio, replay
 from test_replay_triadic import DYADIC, EARLIER, NEAL8, REFRESH, TRIADIC
 from walked import remembering
 
-from splitmerge_cli._chain import Chain, advance_together
+from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
 from splitmerge_cli.models import gaussian as compiled_gaussian
 from splitmerge_cli.models import irm as compiled_irm

@@ -21,8 +21,8 @@ from scipy.sparse import csr_array
 from test_replay_triadic import EARLIER
 from walked import remembering
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._hashing import HashTables
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.samplers.hash_tables import HashTables
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
 from splitmerge_cli.models import gaussian as compiled_gaussian

@@ -12,7 +12,7 @@ import pytest
 from plain_topics import HDP, Topics, TopicStream
 from replaying import Pair, check_counts, check_ratio
 
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models import hdp as compiled_hdp
 from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm, sdds, smag, ss
 

@@ -15,7 +15,7 @@ from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
 from replaying import Pair, check_counts, check_ratio, has_ratio, replay
 from walked import remembering
 
-from splitmerge_cli._chain import Chain
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
 from splitmerge_cli.models import emm as compiled_emm
 from splitmerge_cli.models import gaussian as compiled_gaussian

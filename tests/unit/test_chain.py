@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from small_cases import SAMPLERS
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs

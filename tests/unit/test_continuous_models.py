@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from small_cases import CLOUD, POINTS, check_walk_weights
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.dyadic import Dyadic

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from splitmerge_cli._mixture import quantum
+from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.data import tables
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.files import csv
@@ -101,8 +101,8 @@ def test_a_message_lists_some_names_alone(rows: np.ndarray, tmp_path: Path) -> N
 
 def test_quanta_of_columns_are_those_of_each() -> None:
     widest = np.array([0.0, 1e-300, 1.0, 1.5, 2.0**40, 1e30])
-    assert quantum(widest, 1000, 3).tolist() == [quantum(w, 1000, 3) for w in widest]
-    assert quantum(0.0, 5) == 1.0 and quantum(1.0, 5) == 2.0**-47
+    assert resolution(widest, 1000, 3).tolist() == [resolution(w, 1000, 3) for w in widest]
+    assert resolution(0.0, 5) == 1.0 and resolution(1.0, 5) == 2.0**-47
 
 
 @pytest.mark.parametrize("N", [1, 9, 300])

@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 from small_cases import check_walk_weights
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic

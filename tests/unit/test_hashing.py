@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from splitmerge_cli._hashing import HashTables, tables_of
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.samplers.hash_tables import HashTables, tables_of
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.samplers.lshsm import LSHSM
 

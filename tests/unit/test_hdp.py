@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

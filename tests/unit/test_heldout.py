@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli._heldout import METHODS, log_likelihoods
+from splitmerge_cli.models.heldout import METHODS, log_likelihoods
 from splitmerge_cli.data.corpus import Heldout, Tokens
 
 V = 30

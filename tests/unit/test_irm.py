@@ -5,7 +5,7 @@ import pytest
 from scipy.special import betaln, gammaln
 from small_cases import check_walk_weights
 
-from splitmerge_cli._kernels import Rng
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.samplers.gibbs import Gibbs
 

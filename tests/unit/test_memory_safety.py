@@ -13,9 +13,10 @@ import pytest
 from small_cases import MODELS, POINTS
 
 import splitmerge_cli
-from splitmerge_cli._chain import Chain, advance_together
-from splitmerge_cli._kernels import Model, Rng
-from splitmerge_cli._past import Past, by_appearance
+from splitmerge_cli.core.chain import Chain, advance_together
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.history import Past, by_appearance
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.lines import Lines

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from small_cases import MODELS
 
-from splitmerge_cli._chain import Chain, advance_together
-from splitmerge_cli._kernels import Rng
-from splitmerge_cli._past import Learner, Past, by_appearance
+from splitmerge_cli.core.chain import Chain, advance_together
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.history import Learner, Past, by_appearance
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -159,7 +159,7 @@ def test_a_failure_in_one_thread_ends_the_others() -> None:
     advance_together(built, 20)
     built[2].samplers[0].learn_from(None, 0)
     built[2].samplers[0].fix()
-    from splitmerge_cli._kernels import PythonSampler
+    from splitmerge_cli.core.sampler import PythonSampler
 
     class Broken(PythonSampler):
         MOVES = ("broken",)

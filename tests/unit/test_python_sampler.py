@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from splitmerge_cli._chain import Chain
-from splitmerge_cli._kernels import PythonSampler, Rng
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs

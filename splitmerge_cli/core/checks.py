@@ -1,0 +1,39 @@
+"""Checks of numbers that come from outside, each with a message that names its key."""
+
+import numpy as np
+
+def check_positive(key, value):
+    """Refuse what is no number from 1e-100 to 1e100, beyond which products of probabilities leave a double."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1e-100 <= value <= 1e100:
+        raise ValueError(f"{key}: expected a positive number from 1e-100 to 1e100, got {value}")
+
+
+def check_range(key, value, least, most):
+    """Refuse what is no number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
+
+
+def as_numbers(key, values):
+    """These values as a contiguous array of float64.
+
+    Raises
+    ------
+    ValueError
+        They are no real numbers; the message names `key`.
+    """
+    given = np.asarray(values)
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"{key}: expected numbers, got {given.dtype}")
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def check_count(key, value, least, most):
+    """Refuse what is no whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise ValueError(f"{key}: expected a whole number from {least} to {most}, got {value}")
+
+
+# of what a stored state may hold
+MOST_COUNT = 1 << 62
+MOST_SECONDS = 1e100

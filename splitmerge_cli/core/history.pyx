@@ -1,0 +1,417 @@
+"""What samplers learn from: the partitions that the chains of a run went through (paper 003, section 2.4).
+
+From two of them, z_a and z_b, and a pair of items that one of the two joins and the other parts, a move is made. Which
+two:
+
+    paper        z_a from the chain's own later half, z_b from that of all chains: at iteration t + 1 the states
+                 floor(t/2), ..., t. The window grows: the law of a chain is right in the limit (diminishing
+                 adaptation).
+    frozen       the same while t <= freeze, then always the window of t = freeze: from there on the kernel is fixed,
+                 and exact. The iterations before are burn-in.
+    population   the present states of two other chains, the chains being updated one after the other: exact at any t,
+                 for the joint law of all chains.
+
+Labels are kept in 1, 2 or 4 bytes each, and what no window reaches any more is dropped: S T n / 2 bytes for S chains of
+T iterations with up to 256 clusters.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.core.rng cimport Rng
+
+from splitmerge_cli.core.checks import check_count
+from splitmerge_cli.core.options import Choice, Count
+
+ADAPTATION = (
+    Choice("adaptation", "paper", "which partitions of the chain history are drawn: paper (a growing window), frozen (a "
+           "fixed window after `freeze` iterations) or population (the present states of other chains)",
+           choices=("paper", "frozen", "population")),
+    Count("freeze", 1000, "adaptation=frozen: the iteration after which nothing new is learnt", least=1, most=1 << 53),
+)
+"""The options of a sampler that adapts to the chain history."""
+
+cdef enum:
+    TRIES = 100
+    HEADER = 8                          # bytes before the labels of a state
+
+
+cdef class History:
+    """The partitions of S chains on N items, by iteration.
+
+    Parameters
+    ----------
+    S, N : int
+    freeze : int, optional
+        Nothing is recorded after this iteration.
+    present_only : bool
+        Keep no more than the last partition of each chain.
+
+    Notes
+    -----
+    Chains may record and read at the same time, each its own number of iterations, as long as none is more than one
+    iteration ahead of another.
+    """
+
+    def __init__(self, Py_ssize_t S, Py_ssize_t N, freeze=None, bint present_only=False):
+        if S < 1 or N < 1:
+            raise ValueError(f"S={S}, N={N}: expected at least 1 of each")
+        self.S, self.N = S, N
+        self.freeze = -1 if freeze is None else freeze
+        self.present_only = present_only
+        self.made = <int64_t *> doubles(S)
+        self.kept = <int64_t *> doubles(S)
+        self.state = <void ****> doubles(S)
+        for s in range(S):
+            self.state[s] = <void ***> doubles(CHUNKS)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t s
+        cdef int64_t t, c
+        if self.state != NULL:
+            for s in range(self.S):
+                if self.state[s] != NULL:
+                    for t in range(self.kept[s], self.end(s)):
+                        self.drop(s, t)
+                    for c in range(CHUNKS):
+                        free(self.state[s][c])
+                    free(self.state[s])
+        free(self.state)
+        free(self.made)
+        free(self.kept)
+
+    cdef int64_t end(self, Py_ssize_t chain) noexcept nogil:
+        """The first state of a chain that is not recorded."""
+        return self.made[chain] if self.freeze < 0 else min(self.made[chain], self.freeze + 1)
+
+    cdef int64_t oldest(self, int64_t end) noexcept nogil:
+        """The first state that is kept of a chain of which those before `end` were recorded: one that is an iteration
+        behind reads from floor((end - 2) / 2) on."""
+        return max(0, end - 2) if self.present_only else max(0, end - 2) // 2
+
+    cdef void **place(self, Py_ssize_t chain, int64_t t) except NULL nogil:
+        cdef int64_t c = t // CHUNK
+        if c >= CHUNKS or self.state[chain][c] == NULL:
+            if c < CHUNKS:
+                self.state[chain][c] = <void **> calloc(CHUNK, sizeof(void *))
+            if c >= CHUNKS or self.state[chain][c] == NULL:
+                with gil:
+                    raise MemoryError(f"the past of {t} iterations")
+        return self.state[chain][c] + t % CHUNK
+
+    cdef void drop(self, Py_ssize_t chain, int64_t t) noexcept nogil:
+        cdef void **at
+        if self.state[chain][t // CHUNK] != NULL:
+            at = self.state[chain][t // CHUNK] + t % CHUNK
+            free(at[0])
+            at[0] = NULL
+
+    cdef int record(self, Py_ssize_t chain, const int32_t *labels) except -1 nogil:
+        """The next partition of a chain, numbered by first appearance."""
+        cdef int64_t t = self.made[chain], oldest = self.oldest(t + 1)
+        cdef Py_ssize_t i, width
+        cdef int32_t most = 0
+        cdef void **at
+        cdef char *out
+        if self.freeze >= 0 and t > self.freeze:
+            self.made[chain] += 1
+            return 0
+        for i in range(self.N):
+            if labels[i] > most:
+                most = labels[i]
+        width = 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4
+        at = self.place(chain, t)
+        at[0] = malloc(HEADER + self.N * width)
+        if at[0] == NULL:
+            with gil:
+                raise MemoryError(f"the past of {t} iterations")
+        out = <char *> at[0]
+        out[0] = <char> width
+        out += HEADER
+        for i in range(self.N):
+            if width == 1:
+                (<uint8_t *> out)[i] = <uint8_t> labels[i]
+            elif width == 2:
+                (<uint16_t *> out)[i] = <uint16_t> labels[i]
+            else:
+                (<int32_t *> out)[i] = labels[i]
+        self.made[chain] = t + 1
+        while self.kept[chain] < oldest:
+            self.drop(chain, self.kept[chain])
+            self.kept[chain] += 1
+        return 0
+
+    cdef int read(self, Py_ssize_t chain, int64_t t, int32_t *out) except -1 nogil:
+        """The partition of a chain after iteration t, which must be one that is kept."""
+        cdef const char *stored
+        cdef int width
+        cdef Py_ssize_t i
+        if not self.kept[chain] <= t < self.end(chain):
+            with gil:
+                raise RuntimeError(f"the past of chain {chain} does not hold iteration {t}: expected chains that learn "
+                                   "from each other to advance together")
+        stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
+        width = stored[0]
+        stored += HEADER
+        if width == 1:
+            for i in range(self.N):
+                out[i] = (<const uint8_t *> stored)[i]
+        elif width == 2:
+            for i in range(self.N):
+                out[i] = (<const uint16_t *> stored)[i]
+        else:
+            memcpy(out, stored, self.N * sizeof(int32_t))
+        return 0
+
+    def check_chain(self, Py_ssize_t chain):
+        """Raise a ValueError unless there is a chain of this number."""
+        if not 0 <= chain < self.S:
+            raise ValueError(f"chain={chain}: expected 0 to {self.S - 1}")
+
+    def add(self, Py_ssize_t chain, labels):
+        """Record a partition of a chain, after its last.
+
+        Parameters
+        ----------
+        chain : int
+        labels : array_like of int, shape (N,)
+        """
+        cdef int32_t[::1] v = by_appearance(labels, self.N)
+        self.check_chain(chain)
+        self.record(chain, &v[0])
+
+    def kept_states(self, Py_ssize_t chain):
+        """What is kept of a chain: the number made, the first kept, and those kept, ndarray of shape (states, N)."""
+        self.check_chain(chain)
+        cdef int64_t t, end = self.end(chain), first = self.kept[chain]
+        cdef int width = 1
+        cdef const char *stored
+        row = np.empty(self.N, dtype=np.int32)
+        cdef int32_t[::1] v = row
+        for t in range(first, end):
+            width = max(width, <int> (<const char *> self.state[chain][t // CHUNK][t % CHUNK])[0])
+        # at once in its final width: a past of this size is never held twice as wide
+        out = np.empty((max(end - first, 0), self.N), dtype={1: np.uint8, 2: np.uint16, 4: np.int32}[width])
+        cdef char[:, ::1] bytes_of = out.view(np.int8)
+        for t in range(first, end):
+            stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
+            if stored[0] == width:
+                memcpy(&bytes_of[t - first, 0], stored + HEADER, self.N * width)
+            else:
+                self.read(chain, t, &v[0])
+                out[t - first] = row
+        return int(self.made[chain]), int(first), out
+
+    def restore(self, Py_ssize_t chain, made, first, states):
+        """Take up what ``kept_states`` gave.
+
+        Raises
+        ------
+        ValueError
+            It is nothing that a past of this kind gives. The past is as before.
+        """
+        cdef int32_t[::1] v
+        cdef int64_t t, end, start
+        self.check_chain(chain)
+        check_count("past: made", made, 0, 1 << 62)
+        end = made if self.freeze < 0 else min(made, self.freeze + 1)
+        start = self.oldest(end)
+        check_count("past: first", first, start, start)
+        given = np.asarray(states)
+        if given.shape != (end - start, self.N) or given.dtype.kind not in "iu":
+            raise ValueError(f"past: expected {end - start} states of {self.N} integers, got shape {given.shape} of "
+                             f"{given.dtype}")
+        for t, labels in enumerate(given, start):
+            check_appearance(f"past: state {t}", labels, self.N)
+        for t in range(self.kept[chain], self.end(chain)):
+            self.drop(chain, t)
+        self.made[chain] = self.kept[chain] = start
+        for labels in given:
+            v = np.ascontiguousarray(labels, dtype=np.int32)
+            self.record(chain, &v[0])
+        self.made[chain] = made
+
+
+def by_appearance(labels, Py_ssize_t N):
+    """Labels numbered by first appearance, ndarray of int32 of shape (N,)."""
+    given = np.asarray(labels)
+    if given.shape != (N,) or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"labels: expected {N} integers, got shape {given.shape} of {given.dtype}")
+    _, first, number = np.unique(given, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[number].astype(np.int32)
+
+
+def check_appearance(str what, labels, Py_ssize_t N):
+    """Raise a ValueError unless these are N integers numbered by first appearance: they serve as indices. O(N)."""
+    given = np.asarray(labels)
+    if given.shape != (N,) or given.dtype.kind not in "iu":
+        raise ValueError(f"{what}: expected {N} integers, got shape {given.shape} of {given.dtype}")
+    cdef Py_ssize_t i
+    cdef int32_t most = -1
+    # what does not fit becomes another number out of order
+    cdef int64_t[::1] v = np.ascontiguousarray(given, dtype=np.int64)
+    for i in range(N):
+        if not 0 <= v[i] <= most + 1:
+            raise ValueError(f"{what}: expected labels numbered by first appearance, got {given[i]} for item {i}")
+        most = max(most, <int32_t> v[i])
+
+
+cdef class Learner:
+    """One chain's view of the past: it draws two partitions and a pair of items about which they disagree.
+
+    Parameters
+    ----------
+    N : int
+        Number of items.
+    adaptation : {'paper', 'frozen', 'population'}
+    freeze : int
+        frozen: the iteration after which nothing new is learnt, at least 1.
+    """
+
+    def __init__(self, Py_ssize_t N, str adaptation="paper", freeze=1000):
+        self.N, self.adaptation, self.freeze = N, adaptation, freeze
+        self.population = adaptation == "population"
+        self.za = ints(N)
+        self.zb = ints(N)
+        self.first = ints(N)
+        self.then = ints(N)
+        self.seen = ints(N)
+        self.size_a = ints(N)
+        self.size_b = ints(N)
+        self.disagree = ints(N)
+
+    def __dealloc__(self):
+        free(self.za)
+        free(self.zb)
+        free(self.first)
+        free(self.then)
+        free(self.seen)
+        free(self.size_a)
+        free(self.size_b)
+        free(self.disagree)
+
+    def new_past(self, Py_ssize_t S):
+        """The past that chains of this adaptation share.
+
+        Raises
+        ------
+        ValueError
+            For fewer chains than it needs.
+        """
+        if self.population and S < 3:
+            raise ValueError(f"sampler.adaptation=population: learns from two other chains; expected chains=3 or more, "
+                             f"got {S}")
+        return History(S, self.N, self.freeze if self.adaptation == "frozen" else None, self.population)
+
+    def learn_from(self, History past, Py_ssize_t chain):
+        """Learn from this past, as the chain of this number."""
+        if past is not None and not (past.N == self.N and 0 <= chain < past.S):
+            raise ValueError(f"chain {chain} of {self.N} items; the past is one of {past.S} chains of {past.N} items")
+        self.past, self.chain = past, chain
+
+    def fix(self, za=None, zb=None, Py_ssize_t i=-1, Py_ssize_t j=-1):
+        """Use these two partitions, and this pair unless i is -1, in place of drawn ones; with no arguments draw
+        again."""
+        cdef int32_t[::1] a, b
+        self.fixed = za is not None
+        if self.fixed:
+            a, b = by_appearance(za, self.N), by_appearance(zb, self.N)
+            memcpy(self.za, &a[0], self.N * sizeof(int32_t))
+            memcpy(self.zb, &b[0], self.N * sizeof(int32_t))
+            if i >= 0 and (i == j or not (i < self.N and 0 <= j < self.N)
+                           or (a[i] == a[j]) == (b[i] == b[j])):
+                raise ValueError(f"pair {i}, {j}: expected two items that one of the partitions joins, the other not")
+        self.fixed_i, self.fixed_j = i, j
+
+    def partitions(self):
+        """The last z_a and z_b: two ndarrays of int32, shape (N,)."""
+        a, b = np.empty(self.N, dtype=np.int32), np.empty(self.N, dtype=np.int32)
+        cdef int32_t[::1] va = a, vb = b
+        memcpy(&va[0], self.za, self.N * sizeof(int32_t))
+        memcpy(&vb[0], self.zb, self.N * sizeof(int32_t))
+        return a, b
+
+    cdef int draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        """Draw z_a, z_b and the pair; False when there are none."""
+        if not self.fixed and not self.draw_partitions(rng):
+            return False
+        if self.fixed and self.fixed_i >= 0:
+            i[0], j[0] = self.fixed_i, self.fixed_j
+            return True
+        return self.draw_pair(rng, i, j)
+
+    cdef int draw_partitions(self, Rng rng) except -1 nogil:
+        """Two partitions that differ, in at most 100 tries."""
+        cdef int64_t t, window, other
+        cdef Py_ssize_t a, b, _try
+        if self.past is None or self.past.made[self.chain] == 0:
+            return False
+        t = self.past.made[self.chain] - 1
+        if self.past.freeze >= 0 and t > self.past.freeze:
+            t = self.past.freeze
+        window = t - t // 2 + 1
+        for _try in range(TRIES):
+            if self.population:
+                a = rng.draw_index(self.past.S - 1)
+                a += a >= self.chain
+                b = rng.draw_index(self.past.S - 2)
+                b += b >= min(a, self.chain)
+                b += b >= max(a, self.chain)
+                self.past.read(a, self.past.made[a] - 1, self.za)
+                self.past.read(b, self.past.made[b] - 1, self.zb)
+            else:
+                self.past.read(self.chain, t // 2 + rng.draw_index(window), self.za)
+                other = rng.draw_index(self.past.S * window)
+                self.past.read(other // window, t // 2 + other % window, self.zb)
+            if memcmp(self.za, self.zb, self.N * sizeof(int32_t)) != 0:
+                return True
+        return False
+
+    cdef bint draw_pair(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
+        """A pair, uniform among the ordered ones that one partition joins and the other parts; False if there is
+        none. O(N)."""
+        cdef Py_ssize_t g, h
+        cdef int32_t a
+        cdef int64_t total = 0, r
+        memset(self.size_a, 0, self.N * sizeof(int32_t))
+        memset(self.size_b, 0, self.N * sizeof(int32_t))
+        memset(self.first, 255, self.N * sizeof(int32_t))
+        for h in range(self.N - 1, -1, -1):
+            a = self.za[h]
+            self.size_a[a] += 1
+            self.size_b[self.zb[h]] += 1
+            self.then[h] = self.first[a]
+            self.first[a] = <int32_t> h
+        for a in range(<int32_t> self.N):
+            if self.first[a] < 0:
+                break
+            h = self.first[a]
+            while h >= 0:
+                self.seen[self.zb[h]] = 0
+                h = self.then[h]
+            h = self.first[a]
+            while h >= 0:
+                self.seen[self.zb[h]] += 1
+                h = self.then[h]
+            h = self.first[a]
+            while h >= 0:
+                self.disagree[h] = self.size_a[a] + self.size_b[self.zb[h]] - 2 * self.seen[self.zb[h]]
+                total += self.disagree[h]
+                h = self.then[h]
+        if total == 0:
+            return False
+        r = rng.draw_index(total)
+        g = 0
+        while r >= self.disagree[g]:
+            r -= self.disagree[g]
+            g += 1
+        i[0] = g
+        h = -1
+        while r >= 0:
+            h += 1
+            r -= (self.za[h] == self.za[g]) != (self.zb[h] == self.zb[g])
+        j[0] = h
+        return True

@@ -1,0 +1,10 @@
+# Zeroed, aligned memory of the compiled classes.
+from libc.stdint cimport int8_t, int32_t
+
+cdef void *aligned(Py_ssize_t n, size_t size) except NULL
+cdef double *doubles(Py_ssize_t n) except NULL
+cdef int32_t *ints(Py_ssize_t n) except NULL
+cdef int8_t *flags(Py_ssize_t n) except NULL
+cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil
+cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL
+cdef void release(void *p) noexcept nogil

@@ -1,0 +1,55 @@
+"""Zeroed, aligned memory of the compiled classes."""
+from libc.stdint cimport int8_t, int32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
+
+cdef extern from "stdlib.h" nogil:
+    int posix_memalign(void **out, size_t alignment, size_t size)
+
+
+cdef void *aligned(Py_ssize_t n, size_t size) except NULL:
+    """Zeroed memory for n things of this size, on a cache-line boundary. Raises MemoryError."""
+    cdef void *p = NULL
+    cdef size_t nbytes
+    if n < 0 or <size_t> n > (PY_SSIZE_T_MAX >> 1) // size:
+        raise MemoryError(f"{n} numbers are more than any memory holds")
+    nbytes = n * size if n else 64
+    if posix_memalign(&p, 64, nbytes) != 0 or p == NULL:
+        raise MemoryError(f"{nbytes} bytes could not be allocated")
+    memset(p, 0, nbytes)
+    return p
+
+
+cdef double *doubles(Py_ssize_t n) except NULL:
+    return <double *> aligned(n, sizeof(double))
+
+
+cdef int32_t *ints(Py_ssize_t n) except NULL:
+    return <int32_t *> aligned(n, sizeof(int32_t))
+
+
+cdef int8_t *flags(Py_ssize_t n) except NULL:
+    return <int8_t *> aligned(n, 1)
+
+
+cdef void release(void *p) noexcept nogil:
+    free(p)
+
+
+cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
+    """A zeroed aligned block that begins with the old one's content; the old one is freed."""
+    cdef void *p = aligned(new_bytes, 1)
+    copy_rows(p, new_bytes, old, old_bytes, 1)
+    free(old)
+    return p
+
+
+cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil:
+    """Copy n rows of `row_bytes` to the beginnings of n rows of `to_bytes`; nothing where there are none yet, NULL."""
+    cdef Py_ssize_t r
+    if rows != NULL:
+        for r in range(n):
+            memcpy(<char *> to + r * to_bytes, <const char *> rows + r * row_bytes, row_bytes)

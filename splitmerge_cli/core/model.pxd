@@ -1,0 +1,55 @@
+# What a sampler may ask of a model. See docs/design.md.
+cimport cython
+from libc.stdint cimport int32_t
+
+from splitmerge_cli.core.partition cimport Partition
+from splitmerge_cli.core.prior cimport Prior
+from splitmerge_cli.core.rng cimport Rng
+
+
+cdef class Model(Partition):
+    cdef readonly Prior prior       # of the partition; None where the state holds weights in its place (HDP)
+    cdef readonly bint conjugate    # parameters integrated out
+    cdef readonly bint coupled      # the likelihood of a cluster depends on the others (IRM)
+    cdef readonly bint scans_itself  # has a full Gibbs scan of its own
+    cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without
+    cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
+    cdef double *alloc              # [N + 2] the prior's weight by the size of the cluster joined, linear scale; entry
+    # 0: a new cluster, beside all but one of the present ones, or an empty one; NULL where it depends on more
+    cdef double unit                # scan_table[0] / alloc[0]
+
+    # -- likelihood. `k` may be a scratch cluster.
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil
+    # -- of a coupled model
+    cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    # -- prior
+    cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil
+    cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef double log_prior_all(self) noexcept nogil
+    cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil
+    cdef void resample_hyperparameters(self, Rng rng) noexcept nogil
+    cdef void traced(self, double *out) noexcept nogil
+    cdef double log_extra(self) noexcept nogil
+    # -- an item against clusters
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
+    cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
+    cdef void scan(self, Py_ssize_t i) noexcept nogil
+    cdef void log_scan(self, Py_ssize_t i) noexcept nogil
+    cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil
+    cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil
+    cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
+
+    cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
+    cdef int _set_prior(self, Prior prior) except -1
+    cdef void prior_changed(self) noexcept nogil
+
+    @cython.final
+    cdef inline Py_ssize_t options(self) noexcept nogil:
+        """Options of a Gibbs draw: the clusters and, without empty clusters, a new one (algorithm 8: several)."""
+        return self.K if self.allows_empty else self.K + self.auxiliaries

@@ -1,0 +1,401 @@
+"""Models: a partition with the likelihood of the items in its clusters and a prior.
+
+(a) *Dispatch.* A model is an abstract class with virtual ``nogil`` methods that score one item against a batch of
+    clusters. Fused types, function tables and a kernel per (model, sampler) pair were measured and gained nothing; a
+    Python call per move costs five times a move.
+(b) *Columns.* The fastest axis of all statistics is the cluster, so that a Gibbs scan runs over contiguous clusters and
+    vectorises.
+(c) *Weights.* A scan works with products of probabilities, not with sums of logarithms, and what depends on a cluster's
+    size alone comes from a table.
+"""
+from libc.math cimport INFINITY, NAN, exp, log
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from splitmerge_cli.core.memory cimport doubles
+from splitmerge_cli.core.partition cimport Partition
+from splitmerge_cli.core.prior cimport Prior
+from splitmerge_cli.core.rng cimport Rng
+
+
+cdef class Model(Partition):
+    """A partition of N items with the statistics of its clusters, the likelihood of the items in them, and the prior.
+
+    A model in a file of its own supplies the statistics of a cluster (``clear``, ``add``, ``remove``, ``copy``,
+    ``absorb``, ``grow``), the log marginal likelihood of a cluster and of the union of two, the log predictive, and,
+    for speed, ``odds`` and ``scan``. Its constructor calls ``_allocate`` and then ``_set_prior``.
+
+    Where a method takes a cluster's number, it may be a live or a scratch one. Log values are natural logarithms.
+
+    ``odds(i, a, b, own, sized)``
+        pred(i | b) / pred(i | a), linear scale, may be 0 or inf. `own` is a or b where item i is counted in that
+        cluster (its contribution is excluded), else -1.
+        With `sized`, times the prior's weights alloc[size b] / alloc[size a].
+    ``cluster_log_lik(k)``, ``log_union(a, b)``
+        Of a coupled model the first counts what touches no other cluster; ``log_lik`` counts all, and ``log_union`` all
+        that touches the union of two clusters.
+    ``scan(i)``
+        Fills ``w[0:options()]`` with the linear weights, up to a common factor, of putting item i into each cluster or
+        a new one: its own contribution excluded; when it is alone, its own cluster stands for the new one.
+        ``begin_scan`` has been called. The item may be one that is not placed.
+    ``log_prior(sizes, m, K)``
+        The prior's terms for clusters of these m sizes and for the number K of clusters: what changes when these
+        clusters are replaced.
+    """
+
+    kind = ""
+
+    def __cinit__(self, *args, **kwargs):
+        self.conjugate = True
+        self.auxiliaries = 1
+
+    OPTIONS = ()
+    """Its options; see ``core/options.py``."""
+
+    cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
+        """Memory of the state of `n_items` items; called once by a model's constructor."""
+        return self._allocate_partition(n_items, kmax)
+
+    cdef int _set_prior(self, Prior prior) except -1:
+        """Take this prior of the partition. A model whose ``scan_table`` holds more than the prior's weights then fills
+        that, and sets ``unit``."""
+        cdef Py_ssize_t n
+        self.prior = prior
+        self.alloc = prior.weight
+        self.scan_table = doubles(self.N + 2)
+        self.unit = 1.0
+        for n in range(self.N + 2):
+            self.scan_table[n] = self.alloc[n]
+        self.prior_changed()
+        return 0
+
+    cdef void prior_changed(self) noexcept nogil:
+        """Set all that depends on the prior's parameters, or on the number of clusters."""
+        if not self.allows_empty:
+            # what a lone item's own cluster stands for: a new one beside the others
+            self.alloc[0] = self.prior.new_weight(max(self.K - 1, 0))
+            self.scan_table[0] = self.alloc[0] * self.unit
+            self.new_cluster_weight = self.prior.new_weight(self.K) * self.unit
+
+    cdef void count_changed(self) noexcept nogil:
+        if self.prior is not None and self.prior.by_count:
+            self.prior_changed()
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return NAN
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return NAN
+
+    # -- what a coupled model, in which the likelihood of a cluster depends on the others, overrides
+    cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        """Make n scratch columns from `first` on empty clusters that stand in the place of these m live ones (which may
+        name one twice), until the next ``stage``, ``begin_scan`` or change of the state."""
+        cdef Py_ssize_t s
+        for s in range(n):
+            self.scratch(first + s)
+
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Log marginal likelihood of clusters a and b as one, by itself: as ``lik`` counts it."""
+        return self.log_union(a, b)
+
+    # -- the prior
+    cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
+        return self.prior.log_prob(sizes, m, K)
+
+    cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """log of the prior's weight of item i, which is not counted in it, in column k."""
+        if k >= self.K and self.size[k] == 0 and not self.allows_empty:
+            return log(self.prior.new_weight(self.K))
+        return log(self.alloc[self.size[k]])
+
+    cdef double log_prior_all(self) noexcept nogil:
+        """Log prior of the state; ``log_extra`` not counted."""
+        return self.log_prior(self.size, self.K, self.K)
+
+    cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log ratio of the priors of the state with scratch columns a, b in the place of cluster c, and of this one.
+
+        Where clusters have weights it is a ratio of densities in them, times that of volumes.
+        """
+        cdef int32_t sizes[2]
+        sizes[0] = self.size[a]
+        sizes[1] = self.size[b]
+        return self.log_prior(sizes, 2, self.K + 1) - self.log_prior(self.size + c, 1, self.K)
+
+    cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """log ratio of the priors of the state with clusters i and j made one, and of this one.
+
+        A model whose clusters have weights leaves the two, counted, in scratch columns K and K + 1.
+        """
+        cdef int32_t sizes[2]
+        cdef int32_t n
+        sizes[0] = self.size[i]
+        sizes[1] = self.size[j]
+        n = sizes[0] + sizes[1]
+        return self.log_prior(&n, 1, self.K - 1) - self.log_prior(sizes, 2, self.K)
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """Update what the state holds beside the partition and the prior's own parameters, given the partition; returns
+        how many clusters changed."""
+        return 0
+
+    cdef void resample_hyperparameters(self, Rng rng) noexcept nogil:
+        """Draw the prior's own parameters given the partition."""
+        self.prior.resample(rng, self.K)
+        self.prior_changed()
+
+    cdef void traced(self, double *out) noexcept nogil:
+        """Present values of ``hyperparameters``."""
+        out[0] = self.prior.concentration
+
+    cdef double log_extra(self) noexcept nogil:
+        """log density of parameters and of a random concentration: what `log_prior` leaves out, since moves of the
+        partition draw parameters from their prior and keep the concentration."""
+        return self.prior.log_density()
+
+    # -- defaults, slow but right, that a model may override
+    cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
+        """Every likelihood term that touches these clusters, counted once."""
+        cdef Py_ssize_t t
+        cdef double total = 0.0
+        for t in range(m):
+            total += self.lik(ks[t])
+        return total
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        return exp(self.log_odds(i, a, b, own, sized))
+
+    cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        """log odds, where the linear ones leave the range of a double."""
+        cdef double r
+        if own >= 0:
+            self.leave(i, own)
+        r = self.log_pred(i, b) - self.log_pred(i, a)
+        if sized:
+            r += self.log_weight(i, b) - self.log_weight(i, a)
+        if own >= 0:
+            self.join(i, own)
+        return r
+
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
+        """Linear weights, up to a common factor, of putting item i into columns first, ..., first + m - 1, which do not
+        count it: the prior's by size times the predictive."""
+        cdef Py_ssize_t s
+        cdef double top = -INFINITY
+        for s in range(m):
+            w[s] = self.log_pred(i, first + s) + self.log_weight(i, first + s)
+            if w[s] > top:
+                top = w[s]
+        for s in range(m):
+            w[s] = exp(w[s] - top)
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, m = self.options()
+        cdef double top = -INFINITY
+        # not an override of it: this is the definition
+        Model.log_scan(self, i)
+        for k in range(m):
+            if self.w[k] > top:
+                top = self.w[k]
+        for k in range(m):
+            self.w[k] = exp(self.w[k] - top)
+
+    cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
+        """The logarithms of what ``scan`` fills w with, up to a common term; item i may be one that is not placed."""
+        cdef Py_ssize_t k, own = self.z[i], m = self.options()
+        cdef bint alone = own >= 0 and self.size[own] == 1 and not self.allows_empty
+        if own >= 0:
+            self.leave(i, own)
+        for k in range(m):
+            self.w[k] = self.log_pred(i, k) + self.log_weight(i, k)
+        if own >= 0:
+            self.join(i, own)
+        if alone:
+            self.w[m - 1] = -INFINITY
+
+    cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil:
+        """The weights whose logarithms ``log_choice`` gives; infinite or 0 where they leave the range of a double."""
+        cdef Py_ssize_t t
+        w[0] = 1.0
+        for t in range(1, m):
+            w[t] = self.odds(i, clusters[0], clusters[t], clusters[0], True)
+
+    cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
+        """Log weights, up to a common term, of putting item i into these live clusters, of which the first is its own:
+        its own contribution excluded, the prior's weights counted; alone in its cluster, its own stands for a new
+        one."""
+        cdef Py_ssize_t t, k, own = self.z[i]
+        self.leave(i, own)
+        for t in range(m):
+            k = clusters[t]
+            lw[t] = self.log_pred(i, k) + self.log_weight(i, k)
+        self.join(i, own)
+
+    cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        """Gibbs updates of items first, ..., first + n - 1 in turn, of a model that ``scans_itself``; returns how many
+        changed their cluster."""
+        return 0
+
+    # -- Python side
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset.
+
+        Parameters
+        ----------
+        data : Dataset
+            Its ``kind`` must be this class's ``kind``.
+        **params
+            Passed to the constructor.
+
+        Raises
+        ------
+        ValueError
+            When the kind differs or a parameter is out of range; the message names the key.
+        """
+        if data.kind != cls.kind:
+            raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        return cls(data.values, **params)
+
+    @property
+    def concentration(self):
+        """float: the present concentration of the prior; nan where it has none."""
+        return NAN if self.prior is None else self.prior.concentration
+
+    @property
+    def random_concentration(self):
+        """bool: whether the concentration has a prior of its own and is resampled."""
+        return self.prior is not None and self.prior.random
+
+    def prior_labels(self, generator):
+        """A draw from the prior, where the model offers one: (labels, K), ndarray of int32 of shape (N,) and int."""
+        if self.prior is None:
+            raise ValueError(f"model {type(self).__name__} offers no draw from its prior")
+        return self.prior.draw(generator)
+
+    def log_lik_total(self):
+        """float: log likelihood of all items given the partition."""
+        return self.log_lik(self.numbers, self.K)
+
+    def log_prior_total(self):
+        """float: log prior of the state."""
+        return self.log_prior_all() + self.log_extra()
+
+    def log_joint(self):
+        """float: log prior plus log likelihood of the state."""
+        return self.log_lik_total() + self.log_prior_total()
+
+    @property
+    def refreshes(self):
+        """bool: whether the state holds more than the partition: parameters, weights, or a random concentration."""
+        return not self.conjugate or self.random_concentration
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: names of those that are resampled, in the order of ``traced``."""
+        return ("concentration",) if self.random_concentration else ()
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (K, P): the parameters of every cluster, a copy; None where they are integrated
+        out."""
+        return None
+
+    def set_parameters(self, values):
+        """Set the parameters of every cluster, ndarray of shape (K, P)."""
+        raise ValueError(f"model {type(self).__name__} keeps no parameters")
+
+    def set_concentration(self, double value):
+        """Set the present concentration of the prior.
+
+        Raises
+        ------
+        ValueError
+            For a value that is not positive, or a prior without one.
+        """
+        if self.prior is None:
+            raise ValueError(f"model {type(self).__name__} has no concentration")
+        self.prior.set_concentration(value)
+        self.prior_changed()
+
+    def start_parameters(self, Rng rng not None):
+        """Draw the parameters of every cluster given its items: the start of a chain."""
+
+    # For tests: the pieces that samplers use, one call each.
+    def _log_pred(self, Py_ssize_t i, Py_ssize_t k):
+        return self.log_pred(i, k)
+
+    def _cluster_log_lik(self, Py_ssize_t k):
+        return self.cluster_log_lik(k)
+
+    def _log_union(self, Py_ssize_t a, Py_ssize_t b):
+        return self.log_union(a, b)
+
+    def _odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized):
+        return self.odds(i, a, b, own, sized), self.log_odds(i, a, b, own, sized)
+
+    def _scan(self, Py_ssize_t i):
+        self.begin_scan()
+        self.scan(i)
+        return np.array([self.w[k] for k in range(self.options())])
+
+    def _scan_by_definition(self, Py_ssize_t i):
+        self.begin_scan()
+        Model.scan(self, i)
+        return np.array([self.w[k] for k in range(self.options())])
+
+    def _scan_unplaced(self, Py_ssize_t i):
+        """Weights of item i, taken out of a cluster of others for the time, by ``scan`` and by definition."""
+        cdef Py_ssize_t own = self.z[i]
+        self.take_out(i)
+        found = self._scan(i), self._scan_by_definition(i)
+        self.put(i, own)
+        return found
+
+    def _choice(self, Py_ssize_t i, int32_t[::1] clusters):
+        cdef Py_ssize_t m = clusters.shape[0]
+        cdef double[::1] w = np.empty(m), lw = np.empty(m)
+        self.begin_scan()
+        self.choice(i, &clusters[0], m, &w[0])
+        self.log_choice(i, &clusters[0], m, &lw[0])
+        return np.asarray(w), np.asarray(lw)
+
+    def _allocation_steps(self, int32_t[::1] order, int32_t[::1] sides):
+        """Probability of each step of a sequential allocation, in scratch columns."""
+        cdef Py_ssize_t t, a = self.K, b = self.K + 1
+        cdef double o
+        cdef int32_t c = self.z[order[0]]
+        self.reserve(self.K)
+        self.stage(&c, 1, a, 2)
+        out = []
+        for t in range(order.shape[0]):
+            o = self.odds(order[t], a, b, -1, False)
+            out.append(1.0 / (1.0 + o) if sides[t] == 0 else 1.0 / (1.0 + 1.0 / o))
+            self.join(order[t], a if sides[t] == 0 else b)
+        return out
+
+    def _join(self, Py_ssize_t i, Py_ssize_t k):
+        self.join(i, k)
+
+    def _leave(self, Py_ssize_t i, Py_ssize_t k):
+        self.leave(i, k)
+
+    def _shake(self, int64_t pairs, Py_ssize_t k):
+        """Add items to cluster k and remove them again, that many pairs, with up to half of the items in it at once."""
+        cdef int64_t t
+        cdef Py_ssize_t behind = self.N // 2
+        for t in range(pairs + behind):
+            if t < pairs:
+                self.join(t % self.N, k)
+            if t >= behind:
+                self.leave((t - behind) % self.N, k)
+
+    def _move(self, Py_ssize_t i, Py_ssize_t k):
+        self.move(i, k)
+
+    def _members(self, Py_ssize_t a, Py_ssize_t b):
+        cdef int32_t[::1] v = np.empty(self.N, dtype=np.int32)
+        cdef Py_ssize_t n = self.members(a, b, &v[0])
+        return np.asarray(v)[:n]

@@ -1,0 +1,70 @@
+# What a sampler is made of. See docs/design.md.
+cimport cython
+from libc.stdint cimport int64_t
+
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
+
+
+cdef enum:
+    MAX_MOVES = 8
+    MAX_TERMS = 8
+
+
+cdef class Sampler:
+    cdef readonly Model model
+    cdef readonly Rng rng
+    cdef readonly dict options          # values of OPTIONS, as read
+    cdef readonly bint as_printed       # mode=literal
+    cdef readonly int scans             # full Gibbs scans that the schedule `sweep` makes after each step
+    cdef readonly double last_log_ratio  # of the last decision; nan when the move was null
+    cdef readonly bint rejected_early   # last_log_ratio is an upper bound: not all terms were evaluated
+    cdef int move                       # index in MOVES of the move under way
+    cdef bint on[MAX_TERMS]             # which terms of the ratio count (all, but in literal mode and for mutants)
+    cdef int64_t proposed[MAX_MOVES]
+    cdef int64_t accepted[MAX_MOVES]
+    cdef int64_t null_proposals[MAX_MOVES]
+    cdef double seconds[MAX_MOVES]
+
+    cdef int make_step(self) except -1 nogil
+
+    @cython.final
+    cdef inline void propose(self, int move) noexcept nogil:
+        """Start a move of this kind."""
+        self.move = move
+        self.proposed[move] += 1
+        self.last_log_ratio = 0.0
+        self.rejected_early = False
+        self.rng.threshold_drawn = False
+
+    @cython.final
+    cdef inline void turn_to(self, int move) noexcept nogil:
+        """The move under way is of another kind than was announced."""
+        self.proposed[self.move] -= 1
+        self.propose(move)
+
+    @cython.final
+    cdef inline double term(self, int name, double value) noexcept nogil:
+        """A named term of the log ratio; 0 when it is switched off."""
+        return value if self.on[name] else 0.0
+
+    @cython.final
+    cdef inline bint survives(self, double log_bound) noexcept nogil:
+        """Whether the proposal survives an upper bound of its log ratio: else it is rejected early. What is evaluated
+        between this and ``decide`` must draw nothing."""
+        if self.rng.draw_bound(log_bound):
+            return True
+        self.last_log_ratio = log_bound
+        self.rejected_early = True
+        return False
+
+    @cython.final
+    cdef inline bint decide(self, double log_ratio) noexcept nogil:
+        """Metropolis-Hastings: accept the proposal or leave the state."""
+        self.last_log_ratio = log_ratio
+        if self.rng.draw_accept(log_ratio):
+            self.accepted[self.move] += 1
+            return True
+        return False
+
+    cdef int null(self) noexcept nogil

@@ -1,0 +1,167 @@
+"""Samplers: moves on the state of a model, the named terms of their log ratios, and their counts."""
+from libc.math cimport NAN
+
+from splitmerge_cli.core.capabilities cimport Weighted
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
+
+from splitmerge_cli.core.checks import MOST_COUNT, MOST_SECONDS, check_count, check_range
+from splitmerge_cli.core.options import Choice, read_options
+
+
+cdef class Sampler:
+    """One kind of move on the state of a model.
+
+    A sampler in a file of its own names its MOVES and the TERMS of its log ratio, and writes ``make_step``: propose,
+    sum the terms, ``decide``, and commit what was accepted.
+
+    Parameters
+    ----------
+    model : Model
+    rng : Rng
+    **options
+        See ``OPTIONS``.
+
+    Raises
+    ------
+    ValueError
+        An option that is not as expected (the message names its key), or a model that it does not support.
+    """
+
+    OPTIONS = (
+        Choice("mode", "exact", "exact: reversible; literal: as the paper prints it", choices=("exact", "literal")),
+    )
+    """Its options; see ``core/options.py``."""
+    MOVES = ()
+    TERMS = ()
+    LITERAL_TERM = None
+    """The term that mode=literal adds: what the paper prints less what is exact."""
+    NEEDS_CONJUGATE = True
+    """Whether it needs a model whose parameters are integrated out."""
+    DIVIDES_WEIGHTS = False
+    """Whether it supports a model whose clusters have weights: a split divides one, a merge adds two."""
+
+    def __cinit__(self, *args, **kwargs):
+        cdef int t
+        for t in range(MAX_TERMS):
+            self.on[t] = True
+        self.scans = 1
+        self.last_log_ratio = NAN
+        if len(self.MOVES) > MAX_MOVES or len(self.TERMS) > MAX_TERMS:
+            raise RuntimeError("more moves or terms than the base class has room for")
+
+    def __init__(self, Model model not None, Rng rng not None, **options):
+        self.options = read_options("sampler", self.OPTIONS, options)
+        able, reason = self.supports(model)
+        if not able:
+            raise ValueError(f"sampler {type(self).__name__}: {reason}")
+        self.model = model
+        self.rng = rng
+        self.as_printed = self.options["mode"] == "literal"
+        if self.LITERAL_TERM is not None and not self.as_printed:
+            self.omit(self.LITERAL_TERM)
+
+    @classmethod
+    def supports(cls, model):
+        """Whether this sampler supports the model: (bool, reason)."""
+        if cls.NEEDS_CONJUGATE and not model.conjugate:
+            return False, "it needs the parameters integrated out (model.conjugate=true)"
+        if isinstance(model, Weighted) and not cls.DIVIDES_WEIGHTS:
+            return False, "topics have weights, and no density of the weights that its moves would need was derived"
+        return True, ""
+
+    @property
+    def mode(self):
+        """str: 'exact' or 'literal'."""
+        return self.options["mode"]
+
+    cdef int make_step(self) except -1 nogil:
+        return 0
+
+    cdef int null(self) noexcept nogil:
+        """A null proposal: the state stays and nothing is drawn."""
+        self.null_proposals[self.move] += 1
+        self.last_log_ratio = NAN
+        return 0
+
+    def step(self):
+        """Make one step."""
+        self.make_step()
+
+    def omit(self, *terms):
+        """Leave these terms out of the log ratio: a mutant, for tests that must fail."""
+        for name in terms:
+            self.on[self.TERMS.index(name)] = False
+
+    @property
+    def last_move(self):
+        """str: name of the last move."""
+        return self.MOVES[self.move]
+
+    def counts(self):
+        """list of dict: move, proposed, accepted, null, seconds, since the sampler was made."""
+        return [
+            {"move": name, "proposed": self.proposed[t], "accepted": self.accepted[t], "null": self.null_proposals[t],
+             "seconds": self.seconds[t]}
+            for t, name in enumerate(self.MOVES)
+        ]
+
+    def tally(self):
+        """dict of dict of int: what this sampler counted beside its moves; empty for most."""
+        return {}
+
+    def set_tally(self, tally):
+        """Take up what ``tally`` gave, to go on with a chain."""
+
+    def set_counts(self, rows):
+        """Take up counts that ``counts`` gave, to go on with a chain.
+
+        Raises
+        ------
+        ValueError
+            They are not those of this sampler's moves.
+        """
+        if not isinstance(rows, (list, tuple)) or len(rows) != len(self.MOVES):
+            raise ValueError(f"counts: expected a row for each of {', '.join(self.MOVES)}")
+        for row, move in zip(rows, self.MOVES):
+            if not isinstance(row, dict) or row.keys() != {"move", "proposed", "accepted", "null", "seconds"}:
+                raise ValueError(f"counts of {move}: expected move, proposed, accepted, null and seconds")
+            if row["move"] != move:
+                raise ValueError(f"counts of {row['move']} given for {move}")
+            for name in ("proposed", "accepted", "null"):
+                check_count(f"counts of {move}: {name}", row[name], 0, MOST_COUNT)
+            check_range(f"counts of {move}: seconds", row["seconds"], 0.0, MOST_SECONDS)
+        for t, row in enumerate(rows):
+            self.proposed[t] = row["proposed"]
+            self.accepted[t] = row["accepted"]
+            self.null_proposals[t] = row["null"]
+            self.seconds[t] = row["seconds"]
+
+
+cdef class PythonSampler(Sampler):
+    """A sampler written in Python, to try out a move before it is compiled: slow, but verified and run like any other.
+
+    A subclass names MOVES and TERMS and defines ``python_step``, which calls ``begin`` with the move's name and then
+    either ``null_proposal`` or ``accepts`` with the log ratio; all random choices go through ``self.rng``.
+    """
+
+    cdef int make_step(self) except -1 nogil:
+        with gil:
+            self.python_step()
+        return 0
+
+    def python_step(self):
+        """Make one step: the subclass's own."""
+        raise TypeError(f"{type(self).__name__} defines no python_step")
+
+    def begin(self, str move):
+        """Start a move of this name."""
+        self.propose(self.MOVES.index(move))
+
+    def accepts(self, double log_ratio):
+        """Whether the proposal is accepted; a refused one must be undone by the caller."""
+        return bool(self.decide(log_ratio))
+
+    def null_proposal(self):
+        """There is no proposal: the state stays."""
+        self.null()

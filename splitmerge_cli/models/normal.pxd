@@ -1,0 +1,32 @@
+# What mixtures of normal distributions share, dense or sparse. See docs/design.md.
+cimport cython
+
+from splitmerge_cli.core.capabilities cimport PlugIn
+
+
+cdef enum:
+    DIAG, ISO, FULL                     # COVARIANCES
+
+
+cdef class Normal(PlugIn):
+    cdef readonly Py_ssize_t D
+    cdef readonly str covariance
+    cdef readonly double kappa0, a0
+    cdef int shape_of                   # DIAG, ISO, FULL
+    cdef double log_quanta              # sum of the logs of the columns' quanta
+    cdef double log_b0                  # sum over dimensions of log b0, in quanta^2
+    cdef double *inverse                # [N + 2] 1 / n, 0 at 0
+    cdef double *log_c                  # [N + 2] the part of a predictive that depends on n alone
+    cdef double *log_n                  # [N + 2] the part of a likelihood that depends on n alone
+
+    cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1
+    cdef int _constants(self) except -1
+    cdef double predictive_constant(self, Py_ssize_t n)
+    cdef double likelihood_constant(self, Py_ssize_t n)
+
+    @cython.final
+    cdef inline double a_n(self, Py_ssize_t n) noexcept nogil:
+        """Half the degrees of freedom; full: of Psi_n, nu_n / 2."""
+        if self.shape_of == ISO:
+            return self.a0 + 0.5 * n * self.D
+        return self.a0 + 0.5 * n + (0.5 * (self.D - 1) if self.shape_of == FULL else 0.0)

@@ -1,0 +1,144 @@
+"""What mixtures of normal distributions share, whether their points are dense or sparse: the prior's options, and the
+factors of a likelihood and of a predictive that depend on a cluster's size alone.
+
+(Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
+"""
+from libc.math cimport M_PI, lgamma, log
+from libc.stdlib cimport free
+
+import numpy as np
+
+from splitmerge_cli.core.capabilities cimport PlugIn
+from splitmerge_cli.core.memory cimport doubles
+
+from splitmerge_cli import priors
+from splitmerge_cli.core.options import Choice, Number, Numbers
+
+COVARIANCES = ("diag", "iso", "full")
+
+
+cdef class Normal(PlugIn):
+    """A mixture of normal distributions; an abstract class.
+
+    A model calls ``_options`` first, then ``_allocate`` and ``_set_prior``, and ``_constants`` when log_quanta and
+    log_b0 are known.
+    """
+
+    kind = "points"
+    OPTIONS = (
+        *priors.OPTIONS,
+        Choice("covariance", "diag", "diag: a variance per dimension; iso: one for all; full: a covariance matrix",
+               choices=COVARIANCES),
+        Numbers("m0", None, "prior mean of the means, a number or one per column; null: that of the data",
+                optional=True, least=-1e100, most=1e100),
+        Number("kappa0", 0.1, "the prior's weight on m0, in points", least=1e-9, most=1e9),
+        Number("a0", 2.0, "shape of the variances' prior", least=1e-3, most=1e6),
+        Numbers("b0", None, "scale of the variances' prior, a number or one per column; null: a tenth of the data's "
+                "variance", optional=True, least=1e-100, most=1e100),
+    )
+
+    cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1:
+        """Keep the options of the prior of means and variances."""
+        self.D, self.covariance, self.kappa0, self.a0 = D, covariance, kappa0, a0
+        self.shape_of = COVARIANCES.index(covariance)
+        self.inverse = doubles(N + 2)
+        self.log_c = doubles(N + 2)
+        self.log_n = doubles(N + 2)
+        return 0
+
+    cdef int _constants(self) except -1:
+        """Fill what depends on a cluster's size alone."""
+        cdef Py_ssize_t n
+        for n in range(self.N + 2):
+            self.inverse[n] = 1.0 / n if n else 0.0
+            self.log_c[n] = self.predictive_constant(n)
+            self.log_n[n] = self.likelihood_constant(n) - self.likelihood_constant(0) - n * self.log_quanta
+        return 0
+
+    def __dealloc__(self):
+        free(self.inverse)
+        free(self.log_c)
+        free(self.log_n)
+
+    cdef double predictive_constant(self, Py_ssize_t n):
+        """log of the factors of a predictive that depend on n alone, in quanta."""
+        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D
+        cdef double shrink = half * log(kappa / (kappa + 1.0))
+        if self.shape_of == DIAG:
+            return self.D * (lgamma(a + 0.5) - lgamma(a)) - half * log(2.0 * M_PI) + shrink
+        if self.shape_of == ISO:
+            return lgamma(a + half) - lgamma(a) - half * log(2.0 * M_PI) + shrink
+        return lgamma(a + 0.5) - lgamma(a + 0.5 - half) - half * log(M_PI) + shrink
+
+    cdef double likelihood_constant(self, Py_ssize_t n):
+        """log of the factors of a marginal likelihood that depend on n alone, in quanta, up to one for all n."""
+        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D, total
+        cdef Py_ssize_t d
+        total = -half * log(kappa)
+        if self.shape_of == FULL:
+            for d in range(self.D):
+                total += lgamma(a - 0.5 * d)
+            # of Psi0 beside det(Psi_n / Psi0)^-a: Psi0 = 2 diag(b0)
+            return total - n * half * log(M_PI) - 0.5 * n * (self.log_b0 + self.D * log(2.0))
+        if self.shape_of == ISO:
+            return total + lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
+        return total + self.D * lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
+
+
+def prior_of(str covariance, m0, b0, mean, variance, span, centre):
+    """Location and scale of the prior, from the options or from the data.
+
+    Parameters
+    ----------
+    covariance : str
+    m0, b0 : float, sequence of D floats, or None
+        Of the configuration.
+    mean, variance, span : ndarray of float, shape (D,)
+        Of the data: means from `centre`, variances, ranges.
+    centre : ndarray of float, shape (D,)
+
+    Returns
+    -------
+    location : ndarray of float, shape (D,)
+        From the centre.
+    scale : ndarray of float, shape (D,)
+        iso: D times the same number.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range.
+    """
+    cdef Py_ssize_t D = len(mean)
+    if covariance == "iso":
+        variance = np.full(D, variance.mean())
+    variance = np.where(variance == 0.0, 1.0, variance)
+    location = _numbers("model.m0", m0, D)
+    location = mean if location is None else location - centre
+    scale = _numbers("model.b0", b0, D)
+    if scale is None:
+        scale = 0.1 * variance
+    elif covariance == "iso" and np.ptp(scale) > 0.0:
+        raise ValueError("model.b0: expected one number, since covariance=iso has one variance")
+    least = 1e-24 * span ** 2
+    if not ((scale >= 1e-100) & (scale <= 1e100)).all():
+        raise ValueError(f"model.b0: expected positive numbers from 1e-100 to 1e100, got {scale.min():g}")
+    if (scale < least).any():
+        raise ValueError(f"model.b0: expected at least {least.max():.3g}, 1e-24 of the squared range of the data, "
+                         f"got {scale.min():.3g}: less leaves no digits to compare clusters")
+    if not (np.abs(location) <= 1e30).all():
+        raise ValueError("model.m0: expected numbers of magnitude at most 1e30")
+    return location, scale
+
+
+def _numbers(str key, value, Py_ssize_t D):
+    """A number or one per column as an array of D; None stays."""
+    if value is None:
+        return None
+    try:
+        given = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty((0, 0))
+    if isinstance(value, (bool, str)) or given.shape not in ((), (D,)) or not np.isfinite(given).all():
+        raise ValueError(f"{key}: expected a number, or one for each of {D} columns, got {value}")
+    return np.broadcast_to(given, (D,)).astype(np.float64)

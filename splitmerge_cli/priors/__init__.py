@@ -1,0 +1,86 @@
+"""Priors of partitions, one file each, found by themselves; ``model.prior=NAME`` chooses one for any mixture."""
+
+import importlib
+import pkgutil
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from splitmerge_cli.core.options import Option, PositiveOrGamma, read_options
+from splitmerge_cli.core.prior import Prior
+
+_SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
+
+
+@cache
+def priors() -> dict[str, type[Prior]]:
+    """Every prior of mixtures, by its name."""
+    found = {}
+    for entry in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{entry.name}")
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, Prior) and value.__module__ == module.__name__:
+                found[value.NAME] = value
+    # that of entities, empty ones among them, is the EMM's own
+    return {name: found[name] for name in sorted(found) if name != "entities"}
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A prior and its own options, as ``NAME`` or ``NAME(option=value, ...)`` gives them."""
+
+    name: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        inside = ",".join(f"{key}={value}" for key, value in self.options)
+        return f"{self.name}({inside})" if inside else self.name
+
+    def build(self, N: int, concentration: Any) -> Prior:
+        """The prior of N items."""
+        return priors()[self.name](N, concentration, **dict(self.options))
+
+
+@dataclass(frozen=True)
+class PriorOption(Option):
+    """The name of a prior, with options of its own in brackets: read as `Specification`."""
+
+    @property
+    def type(self) -> str:
+        return "prior"
+
+    @property
+    def expected(self) -> str:
+        return f"one of {', '.join(priors())}"
+
+    def convert(self, value: Any) -> Specification:
+        match = _SPECIFICATION.fullmatch(value)
+        if match is None or match[1] not in priors():
+            raise ValueError
+        given = {}
+        for part in filter(None, re.split(r"\s*,\s*", match[2] or "")):
+            key, _, text = part.partition("=")
+            given[key.strip()] = _number(text.strip())
+        cls = priors()[match[1]]
+        try:
+            read = read_options(f"model.prior={match[1]}", cls.OPTIONS, given)
+        except TypeError as error:
+            raise ValueError from error
+        return Specification(match[1], tuple(read.items()))
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+OPTIONS = (
+    PositiveOrGamma("concentration", 1.0, "of the Chinese restaurant process; gamma(shape,rate): resampled"),
+    PriorOption("prior", "crp", "prior of the partition: crp (Chinese restaurant process) or uniform over partitions"),
+)
+"""What every mixture offers."""

@@ -1,0 +1,128 @@
+"""How a split-merge move puts items on two sides: by coins, one after the other, or by restricted Gibbs scans.
+
+    Coins             fair coins                                                                     q = 2^-n
+    Sequential        one after the other, each with probability proportional to the side's predictive of it
+                      (times the prior's weight)                                        q = product of the steps
+    RestrictedGibbs   t restricted Gibbs scans from a launch state of coins, and a last one       q of the last scan
+
+Sources: paper 000, Algorithms 2 and 3 (coins; sequential, in item order, from two empty sides); Dahl 2003 and paper
+004, section 2.2 (sequential, in a uniform order, beside the anchors); Jain and Neal 2004 (restricted Gibbs).
+"""
+from libc.math cimport NAN, log
+
+from splitmerge_cli._kernels cimport coin_allocation, restricted_scan, sequential_allocation
+
+from splitmerge_cli.core.options import Choice, Count
+
+cdef double LOG_2 = log(2.0)
+
+SCANS = Count("t", 5, "restricted Gibbs scans of the launch state")
+ALLOCATIONS = ("random", "sams", "gibbs")
+
+
+def allocation_option(default, choices=ALLOCATIONS):
+    """The option ``allocation`` of a sampler."""
+    return Choice("allocation", default, "how items get to the sides: random (coins), sams (sequential, Dahl 2003) or "
+                  "gibbs (restricted scans)" if "gibbs" in choices else
+                  "how items get to the sides: random (coins) or sams (sequential, Dahl 2003)", choices=choices)
+
+
+def allocation_of(name, t=0):
+    """The Allocation of this name."""
+    if name == "random":
+        return Coins()
+    return Sequential() if name == "sams" else RestrictedGibbs(t)
+
+
+cdef class Coins(Allocation):
+    """Fair coins."""
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        s.gather()
+        s.stage()
+        coin_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a)
+        return NAN if s.side_empty() else self.score(s)
+
+    cdef double score(self, Sides s) noexcept nogil:
+        """Whatever the sides are; without anchors, in either order."""
+        return -s.n * LOG_2 if s.i >= 0 else -(s.n - 1) * LOG_2
+
+
+cdef class Sequential(Allocation):
+    """One item after the other.
+
+    Parameters
+    ----------
+    shuffled : bool
+        In a uniform order; False: in item order.
+    sized : bool
+        The prior's weights count.
+    """
+
+    def __init__(self, bint shuffled=True, bint sized=True):
+        self.shuffled, self.sized = shuffled, sized
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        cdef double log_q
+        s.gather()
+        s.stage()
+        if self.shuffled:
+            s.draw_order()
+            s.put_in_order()
+        log_q = sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, False, self.sized)
+        if s.side_empty():
+            return NAN
+        return log_q if s.i >= 0 else log_q + LOG_2
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        if self.shuffled:
+            s.draw_order()
+
+    cdef double score(self, Sides s) noexcept nogil:
+        cdef double log_q
+        s.gather()
+        s.stage()
+        if self.shuffled:
+            s.put_in_order()
+        s.take_present()
+        log_q = sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, True, self.sized)
+        return log_q if s.i >= 0 else log_q + LOG_2
+
+
+cdef class RestrictedGibbs(Allocation):
+    """Restricted Gibbs scans.
+
+    Parameters
+    ----------
+    t : int
+        Scans of the launch state.
+    """
+
+    def __init__(self, int t):
+        self.t = t
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        self.prepare(s)
+        return restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, True)
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        cdef Py_ssize_t t
+        s.gather()
+        s.stage()
+        self.launch(s)
+        for t in range(s.n):
+            s.model.join(s.items[t], s.a if s.in_a[t] else s.a + 1)
+        for t in range(self.t):
+            restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, False)
+
+    cdef void launch(self, Sides s) noexcept nogil:
+        """in_a: the launch state, by fair coins."""
+        cdef Py_ssize_t t
+        for t in range(s.n):
+            s.in_a[t] = s.rng.draw_coin(0.5)
+
+    cdef double score(self, Sides s) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(s.n):
+            s.present[t] = not s.present[t]
+        return restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, s.present, True)

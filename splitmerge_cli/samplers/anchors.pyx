@@ -1,0 +1,32 @@
+"""The two items that a split-merge move is about: any two, or two about which partitions of the chain history differ.
+
+(Hashed pairs stand in ``lshsm.pyx``, choices among clusters in ``smart.pyx``.)
+"""
+from splitmerge_cli.core.history cimport Learner
+
+
+cdef class UniformPair(Anchors):
+    """Any two items."""
+
+    cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        if model.N < 2:
+            return False
+        i[0] = rng.draw_index(model.N)
+        j[0] = rng.draw_index(model.N - 1)
+        j[0] += j[0] >= i[0]
+        return True
+
+
+cdef class HistoryPair(Anchors):
+    """Two items that one of two partitions of the chain history joins and the other parts.
+
+    Parameters
+    ----------
+    learner : Learner
+    """
+
+    def __init__(self, Learner learner not None):
+        self.learner = learner
+
+    cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        return self.learner.draw(rng, i, j)

@@ -1,3 +1,0 @@
-from splitmerge_cli._kernels import SplitMerge
-
-class BirthDeath(SplitMerge): ...

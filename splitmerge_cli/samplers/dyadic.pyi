@@ -1,3 +1,0 @@
-from splitmerge_cli._dyadic import PairMoves
-
-class Dyadic(PairMoves): ...

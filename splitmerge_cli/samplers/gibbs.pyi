@@ -1,6 +1,0 @@
-from splitmerge_cli._kernels import Model, Rng, Sampler
-
-class Gibbs(Sampler):
-    def __init__(self, model: Model, rng: Rng, scan: str = ..., mode: str = ...) -> None: ...
-    @property
-    def full(self) -> bool: ...

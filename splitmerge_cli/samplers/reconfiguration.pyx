@@ -1,0 +1,326 @@
+"""The walk of a reconfiguration move (paper 003, Algorithms 2 and 3), drawn forward and forced in reverse.
+
+Items i and j are in one cluster (a split) or in two (a merge). *Inside* are the items of these clusters. The walk
+
+1. launches: of the inside items some begin with i and with j, apart in a split, together in a merge; the others are
+   taken out (lines 2-4);
+2. Algorithm 3: puts the blocks of items that are out back in, each as a whole; the item of least rank is the block's
+   earmark, and moves no more (lines 5-8);
+3. visits every other item but i and j by rank (lines 9-20, Algorithm 2 lines 5-16). An inside one goes to any cluster
+   or a new one. An outside one stays, or goes to i or j; but the last of its cluster's own items stays with
+   probability 1 when others have come in (equation 17): without this rule two paths lead to one partition.
+
+The path from z to z* is unique, so T(z* | z) is the product of its steps' probabilities, and the reverse is the same
+walk from z*, with everything computed anew from z*, forced to z. One relabelling (the ranks) serves both. Exact ratio:
+
+    q(z*) T(z | z*) / (q(z) T(z* | z))                                                     (equation 8)
+
+The forced walk takes an inside unit, by the cluster of its earmark in z: to i or j; else to the cluster that holds an
+item outside both unions; else to the cluster that an earlier unit opened; else to a new one. Where z cannot be reached
+T is 0.
+
+What is forced draws nothing, and log T falls with every step: once the acceptance draw rejects what is left of the
+ratio the walk ends.
+"""
+from libc.math cimport INFINITY, log
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+from splitmerge_cli.core.log_scale cimport exp_weights
+from splitmerge_cli.core.memory cimport flags, ints, larger
+from splitmerge_cli.core.sampler cimport Sampler
+
+from splitmerge_cli.core.options import Flag
+
+
+cdef class Reconfiguration(Sampler):
+    """What `srm` and `arm` are made of.
+
+    Memory: 33 bytes an item.
+    """
+
+    OPTIONS = (
+        Flag("relabel", True, "visit the items in a new random order in every move, not in item order"),
+        *Sampler.OPTIONS,
+    )
+    MOVES = ("split", "merge")
+    TERMS = ("target", "forward", "reverse")
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        cdef Py_ssize_t N = self.model.N
+        self.relabel = self.options["relabel"]
+        self.plates = []
+        self.order = ints(N)
+        self.rank = ints(N)
+        self.origin = ints(N)
+        self.left = ints(N)
+        self.guide = ints(N)
+        self.start = ints(N)
+        self.reached = ints(N)
+        self.inside = flags(N)
+        self.settled = flags(N)
+        self.launched = flags(N)
+        self.need(2)
+
+    def __dealloc__(self):
+        free(self.order)
+        free(self.rank)
+        free(self.origin)
+        free(self.left)
+        free(self.guide)
+        free(self.start)
+        free(self.reached)
+        free(self.inside)
+        free(self.settled)
+        free(self.launched)
+        free(self.lw)
+
+    @classmethod
+    def supports(cls, model):
+        """Whether clusters open and close with their items, and parameters are integrated out: (bool, reason)."""
+        if model.allows_empty:
+            return False, "the model keeps its empty clusters; the move opens and closes clusters with their items"
+        return super().supports(model)
+
+    @property
+    def pair(self):
+        """tuple of int: i and j of the last move."""
+        return self.i, self.j
+
+    cdef int need(self, Py_ssize_t clusters) except -1 nogil:
+        """Room for the log weights of this many clusters and a new one, and columns for them in the model."""
+        if 2 * clusters + 8 > self.room:
+            with gil:
+                self.lw = <double *> larger(self.lw, self.room * 8, 4 * (2 * clusters + 8) * 8)
+                self.room = 2 * (2 * clusters + 8)
+        return self.model.reserve(clusters)
+
+    cdef int keep_plate(self, str name) except -1:
+        self.plates.append((name, self.model.labels))
+        return 0
+
+    # -- what an algorithm of its own fills in
+    cdef void choose_launch(self, bint split) noexcept nogil:
+        """Set `launched` of the inside items, and mark as settled those that move no more, the pair apart."""
+        pass
+
+    cdef int move_blocks(self) except -1 nogil:
+        """Step 2; none in Algorithm 2."""
+        return 0
+
+    # -- the move
+    cdef int reconfigure(self) except -1 nogil:
+        """Propose from the pair (i, j), decide, and end in the new state or, label for label, in the old one."""
+        cdef Py_ssize_t K = self.model.K, K_reached
+        cdef double log_q, log_r
+        if self.model.z[self.i] != self.model.z[self.j]:
+            self.turn_to(MERGE)
+        self.draw_relabelling()
+        memcpy(self.start, self.model.z, self.model.N * sizeof(int32_t))
+        log_q = self.model.log_lik(self.model.numbers, K) + self.model.log_prior(self.model.size, K, K)
+        if self.record:
+            with gil:
+                self.plates = []
+                self.keep_plate("state")
+        self.walk(NULL)
+        K_reached = self.model.K
+        memcpy(self.reached, self.model.z, self.model.N * sizeof(int32_t))
+        log_r = (self.term(TARGET, self.model.log_lik(self.model.numbers, K_reached)
+                           + self.model.log_prior(self.model.size, K_reached, K_reached) - log_q)
+                 - self.term(FORWARD, self.log_T))
+        self.rest = log_r
+        self.log_T = 0.0
+        self.product = 1.0
+        if self.still_alive():
+            self.walk(self.start)
+        if not self.rejected_early and self.decide(log_r + self.term(REVERSE, self.log_T)):
+            self.model.reset(self.reached, K_reached)
+        else:
+            self.model.reset(self.start, K)
+        return 0
+
+    cdef bint still_alive(self) noexcept nogil:
+        """Whether the proposal survives what is known of its log ratio: log T falls with every step."""
+        if self.rejected_early or not self.on[REVERSE]:
+            return not self.rejected_early
+        return self.survives(self.rest + self.log_T + log(self.product))
+
+    cdef void draw_relabelling(self) noexcept nogil:
+        """Section 2.4: a uniform order of the items."""
+        cdef Py_ssize_t t, s
+        for t in range(self.model.N):
+            self.order[t] = <int32_t> t
+        if self.relabel:
+            for t in range(self.model.N - 1, 0, -1):
+                s = self.rng.draw_index(t + 1)
+                self.order[t], self.order[s] = self.order[s], self.order[t]
+        for t in range(self.model.N):
+            self.rank[self.order[t]] = <int32_t> t
+
+    cdef int walk(self, const int32_t *target) except -1 nogil:
+        """From the present state to a drawn one, or to the partition `target`; log_T becomes its log probability."""
+        cdef Py_ssize_t t, h, split, N = self.model.N
+        cdef int32_t ci = self.model.z[self.i], cj = self.model.z[self.j]
+        split = ci == cj
+        self.target = target
+        self.log_T = 0.0
+        self.product = 1.0
+        memcpy(self.origin, self.model.z, N * sizeof(int32_t))
+        memcpy(self.left, self.model.size, self.model.K * sizeof(int32_t))
+        for h in range(N):
+            self.inside[h] = self.origin[h] == ci or self.origin[h] == cj
+        memset(self.settled, 0, N)
+        self.settled[self.i] = self.settled[self.j] = True
+        if target != NULL:
+            memset(self.guide, 255, N * sizeof(int32_t))
+            for h in range(N):
+                if not self.inside[h]:
+                    self.guide[target[h]] = <int32_t> h
+            self.guide[target[self.i]] = <int32_t> self.i
+            self.guide[target[self.j]] = <int32_t> self.j
+        self.choose_launch(split)
+        self.launch(split)
+        if target == NULL and self.record:
+            with gil:
+                self.keep_plate("launch")
+        self.move_blocks()
+        for t in range(N):
+            h = self.order[t]
+            if self.settled[h]:
+                continue
+            if target != NULL and not self.still_alive():
+                break
+            if self.inside[h]:
+                self.move_inside(h)
+            else:
+                self.move_outside(h, split)
+        if target == NULL and self.record:
+            with gil:
+                self.keep_plate("singles")
+        self.log_T += log(self.product)
+        self.product = 1.0
+        if target != NULL and not self.rejected_early and self.log_T > -INFINITY and not self.arrived():
+            self.log_T = -INFINITY
+        return 0
+
+    cdef int launch(self, bint split) except -1 nogil:
+        """Lines 2 to 4."""
+        cdef Py_ssize_t h, gone = self.model.z[self.j]
+        for h in range(self.model.N):
+            if self.inside[h] and self.launched[h] != 1:
+                self.model.take_out(h)
+        if split:
+            self.model.append_empty()
+        for h in range(self.model.N):
+            if self.inside[h] and self.launched[h] == 2:
+                self.model.put(h, self.model.K - 1 if split else self.model.z[self.i])
+        if not split:
+            self.model.delete(gone)
+        self.model.begin_scan()
+        return 0
+
+    cdef int move_inside(self, Py_ssize_t h) except -1 nogil:
+        """Lines 6 and 7 (Algorithm 3: 10 and 11): any cluster, or a new one."""
+        cdef Py_ssize_t k, m, forced = self.guided(h)
+        self.need(self.model.K + 1)
+        m = self.model.options()
+        self.model.scan(h)
+        k = self.choose(self.model.w, m, forced)
+        if k < 0:
+            self.model.log_scan(h)
+            memcpy(self.lw, self.model.w, m * sizeof(double))
+            k = self.choose_by_logs(m, forced)
+        if self.model.z[h] < 0:
+            if k == self.model.K:
+                self.model.append_empty()
+            self.model.put(h, k)
+        elif k != self.model.z[h]:
+            self.model.move(h, k)
+        if self.target != NULL and self.guide[self.target[h]] < 0:
+            self.guide[self.target[h]] = <int32_t> h
+        return 0
+
+    cdef int move_outside(self, Py_ssize_t h, bint split) except -1 nogil:
+        """Lines 8 to 15 (Algorithm 3: 12 to 19): its own cluster, or that of i or of j."""
+        cdef int32_t[3] options
+        cdef Py_ssize_t chosen, forced = -1, m = 3 if split else 2
+        cdef int32_t own = self.model.z[h]
+        options[0], options[1], options[2] = own, self.model.z[self.i], self.model.z[self.j]
+        if self.target != NULL:
+            forced = 0
+            if self.target[h] == self.target[self.i]:
+                forced = 1
+            elif self.target[h] == self.target[self.j]:
+                forced = 2 if split else 1
+        if self.left[self.origin[h]] == 1 and self.model.size[own] >= 2:
+            # equation 17: the last of the cluster's own items, and others have come in
+            if forced > 0:
+                self.count_log(-INFINITY)
+            return 0
+        self.model.choice(h, options, m, self.lw)
+        chosen = self.choose(self.lw, m, forced)
+        if chosen < 0:
+            self.model.log_choice(h, options, m, self.lw)
+            chosen = self.choose_by_logs(m, forced)
+        if chosen > 0:
+            self.left[self.origin[h]] -= 1
+            self.model.move(h, options[chosen])
+        return 0
+
+    cdef Py_ssize_t guided(self, Py_ssize_t h) noexcept nogil:
+        """Where the forced walk takes the inside item h: a cluster, K for a new one; -1 when the walk is drawn."""
+        cdef int32_t g
+        if self.target == NULL:
+            return -1
+        g = self.guide[self.target[h]]
+        return self.model.K if g < 0 else self.model.z[g]
+
+    cdef Py_ssize_t choose(self, const double *w, Py_ssize_t m, Py_ssize_t forced) noexcept nogil:
+        """An option by the weights w[:m], drawn unless it is forced, its probability counted; -1, with nothing drawn,
+        if they leave the range of a double."""
+        cdef Py_ssize_t t, k = forced
+        cdef double total = 0.0
+        for t in range(m):
+            total += w[t]
+        if not (0.0 < total < INFINITY and (forced < 0 or w[forced] > 1e-280 * total)):
+            return -1
+        if forced < 0:
+            k = self.rng.draw_categorical(w, m)
+        self.product *= w[k] / total
+        if self.product < 1e-20:
+            self.count_log(0.0)
+        return k
+
+    cdef Py_ssize_t choose_by_logs(self, Py_ssize_t m, Py_ssize_t forced) noexcept nogil:
+        """The same by the log weights lw[:m]."""
+        cdef double log_total = exp_weights(self.lw, m, self.lw + m)
+        cdef Py_ssize_t k = forced if forced >= 0 else self.rng.draw_categorical(self.lw + m, m)
+        self.count_log(self.lw[k] - log_total)
+        return k
+
+    cdef void count_log(self, double log_p) noexcept nogil:
+        self.log_T += log_p + log(self.product)
+        self.product = 1.0
+
+    cdef bint arrived(self) noexcept nogil:
+        """Whether the present partition is the target."""
+        cdef Py_ssize_t h, k, N = self.model.N
+        cdef int32_t *back = self.guide
+        for k in range(N):
+            back[k] = -1
+        # clusters and labels of the target must be one to one
+        for h in range(N):
+            if back[self.target[h]] < 0:
+                back[self.target[h]] = self.model.z[h]
+            elif back[self.target[h]] != self.model.z[h]:
+                return False
+        memset(self.left, 255, self.model.K * sizeof(int32_t))
+        for h in range(N):
+            k = self.model.z[h]
+            if self.left[k] < 0:
+                self.left[k] = self.target[h]
+            elif self.left[k] != self.target[h]:
+                return False
+        return True

@@ -1,6 +1,0 @@
-from splitmerge_cli._kernels import Model, Rng, SplitMerge
-
-class RM(SplitMerge):
-    def __init__(self, model: Model, rng: Rng, redistribution: str = ..., mode: str = ...) -> None: ...
-    @property
-    def cut(self) -> bool: ...

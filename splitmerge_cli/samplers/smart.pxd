@@ -1,0 +1,24 @@
+# Smart choices of what to split and what to merge. See smart.pyx.
+from splitmerge_cli.samplers.allocations cimport Coins, Sequential
+from splitmerge_cli.samplers.split_merge cimport Allocation, Sides, SplitMerge
+
+
+cdef class SmartAllocation(Allocation):
+    cdef bint smart                     # one item after the other; else by coins
+    cdef Sequential sequential
+    cdef Coins coins
+
+
+cdef class SmartMoves(SplitMerge):
+    cdef SmartAllocation sides_by
+    cdef bint smart_split, smart_merge  # of the kernel under way: whether its split, and its merge, is smart
+    cdef double log_f                   # log f_split of the cluster that was chosen
+
+    cdef void use(self, bint smart_split, bint smart_merge) noexcept nogil
+    cdef int propose_split(self, int move) except -1 nogil
+    cdef int propose_merge(self, int move) except -1 nogil
+    cdef Py_ssize_t choose_split(self) except -1 nogil
+    cdef double log_f_split_of_union(self, Py_ssize_t i, Py_ssize_t j) except? -1 nogil
+    cdef Py_ssize_t choose_partner(self, Py_ssize_t i) except -1 nogil
+    cdef double log_f_merge_both(self, Py_ssize_t a, Py_ssize_t b, double log_union_ab,
+                                 Py_ssize_t skip) except? -1 nogil

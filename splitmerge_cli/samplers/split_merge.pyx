@@ -1,0 +1,290 @@
+"""Split-merge moves: anchors x allocation, in one frame.
+
+*Anchors* say what the move is about: two items, of one cluster (a split) or of two (a merge), or clusters
+(``anchors.pyx``). An *allocation* puts the other items on two sides, A and B, or scores the present sides
+(``allocations.pyx``). The frame, `SplitMerge`, does the rest. Log ratio of a split from K clusters to K + 1, a sum of
+named terms; a merge is the inverse of the split that would undo it, evaluated from the merged state:
+
+    target      log pi'/pi: likelihood and prior
+    orders      log (K + 1) where empty clusters are kept: the labellings of the split state over those of the merged
+    anchors     log probability that the split state calls this merge, over that the merged state calls this split
+    allocation  - log q: the probability of the sides
+    printed     as the paper prints it (mode=literal): what that has more than the exact ratio; left out otherwise
+
+Parameters that are not integrated out: side A draws new ones from their prior, B keeps those of the cluster, and a
+merged cluster has those of B. The prior density cancels; the likelihood is that given the parameters.
+
+Early rejection: log q is at most 0, so a merge's ratio without it is an upper bound. All that the score of the present
+sides draws is drawn first; then the decision is made in two stages, against the bound and against the whole
+(``Sampler.survives``, ``Sampler.decide``). Chains do not depend on it.
+"""
+from libc.math cimport INFINITY, NAN, isnan, log
+from libc.stdint cimport int8_t, int32_t
+from libc.stdlib cimport free
+
+from splitmerge_cli.core.memory cimport flags, ints, larger
+
+
+cdef class Sides:
+    """The items at stake in a move, and the sides on which they stand.
+
+    Memory: 10 bytes an item.
+    """
+
+    def __init__(self, Model model not None, Rng rng not None):
+        self.model, self.rng = model, rng
+        self.items = ints(model.N)
+        self.in_a = flags(model.N)
+        self.present = flags(model.N)
+        self.order = ints(model.N)
+
+    def __dealloc__(self):
+        free(self.items)
+        free(self.in_a)
+        free(self.present)
+        free(self.order)
+
+    cdef int open(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Begin a move on these clusters (a split: the same twice), with these anchors or -1."""
+        self.ci, self.cj, self.i, self.j = ci, cj, i, j
+        self.a = self.model.K
+        self.n = self.model.size[ci] - (i >= 0) - (j >= 0)
+        if cj != ci:
+            self.n += self.model.size[cj]
+        return self.model.reserve(self.model.K)
+
+    cdef void gather(self) noexcept nogil:
+        """items[:n], in item order, and their present sides."""
+        cdef Py_ssize_t t, k, n = 0
+        for t in range(self.model.members(self.ci, self.cj, self.items)):
+            k = self.items[t]
+            if k != self.i and k != self.j:
+                self.items[n] = <int32_t> k
+                self.present[n] = self.model.z[k] != self.ci
+                n += 1
+
+    cdef void draw_order(self) noexcept nogil:
+        """Draw a uniform order of n items, for ``put_in_order``."""
+        cdef Py_ssize_t t
+        for t in range(self.n - 1, 0, -1):
+            self.order[t] = <int32_t> self.rng.draw_index(t + 1)
+
+    cdef void put_in_order(self) noexcept nogil:
+        """The order drawn, of the items with their present sides."""
+        cdef Py_ssize_t t
+        cdef int32_t s
+        for t in range(self.n - 1, 0, -1):
+            s = self.order[t]
+            self.items[t], self.items[s] = self.items[s], self.items[t]
+            self.present[t], self.present[s] = self.present[s], self.present[t]
+
+    cdef void stage(self) noexcept nogil:
+        """Two sides, in scratch columns, in the place of the clusters at stake; with the anchors, if there are any."""
+        cdef int32_t[2] old
+        old[0], old[1] = <int32_t> self.ci, <int32_t> self.cj
+        self.model.stage(old, 2, self.a, 2)
+        if self.i >= 0:
+            self.model.join(self.i, self.a)
+            self.model.join(self.j, self.a + 1)
+
+    cdef void take_present(self) noexcept nogil:
+        """in_a: the present sides."""
+        cdef Py_ssize_t t
+        for t in range(self.n):
+            self.in_a[t] = self.present[t] == 0
+
+    cdef bint side_empty(self) noexcept nogil:
+        """Whether a side must not be empty but is."""
+        return not self.model.allows_empty and (self.model.size[self.a] == 0 or self.model.size[self.a + 1] == 0)
+
+
+cdef class Anchors:
+    """Draws the two items that a move is about; an abstract class.
+
+    The probability of a pair does not depend on the state: it cancels. Anchors for which it does supply the term
+    `anchors` of their sampler (``SplitMerge.log_anchors``).
+    """
+
+    cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        """Two different items; False where there are none."""
+        return False
+
+
+cdef class Allocation:
+    """Puts items on two sides; an abstract class.
+
+    ``log q`` is the log probability of the sides {A, B}: given the anchors, or, of a move without, of the two in either
+    order.
+    """
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        """Gather the items and allocate them, counted in the columns of the sides; returns log q, nan where that is no
+        proposal."""
+        return NAN
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        """Draw all that ``score`` needs."""
+        pass
+
+    cdef double score(self, Sides s) noexcept nogil:
+        """log q of the present sides, at most 0; draws nothing."""
+        return 0.0
+
+
+cdef class SplitMerge(Sampler):
+    """The frame of split-merge moves; an abstract class.
+
+    A sampler sets ``allocation``, and calls ``split_or_merge`` with its anchors, or ``split`` and ``merge`` with
+    clusters. It overrides ``log_anchors`` where the choice of anchors depends on the state, ``log_own`` for terms of its
+    own, and ``log_printed``.
+    """
+
+    TERMS = ("target", "orders", "anchors", "allocation", "printed")
+    LITERAL_TERM = "printed"
+
+    def __init__(self, Model model not None, Rng rng not None, **options):
+        super().__init__(model, rng, **options)
+        self.sides = Sides(model, rng)
+        self.weighted = model if isinstance(model, Weighted) else None
+        self.uncollapsed = model if isinstance(model, Uncollapsed) and not model.conjugate else None
+        self._need(8)
+
+    def __dealloc__(self):
+        free(self.lw)
+
+    # -- the frame
+    cdef int split_or_merge(self, Anchors anchors, int split, int merge) except -1 nogil:
+        """Draw two items and split their cluster, a move of kind `split`, or merge their clusters, of kind `merge`."""
+        cdef Py_ssize_t i = -1, j = -1
+        self.propose(split)
+        if not anchors.draw(self.rng, self.model, &i, &j):
+            return self.null()
+        if self.model.z[i] == self.model.z[j]:
+            return self.split(self.model.z[i], i, j)
+        self.turn_to(merge)
+        return self.merge(self.model.z[i], self.model.z[j], i, j)
+
+    cdef int split(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Propose to split cluster c, with anchors i on side A and j on side B, or -1 without."""
+        cdef Py_ssize_t K = self.model.K
+        cdef double log_q, log_r
+        if K == self.model.kmax:
+            return self.null()
+        self.sides.open(c, c, i, j)
+        if self.uncollapsed is not None:
+            self.uncollapsed.draw_parameters(self.rng, K)
+            self.uncollapsed.copy_parameters(c, K + 1)
+        log_q = self.allocation.draw(self.sides)
+        if isnan(log_q):
+            return self.null()
+        log_r = -INFINITY
+        if self.divide_weight():
+            log_r = self.term(TARGET, self.log_split_ratio(c, K, K + 1))
+        log_r += self.term(ORDERS, self.log_orders(K + 1)) - self.term(ALLOCATION, log_q)
+        log_r += self.term(ANCHORS, self.log_anchors(False))
+        log_r += self.log_own(False)
+        if self.on[PRINTED]:
+            log_r += self.log_printed(K, log_q)
+        if self.decide(log_r):
+            self.accept_split()
+            self.committed(False)
+        return 0
+
+    cdef int merge(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Propose to merge two clusters, with anchors i and j that would split them again, or -1 without."""
+        cdef Py_ssize_t K = self.model.K
+        cdef double log_q, log_r
+        self.sides.open(ci, cj, i, j)
+        if self.uncollapsed is not None:
+            self.uncollapsed.copy_parameters(ci, K)
+            self.uncollapsed.copy_parameters(cj, K + 1)
+        log_r = self.term(TARGET, self.log_merge_ratio(ci, cj)) - self.term(ORDERS, self.log_orders(K))
+        log_r -= self.log_own(True)
+        log_r -= self.term(ANCHORS, self.log_anchors(True))
+        self.allocation.prepare(self.sides)
+        # log q is at most 0, but of two empty clusters without anchors; a printed ratio may have no q
+        if (self.sides.n > 0 and not self.on[PRINTED] and self.on[ALLOCATION]) and not self.survives(log_r):
+            return 0
+        log_q = self.allocation.score(self.sides)
+        log_r += self.term(ALLOCATION, log_q)
+        if self.on[PRINTED]:
+            log_r -= self.log_printed(K - 1, log_q)
+        if self.decide(log_r):
+            self.model.commit_merge(ci, cj)
+            self.committed(True)
+        return 0
+
+    # -- what an algorithm says beside its anchors and its allocation
+    cdef double log_anchors(self, bint merging) except? -1 nogil:
+        """log probability that the split state calls the merge of the sides, over that the merged state calls their
+        split. `merging`: the present state is the split one, and the sides are clusters ci and cj."""
+        return 0.0
+
+    cdef double log_own(self, bint merging) noexcept nogil:
+        """Sum of further terms of a split."""
+        return 0.0
+
+    cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:
+        """What the printed ratio of a split from K clusters has more than the exact one: by default, how it counts
+        labels (docs/decisions/0002)."""
+        return self.log_label_count(K)
+
+    cdef void committed(self, bint merging) noexcept nogil:
+        """Called after a split or a merge was committed."""
+        pass
+
+    # -- pieces
+    cdef bint divide_weight(self) noexcept nogil:
+        """Divide the weight of the cluster that is split uniformly at random, where it has one; False if a side got
+        nothing."""
+        return self.weighted is None or self.weighted.divide(self.rng, self.sides.ci, self.sides.a, 1.0, 1.0)
+
+    cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log pi'/pi of putting scratch columns a, b in the place of cluster c."""
+        cdef int32_t old = <int32_t> c
+        cdef int32_t new[2]
+        new[0] = <int32_t> a
+        new[1] = <int32_t> b
+        return self.model.log_lik(new, 2) - self.model.log_lik(&old, 1) + self.model.log_split_prior(c, a, b)
+
+    cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """log pi'/pi of making clusters i and j one."""
+        cdef int32_t old[2]
+        old[0] = <int32_t> i
+        old[1] = <int32_t> j
+        return self.model.log_union(i, j) - self.model.log_lik(old, 2) + self.model.log_merge_prior(i, j)
+
+    cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil:
+        """log of the labellings of a split state over those of the merged one, where empty clusters are kept; else
+        0."""
+        return log(<double> clusters) if self.model.allows_empty else 0.0
+
+    cdef double log_label_count(self, Py_ssize_t K) noexcept nogil:
+        """log c(K): how the papers count the labels of a split from K clusters: 2/(K + 1) where empty clusters are
+        kept, 2 where not."""
+        return log(2.0 / (K + 1)) if self.model.allows_empty else log(2.0)
+
+    cdef int accept_split(self) except -1 nogil:
+        """Commit the split into the sides."""
+        cdef Py_ssize_t t, k = 0
+        cdef int32_t *items = self.sides.items
+        for t in range(self.sides.n):
+            if not self.sides.in_a[t]:
+                items[k] = items[t]
+                k += 1
+        if self.sides.j >= 0:
+            items[k] = <int32_t> self.sides.j
+            k += 1
+        return self.model.commit_split(self.sides.ci, items, k)
+
+    cdef int need(self, Py_ssize_t clusters) except -1 nogil:
+        """Room for the log weights of this many clusters, and columns for them in the model."""
+        if 2 * clusters + 8 > self.lw_room:
+            with gil:
+                self._need(clusters)
+        return self.model.reserve(clusters)
+
+    cdef int _need(self, Py_ssize_t clusters) except -1:
+        self.lw = <double *> larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
+        self.lw_room = 2 * (2 * clusters + 8)
+        return 0

@@ -1,3 +1,0 @@
-from splitmerge_cli._smart import SmartMoves
-
-class SS(SmartMoves): ...
