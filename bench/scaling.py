@@ -21,7 +21,7 @@ import numpy as np
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.core.history import Past
+from splitmerge_cli.core.history import History
 from splitmerge_cli.data import corpus_generated, emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -295,7 +295,7 @@ def past(S: int = 16, N: int = 998, T: int = 10_000, K: int = 40) -> int:
     rng = np.random.default_rng(1)
     states = [np.unique(rng.integers(0, K, N), return_inverse=True)[1] for _ in range(100)]
     before = resident()
-    kept = Past(S, N)
+    kept = History(S, N)
     for t in range(T + 1):
         for chain in range(S):
             kept.add(chain, states[(t + chain) % len(states)])

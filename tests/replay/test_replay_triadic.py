@@ -142,7 +142,7 @@ TRIADIC = {
     for allocation in ("random", "sams")
 }
 LITERAL = {
-    "dyadic-sams": (*DYADIC["dyadic-sams"][:2], {"q_ratio": "formula"}),
+    "dyadic-sams": (*DYADIC["dyadic-sams"][:2], {"allocation": "sams", "q_ratio": "formula"}),
     "dyadic-gibbs-one": (*DYADIC["dyadic-gibbs"][:2], {"allocation": "gibbs", "q_ratio": "one"}),
     "triadic": (triadic.Triadic, boxes_triadic.Triadic, {}),
     "triadic-random": (

@@ -16,7 +16,7 @@ import splitmerge_cli
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.history import Past, by_appearance
+from splitmerge_cli.core.history import History, by_appearance
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.lines import Lines
@@ -267,8 +267,8 @@ def states(count: int, N: int = 9) -> np.ndarray:
     return np.array([by_appearance(rng.integers(4, size=N), N) for _ in range(count)], dtype=np.int32)
 
 
-def past_of(made: int, freeze: int | None = None) -> Past:
-    past = Past(2, 9, freeze)
+def past_of(made: int, freeze: int | None = None) -> History:
+    past = History(2, 9, freeze)
     for labels in states(made):
         past.add(1, labels)
     return past

@@ -6,7 +6,7 @@ from small_cases import MODELS
 
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.history import Learner, Past, by_appearance
+from splitmerge_cli.core.history import History, Learner, by_appearance
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -20,7 +20,7 @@ def random_partitions(count: int, N: int, clusters: int, seed: int = 0) -> np.nd
 @pytest.mark.parametrize(("N", "clusters"), [(20, 5), (400, 300), (70_000, 69_000)])
 def test_states_are_kept_as_they_were(N: int, clusters: int) -> None:
     """In one, two or four bytes a label; and no more of them than a window reaches."""
-    past, states = Past(2, N), random_partitions(11, N, clusters)
+    past, states = History(2, N), random_partitions(11, N, clusters)
     for labels in states:
         past.add(1, labels)
     made, first, kept = past.kept_states(1)
@@ -31,10 +31,10 @@ def test_states_are_kept_as_they_were(N: int, clusters: int) -> None:
 
 @pytest.mark.parametrize(("freeze", "present_only"), [(None, False), (6, False), (None, True)])
 def test_a_restored_past_goes_on_alike(freeze: int | None, present_only: bool) -> None:
-    past, states = Past(1, 9, freeze, present_only), random_partitions(30, 9, 4)
+    past, states = History(1, 9, freeze, present_only), random_partitions(30, 9, 4)
     for labels in states[:17]:
         past.add(0, labels)
-    other = Past(1, 9, freeze, present_only)
+    other = History(1, 9, freeze, present_only)
     other.restore(0, *past.kept_states(0))
     for labels in states[17:]:
         past.add(0, labels)
@@ -72,7 +72,7 @@ def test_without_anything_to_learn_a_move_is_void(sampler: type) -> None:
     model = MODELS["irm"]()
     before = model.labels
     mover = sampler(model, Rng(0))
-    past = Past(2, model.N)
+    past = History(2, model.N)
     mover.step()
     mover.learn_from(past, 0)
     mover.step()
@@ -92,7 +92,7 @@ def test_bad_pasts_are_refused() -> None:
         Learner(5, "frozen", freeze=0)
     learner = Learner(5)
     with pytest.raises(ValueError, match="4 items"):
-        learner.learn_from(Past(2, 4), 0)
+        learner.learn_from(History(2, 4), 0)
     with pytest.raises(ValueError, match="joins, the other not"):
         learner.fix([0, 0, 1, 1, 1], [0, 0, 1, 1, 2], 0, 1)
 
