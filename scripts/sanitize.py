@@ -315,7 +315,7 @@ def _chain(case: Case, number: int, seed: int = 3) -> Any:
     from splitmerge_cli._chain import Chain
     from splitmerge_cli._kernels import Rng
     from splitmerge_cli.config import choice, locate
-    from splitmerge_cli.initial import initial_labels
+    from splitmerge_cli.runs.initial import initial_labels
 
     model, rng = _built(case), Rng(seed, number)
     if not made(case.sampler, lambda cls, options: cls.supports(model)[0]):

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from splitmerge_cli.config import ConfigError, compose, describe, plain
+from splitmerge_cli.config import ConfigError, compose, describe, load, plain
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.figures import claims
@@ -31,7 +30,7 @@ from splitmerge_cli.figures.base import Drawing, Entry, manifest_of
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweep import JobOutcome, expand, find_job, interruption, open_run, run_jobs
+from splitmerge_cli.runs.sweep import JobOutcome, expand, find_job, interruption, open_run, run_jobs
 
 FOLDER = "figures"
 TABLE = "table.csv"
@@ -242,7 +241,7 @@ def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
 
 def _compute(entry: Entry, out: Path) -> None:
     assert entry.compute is not None
-    table = get_method(f"splitmerge_cli.figures.{entry.compute}")(compose([f"experiment={entry.id}", _out(out)]))
+    table = load(f"splitmerge_cli.figures.{entry.compute}")(compose([f"experiment={entry.id}", _out(out)]))
     (out / entry.id).mkdir(parents=True, exist_ok=True)
     _write_csv(table, out / entry.id / TABLE)
     write_manifest(out / entry.id / MANIFEST, [TABLE])

@@ -23,16 +23,11 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
 from splitmerge_cli.results.files import locked, replaced, undamaged, write_json, write_text
-from splitmerge_cli.results.manifest import MANIFEST, write_manifest, write_sealed
+from splitmerge_cli.results.manifest import write_manifest, write_sealed
+from splitmerge_cli.results.names import CLUSTERS, CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
-CONFIG = "config.yaml"
-STATUS = "status.json"
-SUMMARY = "summary.json"
-CLUSTERS = "clusters.csv"
 STREAMED = (schema.TRACE, schema.PARTITIONS)
 """Tables that every chain writes while it runs."""
-WORK = "work"
-LOCK = "lock"
 RESERVE = "reserve"
 """In `WORK`: room for the last words of a run whose disk is full."""
 _RESERVED = 1 << 16

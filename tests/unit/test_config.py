@@ -20,8 +20,8 @@ def refused(*overrides, config_dir=None):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("schedule=1", "schedule=1: expected one of alone"),
-        ("schedule={sdds: 1}", "schedule={'sdds': 1}: expected one of alone"),
+        ("schedule=1", "schedule=1: expected one of full_scan"),
+        ("schedule={sdds: 1}", "schedule={'sdds': 1}: expected one of full_scan"),
         ("schedule=[{1: 2}]", "sampler=1: expected one of"),
         ("sampler=1.0", "sampler=1.0: expected one of"),
         ("sampler=[sdds]", "sampler=['sdds']: expected one of"),
@@ -144,7 +144,7 @@ def test_a_weighted_list_stands_in_place_of_the_sampler(override):
         ("sampler", '"a":\n\t- b', "sampler=own: its file is not YAML"),
         ("sampler", b"\xff\xfe", "sampler=own: its file is not YAML"),
         ("sampler", "- 1\n", "sampler=[1]: expected"),
-        ("schedule", "name: own\n", "schedule=own: expected one of alone"),
+        ("schedule", "name: own\n", "schedule=own: expected one of full_scan"),
     ],
 )
 def test_files_of_the_users_own(tmp_path: Path, group, text, message):

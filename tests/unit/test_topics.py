@@ -20,7 +20,7 @@ from splitmerge_cli.diagnostics.topic_tables import (
     words_table,
 )
 from splitmerge_cli.diagnostics.topics import Topics
-from splitmerge_cli.runner import run_id
+from splitmerge_cli.runs import run_id
 
 # four documents and an empty one: a b b | c a | | b c c c | d
 WORDS = np.array([0, 1, 1, 2, 0, 1, 2, 2, 2, 3], dtype=np.int32)
