@@ -97,7 +97,7 @@ def _packaged(group: str, name: str) -> DictConfig:
     """The options of a packaged file; of one that builds on others of its group, theirs below its own."""
     text = (_conf() / group / f"{name}.yaml").read_text(encoding="utf-8")
     node: Any = OmegaConf.create(text)
-    below = [one for one in node.pop("defaults", []) if isinstance(one, str) and one != "_self_"]
+    below = [one.partition("@")[0] for one in node.pop("defaults", []) if isinstance(one, str) and one != "_self_"]
     if text.startswith("# @package _global_"):
         node = node[group]
     merged = OmegaConf.merge(*(_packaged(group, one) for one in below), node)

@@ -131,7 +131,7 @@ class Schema:
 _NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}
 
 
-def keys() -> Iterator[tuple[str, Option]]:
+def all_keys() -> Iterator[tuple[str, Option]]:
     """Every key that is no group, as it is typed, with its option."""
     for of in fields(Schema):
         if of.name in _NESTED:

@@ -92,7 +92,7 @@ def derive() -> Catalogue:
     data = _data(files)
     models, built = _models(data)
     samplers = _samplers(built)
-    top = {key: [shown(value) for value in _of_option(option)] for key, option in schema.keys()}
+    top = {key: [shown(value) for value in _of_option(option)] for key, option in schema.all_keys()}
     groups = ("data", "model", "sampler")
     keys = [*top, *config.GROUPS]
     for group in groups:
