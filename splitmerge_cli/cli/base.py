@@ -5,11 +5,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from splitmerge_cli.runs import interrupts
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(
     name="smcmc",
@@ -136,3 +139,10 @@ def print_entries(entries: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*entries, strict=True)]
     for entry in entries:
         typer.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(entry, widths, strict=True)).rstrip())
+
+
+def console(width: int = 160) -> "Console":
+    """Where tables go: a terminal, of its own width, or a pipe."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=width)

@@ -4,28 +4,130 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import app, complain, explained, print_entries
+from splitmerge_cli.cli.base import app, complain, console, explained, print_entries
 
 data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 
 
+model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
+app.add_typer(model_app, name="model")
+sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)
+app.add_typer(sampler_app, name="sampler")
+
+_LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
+
+
 @app.command("list")
 @explained
-def list_(what: Annotated[str, typer.Argument(metavar="samplers|models|data|figures|schedules")]) -> None:
-    """List samplers, models, data sets, schedules or figures."""
-    from splitmerge_cli.config import ConfigError, describe
+def list_(
+    what: Annotated[str | None, typer.Argument(metavar="[samplers|models|data|schedules|figures]")] = None,
+) -> None:
+    """List samplers, models, data sets, schedules or figures; without a name, all of them."""
+    from splitmerge_cli.config import ConfigError
 
-    groups = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
+    if what is None:
+        for name in (*_LISTED, "figures"):
+            typer.echo(f"{name}\n{'-' * len(name)}")
+            print_entries(_entries(name))
+            typer.echo()
+        return
+    if what not in (*_LISTED, "figures"):
+        raise ConfigError(f"list {what}: expected {', '.join(_LISTED)} or figures")
+    print_entries(_entries(what))
+
+
+def _entries(what: str) -> list[tuple[str, str]]:
+    """Name and meaning of all that there is of a kind."""
     if what == "figures":
         from splitmerge_cli.figures.engine import list_figures
 
-        entries = list(list_figures())
-    elif what in groups:
-        entries = describe(groups[what])
-    else:
-        raise ConfigError(f"list {what}: expected samplers, models, data, figures or schedules")
-    print_entries(entries)
+        return list(list_figures())
+    from splitmerge_cli.config import describe
+
+    return describe(_LISTED[what])
+
+
+@model_app.command("list")
+@explained
+def model_list() -> None:
+    """List the models."""
+    print_entries(_entries("models"))
+
+
+@sampler_app.command("list")
+@explained
+def sampler_list() -> None:
+    """List the samplers."""
+    print_entries(_entries("samplers"))
+
+
+Named = Annotated[str, typer.Argument(metavar="NAME")]
+
+
+@model_app.command("info")
+@explained
+def model_info(name: Named) -> None:
+    """Show what a model is, its options with their defaults, and which samplers support it."""
+    from splitmerge_cli.config import choice, choices, locate
+    from splitmerge_cli.runs.support import example, support
+
+    _show_options("model", name)
+    model = example(name)
+    found = {sampler: support(sampler, model) for sampler in choices("sampler")}
+    _show_facts(
+        [
+            ("reads", locate(choice("model", name)["_target_"]).kind),
+            ("samplers that support it", ", ".join(one for one, (supported, _) in found.items() if supported)),
+            *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
+        ]
+    )
+
+
+@sampler_app.command("info")
+@explained
+def sampler_info(name: Named) -> None:
+    """Show what a sampler is, its moves, its options with their defaults, and which models it supports."""
+    from splitmerge_cli.config import choice, choices, locate
+    from splitmerge_cli.runs.support import example, support
+
+    _show_options("sampler", name)
+    cls = locate(choice("sampler", name)["_target_"])
+    found = {model: support(name, example(model)) for model in choices("model")}
+    _show_facts(
+        [
+            ("moves", ", ".join(cls.MOVES)),
+            ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ()))),
+            ("models that it supports", ", ".join(one for one, (supported, _) in found.items() if supported)),
+            *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
+        ]
+    )
+
+
+def _show_options(group: str, name: str) -> None:
+    """The table of the options of a choice."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from splitmerge_cli.config.info import option_rows, title
+
+    rows = option_rows(group, name)
+    table = Table("option", "default", "expected", "help", title=f"{group}={name}: {title(group, name)}")
+    table.title_justify = "left"
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in (row.key, row.default, row.expected, row.help)))
+    console().print(table)
+
+
+def _show_facts(facts: list[tuple[str, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False)
+    for key, value in facts:
+        if value:
+            table.add_row(Text(key), Text(value))
+    console().print(table)
 
 
 @data_app.command("list")

@@ -17,12 +17,15 @@ from splitmerge_cli.cli.base import (
     explained,
     fail,
 )
+from splitmerge_cli.config.errors import show
+from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.runs import interrupts
 
 _RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500
 
-Groups (smcmc list shows their choices): sampler, model, data, schedule (alone, site, sweep, or a weighted list:
-'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=literal model.alpha=0.1
+Groups (smcmc list shows their choices): sampler, model, data, schedule (move_only, single_site, full_scan, or a
+weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=literal
+model.alpha=0.1; smcmc sampler info NAME and smcmc model info NAME explain them.
 
 Your own data: data=csv data.path=FILE with model=lines (columns x, y), gaussian (numbers), bernoulli (0/1) or emm (one
 column of tokens); data.columns, data.drop and data.truth choose the columns. data=corpus data.path=FILE (or a folder)
@@ -30,9 +33,10 @@ with model=hdp: documents, their topics; data.heldout=0.2 perplexity.every=10 ev
 
 experiment=ID takes the settings of a figure (smcmc list figures).
 
-Keys: N, seed, chains, iterations, budget (seconds of sampling per chain), thin, K0 or init (one, singletons, random,
-prior, truth, or a file), trace.partitions (record every n-th partition), perplexity (every, method, particles), timing,
-resume, workers, out, progress (auto, bars, lines, none). smcmc run --cfg job shows them all with their values.
+Keys, with their defaults (smcmc run --cfg job shows them all, those of the choices too):
+
+\b
+{keys}
 
 The folder of the run is the last line on stdout. A finished run is not repeated; an unfinished one is continued."""
 
@@ -47,7 +51,14 @@ _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
-@app.command(help=_RUN_HELP)
+def _with_keys(text: str) -> str:
+    """The help with a line for each key of the configuration."""
+    listed = [(f"{key}={show(option.default)}", option.help) for key, option in all_keys()]
+    width = max(len(key) for key, _ in listed)
+    return text.replace("{keys}", "\n".join(f"{key:<{width}}  {said}" for key, said in listed))
+
+
+@app.command(help=_with_keys(_RUN_HELP))
 @explained
 def run(
     overrides: Overrides = None,

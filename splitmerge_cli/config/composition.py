@@ -63,7 +63,7 @@ class Draft:
         self._body = body
         self._chosen = dict(hydra_config.runtime.choices)
         self._search_path = tuple(hydra_config.searchpath)
-        self._overrides = list(hydra_config.overrides.task)
+        self._hydra_config = hydra_config
 
     def checked(self) -> DictConfig:
         """The configuration, checked and resolved; see `compose`."""
@@ -82,7 +82,7 @@ class Draft:
         for group in ("data", "model", "sampler"):
             values[group] = read(group, self._chosen[group], values[group], self._search_path)
         if values["schedule"].get("mix") is not None:
-            for override in self._overrides:
+            for override in self._hydra_config.overrides.task:
                 if re.match(r"[+]*sampler[.=]", override):
                     raise ConfigError(
                         f"{override}: expected no sampler beside those of schedule=[...], which stand in its place"

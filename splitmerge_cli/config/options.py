@@ -70,7 +70,7 @@ def check_options(
     known = {"name": name} | choice(group, name, search_path) | shared(group)
     target = target_of(group, name, known.get("_target_"))
     listed = options_of(target)
-    declared = {} if listed else _declared(target) | SHARED.get(group, {})
+    declared = {} if listed else declared_types(target) | SHARED.get(group, {})
     checked = {"name": name} | dict(options)
     for key, value in checked.items():
         if key in ("name", "_target_"):
@@ -101,7 +101,7 @@ def _read(option: Option, prefix: str, value: Any) -> Any:
     return value
 
 
-def _declared(target: Any) -> dict[str, Any]:
+def declared_types(target: Any) -> dict[str, Any]:
     """Types that the parameters of a function or class are declared to have, where they are."""
     try:
         return get_type_hints(target if inspect.isfunction(target) else target.__init__)
@@ -109,7 +109,7 @@ def _declared(target: Any) -> dict[str, Any]:
         return {}
 
 
-_WORDS: dict[Any, str] = {
+WORDS: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
     str: "a name or text",
@@ -125,8 +125,8 @@ def _like(key: str, value: Any, default: Any, declared: Any = None) -> Any:
         types = [t for t in get_args(declared) or (declared,) if t is not Path]
         types += [NoneType] * (default is None)
         fits = type(value) in types or (type(value) is int and float in types)
-        if not fits and all(t in _WORDS for t in types) and types != [NoneType]:
-            raise ConfigError(f"{key}={show(value)}: expected {' or '.join(dict.fromkeys(_WORDS[t] for t in types))}")
+        if not fits and all(t in WORDS for t in types) and types != [NoneType]:
+            raise ConfigError(f"{key}={show(value)}: expected {' or '.join(dict.fromkeys(WORDS[t] for t in types))}")
         return value
     if isinstance(default, bool):
         good, expected = isinstance(value, bool), "true or false"

@@ -21,7 +21,7 @@ from splitmerge_cli import config, runs
 from splitmerge_cli._kernels import Rng
 from splitmerge_cli.config import schema
 from splitmerge_cli.config.hydra_adapter import NUMBER_OR_PRIOR
-from splitmerge_cli.config.options import _declared as _declared_types
+from splitmerge_cli.config.options import declared_types
 from splitmerge_cli.core.options import Choice as OneOf
 from splitmerge_cli.core.options import Count, Flag, Number, Option
 from splitmerge_cli.data import published
@@ -164,7 +164,7 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
             types[name] = {by_name[word] for word in found if word in by_name}
             if enumerated := re.search(r"\{.*?\}", said):
                 words[name] = sorted(ast.literal_eval(enumerated[0]), key=str)
-    for name, hint in _declared_types(target).items():
+    for name, hint in declared_types(target).items():
         parts = [hint, *get_args(hint)]
         known = {part for part in parts if part in (int, float, bool, str, NoneType)}
         known |= {list for part in parts if "Sequence" in str(get_origin(part))}
