@@ -63,7 +63,7 @@ SMALL: dict[str, tuple[Any, ...]] = {
 }
 """Values, fit for small data, of numbers and lists; the file's own value stands for those that are not here."""
 
-STARTS = ("one", "singletons", "random")
+STARTS = ("one_cluster", "singletons", "random")
 N = 24
 """Items of an ordinary data set: more than two blocks of eight clusters from singletons."""
 

@@ -10,6 +10,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from splitmerge_cli.config import aliases, hydra_adapter
 from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
+from splitmerge_cli.config.facts import is_adaptive, of_documents
 from splitmerge_cli.config.groups import choice, choices, explain, plain, unshared
 from splitmerge_cli.config.options import check_options, coerced
 from splitmerge_cli.config.schema import (
@@ -21,7 +22,7 @@ from splitmerge_cli.config.schema import (
     SHARED,
     validate,
 )
-from splitmerge_cli.config.targets import import_beside, locate, places
+from splitmerge_cli.config.targets import import_beside, places
 
 _WEIGHTS = (1e-100, 1e100)
 """Smallest and largest weight in a schedule: any sum and any share of such weights is a number."""
@@ -90,8 +91,8 @@ class Draft:
         _resolve_schedule(values, self._search_path, check)
         _resolve_start(values)
         if values["iterations"] is None and values["budget"] is None:
-            of_documents = locate(values["model"]["_target_"]).kind == "documents"
-            values["iterations"] = DEFAULT_SCANS if of_documents else DEFAULT_ITERATIONS
+            scans = of_documents(values["model"]["_target_"])
+            values["iterations"] = DEFAULT_SCANS if scans else DEFAULT_ITERATIONS
         if values["budget"] is not None and not values["timing"]:
             raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
         every = values["perplexity"]["every"]
@@ -220,7 +221,7 @@ def _resolve_start(values: dict[str, Any]) -> None:
 def learns(cfg: Mapping[str, Any] | DictConfig) -> bool:
     """Whether a sampler of the configuration learns from the past of all chains of the run."""
     mix = cfg["schedule"]["mix"]
-    return any(hasattr(locate(sampler["_target_"]), "learn_from") for sampler in mix or [cfg["sampler"]])
+    return any(is_adaptive(sampler["_target_"]) for sampler in mix or [cfg["sampler"]])
 
 
 def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str], check: bool) -> None:

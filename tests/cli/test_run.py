@@ -206,7 +206,7 @@ def test_a_files_content_is_part_of_the_identity(smcmc) -> None:
     assert run_path(smcmc("run", *args)) != one
 
 
-@pytest.mark.parametrize("init", ["one", "singletons", "random", "prior", "truth", "labels.txt"])
+@pytest.mark.parametrize("init", ["one_cluster", "singletons", "random", "prior", "truth", "labels.txt"])
 def test_init(smcmc, init: str) -> None:
     Path("labels.txt").write_text("u\nv\nu\n" * 10)
     K0 = ["K0=7"] if init == "random" else []
