@@ -29,8 +29,9 @@ from splitmerge_cli.figures import claims
 from splitmerge_cli.figures.base import Drawing, Entry, manifest_of
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
+from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.runs.sweep import JobOutcome, expand, find_job, interruption, open_run, run_jobs
+from splitmerge_cli.runs.sweep import JobOutcome, expand, find_run, interruption, open_run, run_jobs
 
 FOLDER = "figures"
 TABLE = "table.csv"
@@ -252,7 +253,7 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(part, index=False)
 
 
-def _draw(entry: Entry, runs: Sequence[Path], scale: str, out: Path) -> None:
+def _draw(entry: Entry, runs: Sequence[Path | Run], scale: str, out: Path) -> None:
     """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
     from splitmerge_cli.figures.style import save, styled
 
@@ -342,17 +343,17 @@ class _Finished:
     """Looks up finished jobs, each once: figures may share runs."""
 
     def __init__(self) -> None:
-        self.path = cache(find_job)
+        self.run = cache(find_run)
 
-    def all(self, wanted: Sequence[Sequence[str]]) -> list[Path] | None:
-        """The folders of all jobs; None as soon as one is missing."""
-        paths = []
+    def all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
+        """The runs of all jobs; None as soon as one is missing."""
+        runs = []
         for job in wanted:
-            path = self.path(tuple(job))
-            if path is None:
+            run = self.run(tuple(job))
+            if run is None:
                 return None
-            paths.append(path)
-        return paths
+            runs.append(run)
+        return runs
 
 
 def _plot_run(path: Path, config_dir: str | Path | None) -> None:

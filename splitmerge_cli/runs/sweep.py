@@ -133,7 +133,7 @@ def find_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> 
 
 def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
     """The same as a run, whose files need not be checked again."""
-    return complete(run_dir(compose(overrides, config_dir)))
+    return complete(run_dir(draft(overrides, config_dir).unchecked()))
 
 
 def check_jobs(
