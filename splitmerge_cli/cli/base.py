@@ -1,4 +1,4 @@
-"""The application, what its commands share, and how errors that are the user's to mend are told."""
+"""The application, what its commands share, and how errors that are the user's to mend are answered."""
 
 import functools
 import os
@@ -53,15 +53,15 @@ def explained(command: _F) -> _F:
         except typer.Exit:
             raise
         except (KeyboardInterrupt, Exception) as error:
-            told = _told(error)
-            if told is None:
+            answer = _answer(error)
+            if answer is None:
                 raise
-            fail(*told)
+            fail(*answer)
 
     return wrapper  # type: ignore[return-value]
 
 
-def _told(error: BaseException) -> tuple[str, int] | None:
+def _answer(error: BaseException) -> tuple[str, int] | None:
     """Message and exit status of an error that is the user's to mend; None for any other."""
     if isinstance(error, ValueError | RuntimeError):
         from splitmerge_cli.runs import ConfigError, DamagedRun, DataError, Interrupted, RunError

@@ -93,7 +93,7 @@ def run(
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
-    """Whether the options ask for the configuration instead of a run; refuses those that make no sense."""
+    """Whether the options ask for the configuration instead of a run; rejects those that make no sense."""
     from splitmerge_cli.config import ConfigError
 
     for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
@@ -146,9 +146,9 @@ def sweep(
     else:
         progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
         outcomes = sweeps.run_jobs(jobs, progress=progress, launcher=own, config_dir=config_dir)
-    refused = {o.error: o for o in outcomes[::-1] if o.status == "refused"}
-    if refused:
-        for error, outcome in list(refused.items())[::-1]:
+    rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
+    if rejected:
+        for error, outcome in list(rejected.items())[::-1]:
             complain(f"{' '.join(outcome.overrides)}: {error}")
         raise typer.Exit(2)
     for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):

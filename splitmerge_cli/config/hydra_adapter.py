@@ -14,6 +14,7 @@ from typing import Any
 import hydra
 
 from splitmerge_cli.config.errors import ConfigError, one_line, unknown
+from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -146,10 +147,6 @@ def grid(args: Sequence[str]) -> list[list[str]]:
     except HydraException as error:
         raise ConfigError(" ".join(line for line in str(error).splitlines() if "hydra.cc" not in line)) from error
     return jobs
-
-
-NUMBER_OR_PRIOR = ("model.concentration", "model.gamma", "model.alpha0")
-"""Options that are a number or the text of a prior; their class reads the text."""
 
 
 def unreadable(override: str) -> str:

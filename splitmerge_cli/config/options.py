@@ -14,8 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
 from splitmerge_cli.config.groups import choice, shared
-from splitmerge_cli.config.hydra_adapter import NUMBER_OR_PRIOR
-from splitmerge_cli.config.schema import SHARED
+from splitmerge_cli.config.schema import NUMBER_OR_PRIOR, SHARED
 from splitmerge_cli.config.targets import target_of
 from splitmerge_cli.core.options import Option
 

@@ -214,8 +214,8 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
     # figures may share runs
     distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
     outcomes = dict(zip(distinct, run_jobs(distinct, workers), strict=True))
-    if refused := [o for o in outcomes.values() if o.status == "refused"]:
-        raise ConfigError(f"{' '.join(refused[0].overrides)}: {refused[0].error}")
+    if rejected := [o for o in outcomes.values() if o.status == "rejected"]:
+        raise ConfigError(f"{' '.join(rejected[0].overrides)}: {rejected[0].error}")
     if line := interruption(list(outcomes.values())):
         print(f"smcmc: {line}; the same command continues it", file=sys.stderr)
         return 130

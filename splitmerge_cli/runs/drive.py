@@ -209,9 +209,9 @@ class Stop:
                 chain.halt()
 
 
-def _await(drives: list[Future[None]], stop: Stop, tell: Callable[[], None]) -> None:
-    """Wait for all chains; when one fails, the others stop. `tell` is called every `BATCH` seconds."""
-    told = time.monotonic()
+def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) -> None:
+    """Wait for all chains; when one fails, the others stop. `write` is called every `BATCH` seconds."""
+    last = time.monotonic()
     while True:
         done, pending = wait(drives, timeout=POLLED, return_when=FIRST_EXCEPTION)
         if any(drive.exception() for drive in done):
@@ -219,9 +219,9 @@ def _await(drives: list[Future[None]], stop: Stop, tell: Callable[[], None]) -> 
         stop.press()
         if not pending:
             return
-        if time.monotonic() >= told + BATCH:
-            told = time.monotonic()
-            tell()
+        if time.monotonic() >= last + BATCH:
+            last = time.monotonic()
+            write()
 
 
 def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress: OnProgress) -> None:

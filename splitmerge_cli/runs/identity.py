@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from splitmerge_cli.config.composition import Draft, identity
-from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.config.targets import locate
 from splitmerge_cli.results.files import is_locked
@@ -132,12 +131,9 @@ def finished(draft: Draft) -> Run | None:
     try:
         cfg = draft.unchecked()
         # where nothing of the kind was run no file is read for its digest
-        return complete(run_dir(cfg)) if cfg.resume and group_dir(cfg).is_dir() else None
-    except (ConfigError, OSError):  # the check of the whole configuration says what is wrong, and in its own order
-        return None
-    except ValueError as error:
-        from splitmerge_cli.data.base import DataError
-
-        if isinstance(error, DataError):
+        if not cfg.resume or not group_dir(cfg).is_dir():
             return None
-        raise
+        folder = run_dir(cfg)
+    except (OSError, TypeError, ValueError):  # the check of all of it says what is wrong, in its own order
+        return None
+    return complete(folder)

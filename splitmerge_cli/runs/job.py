@@ -233,23 +233,23 @@ def _make_recorded(task: Task, parent: int) -> Ended:
             with suppress(OSError):
                 stack.enter_context(locked(task.record))
         ended = _make_interruptible(task, parent)
-        _tell(task.record, *ended)
+        _record_end(task.record, *ended)
     return ended
 
 
-def _tell(record: Path, status: str, error: str | None) -> None:
+def _record_end(record: Path, status: str, error: str | None) -> None:
     """Record what became of a job, once."""
-    told = record.with_suffix(".json")
-    if record.exists() and not told.exists():
+    result = record.with_suffix(".json")
+    if record.exists() and not result.exists():
         with suppress(OSError):
-            write_json(told, [status, error])
+            write_json(result, [status, error])
 
 
 def _make_interruptible(task: Task, parent: int) -> Ended:
     over = threading.Event()
 
     def orphaned() -> None:
-        _tell(task.record, _ORPHANED, None)
+        _record_end(task.record, _ORPHANED, None)
         os.kill(os.getpid(), signal.SIGTERM)
         if not over.wait(GRACE):
             os._exit(130)
@@ -322,11 +322,11 @@ def read_records(records: Path) -> Recorded:
             continue
         while is_locked(record) and time.monotonic() < end:
             time.sleep(0.02)
-        number, told = int(record.name), record.with_suffix(".json")
-        if not told.exists():
+        number, result = int(record.name), record.with_suffix(".json")
+        if not result.exists():
             found.killed.add(number)
             continue
-        status, error = json.loads(told.read_text(encoding="utf-8"))
+        status, error = json.loads(result.read_text(encoding="utf-8"))
         if status == _ORPHANED:
             found.orphaned.add(number)
         else:

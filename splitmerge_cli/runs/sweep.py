@@ -46,12 +46,12 @@ class JobOutcome:
     overrides : list of str
         The job.
     status : str
-        done, skipped (finished before), to run (dry run), refused (bad input), failed, interrupted (or not begun, when
+        done, skipped (finished before), to run (dry run), rejected (bad input), failed, interrupted (or not begun, when
         the sweep was interrupted), or running elsewhere (by another process, when the sweep was interrupted).
     path : Path or None
-        Folder of the run; None where it was refused.
+        Folder of the run; None where it was rejected.
     error : str or None
-        Why it was refused or failed.
+        Why it was rejected or failed.
     notes : list of str
         What is to be said of how its data were read.
     elsewhere : bool
@@ -81,9 +81,9 @@ def interruption(outcomes: Sequence[JobOutcome]) -> str | None:
     counts = Counter(o.status for o in outcomes)
     if not counts.keys() & {"interrupted", "running elsewhere"}:
         return None
-    told = {key: counts[key] for key in ("done", "skipped", "failed", "running elsewhere")}
-    told["to do"] = counts["interrupted"]
-    return "interrupted: " + ", ".join(f"{number} {what}" for what, number in told.items() if number)
+    shown = {key: counts[key] for key in ("done", "skipped", "failed", "running elsewhere")}
+    shown["to do"] = counts["interrupted"]
+    return "interrupted: " + ", ".join(f"{number} {what}" for what, number in shown.items() if number)
 
 
 def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[list[str]]:
@@ -141,7 +141,7 @@ def check_jobs(
 ) -> list[JobOutcome]:
     """Compose and check every job, down to its data and the parameters of model and samplers; run none.
 
-    Their status is ``skipped``, ``to run``, ``refused`` or, where what is there of a run is damaged, ``failed``.
+    Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def _checked(job: list[str], config_dir: str | Path | None) -> JobOutcome:
         path = plan.path
         return JobOutcome(job, "skipped" if plan.done else "to run", path, notes=plan.dataset.notes)
     except (ConfigError, DataError) as error:
-        return JobOutcome(job, "refused", error=str(error))
+        return JobOutcome(job, "rejected", error=str(error))
     except DamagedRun as error:
         return JobOutcome(job, "failed", path or run_dir(compose(job, config_dir)), str(error))
 
@@ -198,7 +198,7 @@ def run_jobs(
     Returns
     -------
     list of JobOutcome
-        One per job, in their order. Where one is ``refused`` none runs. A job that fails, or whose process is killed,
+        One per job, in their order. Where one is ``rejected`` none runs. A job that fails, or whose process is killed,
         does not stop the others. Runs that another process writes are waited for, and made here where it leaves them
         unfinished. After Ctrl-C, SIGTERM or SIGHUP those that are not complete are ``interrupted``, or ``running
         elsewhere``.
@@ -211,7 +211,7 @@ def run_jobs(
         The launcher failed on the way; what was stored is intact.
     """
     outcomes = check_jobs(jobs, config_dir, launcher)
-    if any(o.status == "refused" for o in outcomes):
+    if any(o.status == "rejected" for o in outcomes):
         return outcomes
     # the same run may be asked for twice
     missing = {o.path: o.overrides for o in reversed(outcomes) if o.status == "to run" and o.path}
@@ -222,10 +222,10 @@ def run_jobs(
         launch = _Launch(own, workers, config_dir)
         with (
             hydra_adapter.hydra_session(),
-            SweepProgress(progress, len(missing), partial(_poll, list(missing))) as told,
-            _joblib_told_of_signals(),
+            SweepProgress(progress, len(missing), partial(_poll, list(missing))) as shown,
+            _joblib_in_step_with_signals(),
         ):
-            ended = _make(missing, launch, told.say)
+            ended = _make(missing, launch, shown.say)
         for i, outcome in enumerate(outcomes):
             if outcome.status == "to run" and outcome.path:
                 status, error = ended[outcome.path]
@@ -256,7 +256,7 @@ def _make(missing: Mapping[Path, list[str]], launch: "_Launch", say: Callable[[s
 
 
 @contextmanager
-def _joblib_told_of_signals() -> Iterator[None]:
+def _joblib_in_step_with_signals() -> Iterator[None]:
     """Let the processes that joblib starts take signals to their group as those of jobs do: without a word.
 
     Those of its pool would print a traceback on Ctrl-C while they begin, and resource trackers would end on SIGHUP
@@ -350,7 +350,7 @@ class _Launch:
         """
         paths = list(jobs)
 
-        def told(by_number: Mapping[int, Ended]) -> None:
+        def add(by_number: Mapping[int, Ended]) -> None:
             ended.update({paths[number]: end for number, end in by_number.items() if end[0] != "locked"})
 
         with TemporaryDirectory(prefix="smcmc-sweep-") as folder:
@@ -358,12 +358,12 @@ class _Launch:
             launcher = self.launcher(len(jobs), records)
             try:
                 returned = launcher.launch([rewrite(job) for job in jobs.values()], initial_job_idx=0)
-                told(dict(enumerate([one.return_value for one in returned])))
+                add(dict(enumerate([one.return_value for one in returned])))
             except KeyboardInterrupt:
-                told(read_records(records).ended)
+                add(read_records(records).ended)
                 raise
             except BrokenProcessPool as error:
-                told(self._ended(read_records(records), error))
+                add(self._ended(read_records(records), error))
             except Exception as error:  # whatever the launcher does
                 if read_records(records).begun:
                     raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error

@@ -20,8 +20,8 @@ import written
 from splitmerge_cli import config, runs
 from splitmerge_cli._kernels import Rng
 from splitmerge_cli.config import schema
-from splitmerge_cli.config.hydra_adapter import NUMBER_OR_PRIOR
 from splitmerge_cli.config.options import declared_types
+from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
 from splitmerge_cli.core.options import Choice as OneOf
 from splitmerge_cli.core.options import Count, Flag, Number, Option
 from splitmerge_cli.data import published
