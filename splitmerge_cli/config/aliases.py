@@ -52,7 +52,10 @@ ALIASES: tuple[Alias, ...] = (
     # Alias("model.labels", "labels", "label_prior", of="key"),
     # Alias("model.label_prior", "literal", "as_printed"),
 )
-"""In the order in which they are applied: a renamed key comes before its values."""
+"""In the order in which they are applied: a renamed key comes before its values.
+
+A row stays when its old word is no longer understood: ids of runs are made of the first words (`in_first_words`).
+"""
 
 _said: set[str] = set()
 
@@ -141,3 +144,34 @@ def _in_entry(entry: Any) -> Any:
     return {
         name: in_options("sampler", given) if isinstance(given, Mapping) else given for name, given in entry.items()
     }
+
+
+def in_first_words(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A resolved configuration with the words that it had before any was renamed: the id of a run is made of these, so
+    that what was stored before is found."""
+    first = dict(values)
+    for group in ("data", "model", "sampler"):
+        if isinstance(first.get(group), Mapping):
+            first[group] = _in_first_options(group, first[group])
+    first["schedule"] = schedule = dict(first["schedule"])
+    if schedule.get("mix") is not None:
+        schedule["mix"] = [_in_first_options("sampler", entry) for entry in schedule["mix"]]
+    for alias in ALIASES:
+        if alias.key == "schedule" and schedule["name"] == alias.new:
+            schedule["name"] = alias.old
+        elif alias.of == "value" and first.get(alias.key) == alias.new:
+            first[alias.key] = alias.old
+    return first
+
+
+def _in_first_options(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    first = dict(options)
+    for alias in reversed(ALIASES):
+        of, _, option = alias.key.partition(".")
+        if of != group:
+            continue
+        if alias.of == "key" and alias.new in first:
+            first[option] = first.pop(alias.new)
+        elif alias.of == "value" and first.get(option) == alias.new:
+            first[option] = alias.old
+    return first

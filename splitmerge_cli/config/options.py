@@ -25,9 +25,12 @@ def options_of(target: Any) -> dict[str, Option]:
 
 
 def coerced(group: str, name: str, options: Mapping[str, Any], search_path: Sequence[str] = ()) -> dict[str, Any]:
-    """The options of a choice as `check_options` returns them, unchecked and without the code that they configure."""
-    known = choice(group, name, search_path)
+    """The options of a choice as `check_options` returns them, without the code that they configure: what is part of a
+    run's identity is unchecked."""
+    known, common = choice(group, name, search_path), shared(group)
     given = {"name": name} | dict(options)
+    for key, default in common.items():
+        _like(f"{group}.{key}", given.get(key, default), default, SHARED[group][key])
     return {key: _like_default(value, known.get(key)) for key, value in given.items()}
 
 

@@ -407,7 +407,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     axes[2][0].set_ylabel(f"{TARGETS['literal']}\nchains that arrive at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
-        Line2D([], [], label=f"bottom row: {STEPS['sweep']}", **grey),
+        Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),
         Line2D([], [], label=STEPS["single_site"], markerfacecolor="white", **grey),
         Line2D([], [], color="#444444", linewidth=1.1, label="95 % interval of the share"),
     ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from splitmerge_cli.config import aliases
 from splitmerge_cli.config.composition import Draft, identity
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.config.targets import locate
@@ -63,7 +64,8 @@ def file_digests(cfg: "DictConfig") -> dict[str, str]:
 def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
     """Identity of a run: a hash of the resolved configuration and of the content of the files it reads.
 
-    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter.
+    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter, and a word that
+    was renamed enters as it first was: what was stored before the renaming is found.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
         SHA-256 of the files under the keys data, nodes, vocabulary and init, where known; otherwise the files are read.
     """
     digests = file_digests(cfg) if digests is None else digests
-    values = identity(cfg)
+    values = aliases.in_first_words(identity(cfg))
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]

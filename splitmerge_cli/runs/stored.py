@@ -34,7 +34,8 @@ def open_run(path: str | Path | Run, config_dir: str | Path | None = None) -> Ru
     """
     run = path if isinstance(path, Run) else Run(path, config_dir)
     run.check()
-    check_stored(run.config, run.path / CONFIG, run.config_dir)
+    # in the present words, whatever those were in which it was stored
+    run.config = check_stored(run.config, run.path / CONFIG, run.config_dir)
     return run
 
 

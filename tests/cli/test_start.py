@@ -40,6 +40,13 @@ def test_a_finished_run_needs_neither_data_nor_compiled_code(smcmc) -> None:
     assert imported("run", *SMALL) == set()
 
 
+@pytest.mark.parametrize("wrong", ["data.max_bytes=abc", "workers=0", "progress=loud", "perplexity.particles=0"])
+def test_what_is_no_part_of_its_identity_is_checked_all_the_same(smcmc, wrong: str) -> None:
+    assert smcmc("run", *SMALL).exit_code == 0
+    result = smcmc("run", *[arg for arg in SMALL if "progress" not in arg], wrong)
+    assert result.exit_code == 2 and result.stderr.startswith(f"smcmc: {wrong}: expected")
+
+
 def test_signals_are_heeded_before_anything_else_is_imported() -> None:
     code = f"import sys, splitmerge_cli.runs.interrupts; print(*(n for n in {HEAVY} if n in sys.modules))"
     # what the environment of the tests imports at the start of every process is not counted

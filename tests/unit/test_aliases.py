@@ -1,12 +1,15 @@
 """Renamed words: understood wherever a word of the user's enters, with a note that names the new one."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 import yaml
 
-from splitmerge_cli.config import ConfigError, aliases, check_stored, compose, identity
+from splitmerge_cli.config import ConfigError, aliases, check_stored, compose, draft, identity
 from splitmerge_cli.config.aliases import ALIASES, Alias
+from splitmerge_cli.results.manifest import Manifest, read_sealed, write_manifest, write_sealed
+from splitmerge_cli.runs import finished, open_run, run, run_id
 from splitmerge_cli.runs.sweep import expand
 
 
@@ -53,6 +56,30 @@ def test_stored_configurations() -> None:
     stored["schedule"]["name"], stored["init"] = "site", "one"
     checked = check_stored(stored, Path("config.yaml"))
     assert (checked["schedule"]["name"], checked["init"]) == ("single_site", "one_cluster")
+
+
+def test_ids_outlive_a_renaming(monkeypatch: pytest.MonkeyPatch) -> None:
+    # those of the commands with the old words, before there were others
+    assert run_id(compose([])) == "d5a5c6bdc76a"
+    assert run_id(compose(["schedule=move_only", "init=one_cluster"])) == run_id(
+        compose(["schedule=alone", "init=one"])
+    )
+    key = Alias("model.labels", "labels", "label_prior", of="key")
+    value = Alias("model.label_prior", "literal", "as_printed")
+    monkeypatch.setattr(aliases, "ALIASES", (key, value))
+    new = {"model": {"label_prior": "as_printed"}, "schedule": {"name": "mix", "mix": [{"name": "sdds"}]}}
+    assert aliases.in_first_words(new)["model"] == {"labels": "literal"}
+
+
+def test_a_run_that_was_stored_under_old_words(tmp_path: Path) -> None:
+    path = run(compose(["N=12", "iterations=5", "chains=1", "progress=none", f"out={tmp_path}"]))
+    text = (path / "config.yaml").read_text().replace("full_scan", "sweep")
+    (path / "config.yaml").write_text(text)
+    status = read_sealed(path / "status.json") | {"config_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    write_sealed(path / "status.json", status)
+    write_manifest(path / "manifest.json", Manifest(path / "manifest.json").names)
+    assert open_run(path).config["schedule"]["name"] == "full_scan"
+    assert finished(draft(["N=12", "iterations=5", "chains=1", f"out={tmp_path}"])) is not None
 
 
 def test_words_that_never_were_are_errors() -> None:
