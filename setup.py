@@ -59,7 +59,7 @@ extensions = [
     for source in sources
 ]
 
-subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/__init__.py"))
+subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/**/__init__.py"))
 groups = sorted(p.parent.name for p in Path("conf").glob("*/__init__.py"))
 
 setup(

@@ -20,7 +20,7 @@ DATA = {
     "jain_neal_example1": ["data=jain_neal_example1", "N=100"],
 }
 ITERATIONS = 1000
-RUN = [f"iterations={ITERATIONS}", "chains=4", "K0=20", "warmup=50", "schedule=sweep", "workers=1", "progress=none"]
+RUN = [f"iterations={ITERATIONS}", "chains=4", "K0=20", "warmup=50", "schedule=full_scan", "workers=1", "progress=none"]
 
 
 def measured(data: str, sampler: str, seed: int) -> pd.DataFrame | str:

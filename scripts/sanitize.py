@@ -63,7 +63,7 @@ SMALL: dict[str, tuple[Any, ...]] = {
 }
 """Values, fit for small data, of numbers and lists; the file's own value stands for those that are not here."""
 
-STARTS = ("one", "singletons", "random")
+STARTS = ("one_cluster", "singletons", "random")
 N = 24
 """Items of an ordinary data set: more than two blocks of eight clusters from singletons."""
 
@@ -315,7 +315,7 @@ def _chain(case: Case, number: int, seed: int = 3) -> Any:
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.core.rng import Rng
     from splitmerge_cli.config import choice, locate
-    from splitmerge_cli.initial import initial_labels
+    from splitmerge_cli.runs.initial import initial_labels
 
     model, rng = _built(case), Rng(seed, number)
     if not made(case.sampler, lambda cls, options: cls.supports(model)[0]):

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from splitmerge_cli import interrupts
+from splitmerge_cli.runs import interrupts
 
 
 def main() -> None:

@@ -62,6 +62,11 @@ class Option:
         """What is expected, for messages and tables."""
         return "a value"
 
+    @property
+    def wanted(self) -> str:
+        """The same, null among it where that is a value."""
+        return self.expected + (" or null" if self.optional else "")
+
     def convert(self, value: Any) -> Any:
         """The value as the class uses it; a TypeError or ValueError, whose text is not shown, for any other."""
         return value
@@ -87,8 +92,7 @@ class Option:
         except OutOfRange as error:
             raise ValueError(f"{group}.{self.name}: {error}") from None
         except (TypeError, ValueError, OverflowError):
-            expected = self.expected + (" or null" if self.optional else "")
-            raise ValueError(f"{group}.{self.name}: expected {expected}, got {_shown(value)}") from None
+            raise ValueError(f"{group}.{self.name}: expected {self.wanted}, got {_shown(value)}") from None
 
 
 class OutOfRange(ValueError):
@@ -112,6 +116,24 @@ class Choice(Option):
     def convert(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.choices:
             raise ValueError
+        return value
+
+
+@dataclass(frozen=True)
+class Text(Option):
+    """A name or text."""
+
+    @property
+    def type(self) -> str:
+        return "text"
+
+    @property
+    def expected(self) -> str:
+        return "a name or text"
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise TypeError
         return value
 
 

@@ -224,7 +224,7 @@ def indicator_times(partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0) 
 def standardised_iterations(moves: pd.DataFrame, iterations: int | Mapping[int, int]) -> pd.Series:
     """Iterations in units of the cost of a Gibbs sweep: T times total seconds over seconds within the Gibbs sweeps.
 
-    A full sweep per iteration is taken for granted (``schedule=sweep``).
+    A full sweep per iteration is taken for granted (``schedule=full_scan``).
 
     Parameters
     ----------

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hydra.utils import get_method, get_object
 
-from splitmerge_cli.config import unshared
+from splitmerge_cli.config import load, unshared
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.plates import Move, example, option_probabilities, proposal_probability
@@ -18,14 +17,14 @@ from splitmerge_cli.verify.plates import Move, example, option_probabilities, pr
 
 def _dataset(cfg: Any) -> Dataset:
     options = {key: value for key, value in unshared("data", cfg.data).items() if key not in ("name", "_target_")}
-    dataset = get_method(cfg.data["_target_"])(**options)
+    dataset = load(cfg.data["_target_"])(**options)
     assert isinstance(dataset, Dataset)
     return dataset
 
 
 def _model(cfg: Any, dataset: Dataset) -> Any:
     options = {key: value for key, value in cfg.model.items() if key not in ("name", "_target_")}
-    return get_object(cfg.model["_target_"]).from_data(dataset, **options)
+    return load(cfg.model["_target_"]).from_data(dataset, **options)
 
 
 def plates(cfg: Any) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from splitmerge_cli.figures.claims import Claim, Verdict, by_factor, by_majority
 from splitmerge_cli.figures.run import stack_fractions
 from splitmerge_cli.figures.style import COLOURS, NAMES, footnote, legend
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import dataset_of
+from splitmerge_cli.runs.sweep import dataset_of
 
 SAMPLERS = ("gibbs", "sm", "arm")
 EXAMPLES = {f"jain_neal_example{k}": f"bernoulli example {k}" for k in (1, 2, 3)}

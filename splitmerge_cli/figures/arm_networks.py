@@ -37,7 +37,7 @@ from splitmerge_cli.figures.claims import (
 )
 from splitmerge_cli.figures.style import COLOURS, NAMES, REFERENCE, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import dataset_of
+from splitmerge_cli.runs.sweep import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
 from splitmerge_cli.verify.transitions import total_variation
 

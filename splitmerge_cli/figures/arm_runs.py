@@ -16,7 +16,7 @@ from splitmerge_cli.results.read import Run
 NETWORKS = {"nips234": "nips", "hagmann998": "hagmann", "usair97": "usair", "caltech36": "caltech"}
 """Published networks, and how claims call them; in the order of the seeds, from 1, of what stands in for them."""
 TITLES = {"nips": "NIPS", "hagmann": "Hagmann", "usair": "USAir", "caltech": "Caltech"}
-STARTS = {"random": "20 random blocks", "one": "one block", "singletons": "singletons"}
+STARTS = {"random": "20 random blocks", "one_cluster": "one block", "singletons": "singletons"}
 SAMPLERS = ("gibbs", "sm", "bsm", "sarm", "arm")
 LENGTH = 1000
 """Iterations of ARM in the paper's comparisons of variants; its Table 3 has twice as many too."""

@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from splitmerge_cli.config import ConfigError, compose, describe, plain
+from splitmerge_cli.config import ConfigError, compose, describe, load, plain
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.figures import claims
 from splitmerge_cli.figures.base import Drawing, Entry, manifest_of
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
+from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweep import JobOutcome, expand, find_job, interruption, open_run, run_jobs
+from splitmerge_cli.runs.sweep import JobOutcome, expand, find_run, interruption, open_run, run_jobs
 
 FOLDER = "figures"
 TABLE = "table.csv"
@@ -214,8 +214,8 @@ def reproduce(ids: Sequence[str], scale: str = "quick", out: str | Path = "resul
     # figures may share runs
     distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
     outcomes = dict(zip(distinct, run_jobs(distinct, workers), strict=True))
-    if refused := [o for o in outcomes.values() if o.status == "refused"]:
-        raise ConfigError(f"{' '.join(refused[0].overrides)}: {refused[0].error}")
+    if rejected := [o for o in outcomes.values() if o.status == "rejected"]:
+        raise ConfigError(f"{' '.join(rejected[0].overrides)}: {rejected[0].error}")
     if line := interruption(list(outcomes.values())):
         print(f"smcmc: {line}; the same command continues it", file=sys.stderr)
         return 130
@@ -242,7 +242,7 @@ def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
 
 def _compute(entry: Entry, out: Path) -> None:
     assert entry.compute is not None
-    table = get_method(f"splitmerge_cli.figures.{entry.compute}")(compose([f"experiment={entry.id}", _out(out)]))
+    table = load(f"splitmerge_cli.figures.{entry.compute}")(compose([f"experiment={entry.id}", _out(out)]))
     (out / entry.id).mkdir(parents=True, exist_ok=True)
     _write_csv(table, out / entry.id / TABLE)
     write_manifest(out / entry.id / MANIFEST, [TABLE])
@@ -253,7 +253,7 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(part, index=False)
 
 
-def _draw(entry: Entry, runs: Sequence[Path], scale: str, out: Path) -> None:
+def _draw(entry: Entry, runs: Sequence[Path | Run], scale: str, out: Path) -> None:
     """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
     from splitmerge_cli.figures.style import save, styled
 
@@ -343,17 +343,17 @@ class _Finished:
     """Looks up finished jobs, each once: figures may share runs."""
 
     def __init__(self) -> None:
-        self.path = cache(find_job)
+        self.run = cache(find_run)
 
-    def all(self, wanted: Sequence[Sequence[str]]) -> list[Path] | None:
-        """The folders of all jobs; None as soon as one is missing."""
-        paths = []
+    def all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
+        """The runs of all jobs; None as soon as one is missing."""
+        runs = []
         for job in wanted:
-            path = self.path(tuple(job))
-            if path is None:
+            run = self.run(tuple(job))
+            if run is None:
                 return None
-            paths.append(path)
-        return paths
+            runs.append(run)
+        return runs
 
 
 def _plot_run(path: Path, config_dir: str | Path | None) -> None:

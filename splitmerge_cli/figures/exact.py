@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hydra.utils import get_object
 
+from splitmerge_cli.config import load
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.proposals import allocation_steps, proposal_table
 
@@ -26,7 +26,7 @@ def _model(cfg: Any, mentions: str) -> Any:
     tokens = sorted(set(mentions))
     data = Dataset("example", "tokens", np.array([tokens.index(t) for t in mentions], np.int32), vocabulary=tokens)
     options = {key: value for key, value in cfg.model.items() if key not in ("name", "_target_")}
-    return get_object(cfg.model["_target_"]).from_data(data, **options)
+    return load(cfg.model["_target_"]).from_data(data, **options)
 
 
 def allocation(cfg: Any) -> pd.DataFrame:

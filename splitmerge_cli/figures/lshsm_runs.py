@@ -37,7 +37,7 @@ METHODS = {
 DASHES: dict[str, Any] = {"sums": (0, (4, 1.5)), "paired": (0, (1, 1)), "literal": (0, (4, 1.2, 1, 1.2))}
 FORMS = {"paired_sequential": "items one by one", "sums": "Algorithm 1, exact"}
 """Forms of LSHSM under which claims are judged."""
-STARTS = {"one": "from one cluster", "singletons": "from singletons"}
+STARTS = {"one_cluster": "from one cluster", "singletons": "from singletons"}
 SETS = {"s1": "S1", "s2": "S2", "s3": "S3", "kdd_like": "KDDCUP04Bio", "ohsumed23": "PubMed"}
 """Data sets, and what claims call them or what they stand for."""
 STOOD_IN = 1

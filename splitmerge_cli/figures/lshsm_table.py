@@ -15,13 +15,13 @@ from splitmerge_cli.figures.claims import Verdict, by_distance, mean_interval, p
 from splitmerge_cli.figures.lshsm_runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
 from splitmerge_cli.figures.style import footnote
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import dataset_of
+from splitmerge_cli.runs.sweep import dataset_of
 
 METRICS = ("nmi", "accuracy")
 SETTINGS = {
-    ("alone", "one"): "moves alone, from one cluster",
-    ("alone", "singletons"): "moves alone, from singletons",
-    ("sweep", "one"): "a full Gibbs scan after each move, from one cluster",
+    ("move_only", "one_cluster"): "moves alone, from one cluster",
+    ("move_only", "singletons"): "moves alone, from singletons",
+    ("full_scan", "one_cluster"): "a full Gibbs scan after each move, from one cluster",
 }
 """Schedule and start of the blocks of the table."""
 COLUMNS = {

@@ -15,7 +15,7 @@ from splitmerge_cli.figures.base import option
 from splitmerge_cli.figures.points import ALONE, by_size, style_of
 from splitmerge_cli.figures.style import NAMES, footnote, literal
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import dataset_of
+from splitmerge_cli.runs.sweep import dataset_of
 
 MOST_NODES = 2000
 """Nodes up to which a network is laid out; of larger ones the matrix alone is drawn, as a density."""

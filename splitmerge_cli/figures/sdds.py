@@ -46,7 +46,7 @@ NEVER = 1e-3
 ITERATIONS = {100: 10_000, 200: 50_000, 500: 200_000}
 """Length of the paper's runs, by N."""
 TARGETS = {"literal": "ratios as printed", "labelled": "model as defined"}
-STEPS = {"sweep": "full Gibbs scan", "site": "one Gibbs site"}
+STEPS = {"full_scan": "full Gibbs scan", "single_site": "one Gibbs site"}
 
 # Table 1, Figures 1 and 2: exact
 
@@ -354,14 +354,14 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
         for ax, K0 in zip(axes[row], starts, strict=True):
-            here = pick(runs, K0=K0, model__labels=target, schedule="sweep")
+            here = pick(runs, K0=K0, model__labels=target, schedule="full_scan")
             paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
             exact = _exact(here[0])
             _draw_paths(ax, paths)
             _reference(ax, exact)
             ax.set_title(f"$K_0$ = {K0}, E[K] = {exact:.1f}")
             plotted += [
-                p.rows(panel="running mean", target=target, schedule="sweep", K0=K0, sampler=s, exact_mean_K=exact)
+                p.rows(panel="running mean", target=target, schedule="full_scan", K0=K0, sampler=s, exact_mean_K=exact)
                 for s, p in paths.items()
             ]
             ax.set_xlabel("iteration")
@@ -369,14 +369,14 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         axes[row][0].set_ylim(0, None)
     _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
     for ax, K0 in zip(axes[2], starts, strict=True):
-        for offset, schedule in [(-0.17, "sweep"), (0.17, "site")]:
+        for offset, schedule in [(-0.17, "full_scan"), (0.17, "single_site")]:
             for k, sampler in enumerate(samplers):
                 here = pick(runs, K0=K0, model__labels="literal", schedule=schedule, sampler=sampler)
                 path = _paths(here)
                 arrived = np.abs(path.settled - TRUE_K) <= ARRIVED
                 share = arrived.mean()
                 low, high = share_interval(int(arrived.sum()), len(arrived))
-                face = COLOURS[sampler] if schedule == "sweep" else "white"
+                face = COLOURS[sampler] if schedule == "full_scan" else "white"
                 ax.plot([k + offset] * 2, [low, high], color=COLOURS[sampler], linewidth=1.1, clip_on=False)
                 ax.plot(k + offset, share, "o", color=COLOURS[sampler], markerfacecolor=face, clip_on=False, zorder=3)
                 plotted.append(
@@ -407,8 +407,8 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     axes[2][0].set_ylabel(f"{TARGETS['literal']}\nchains that arrive at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
-        Line2D([], [], label=f"bottom row: {STEPS['sweep']}", **grey),
-        Line2D([], [], label=STEPS["site"], markerfacecolor="white", **grey),
+        Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),
+        Line2D([], [], label=STEPS["single_site"], markerfacecolor="white", **grey),
         Line2D([], [], color="#444444", linewidth=1.1, label="95 % interval of the share"),
     ]
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
@@ -424,9 +424,9 @@ SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds
 """The split and the merge of each sampler that the paper's figure shows."""
 DASHES: dict[str, Any] = {"literal": "-", "labelled": "--"}
 TIMED: dict[str, tuple[str, bool, Any]] = {
-    "move alone": ("sweep", False, ":"),
-    "move and one Gibbs site": ("site", True, "-."),
-    "move and full Gibbs scan": ("sweep", True, "-"),
+    "move alone": ("full_scan", False, ":"),
+    "move and one Gibbs site": ("single_site", True, "-."),
+    "move and full Gibbs scan": ("full_scan", True, "-"),
 }
 """What counts as an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
 
@@ -522,7 +522,7 @@ def _draw_acceptance(
             move = shown[kind == "merge"]
             about = [c for c in claims if (c.sampler, c.metric) == (sampler, f"{move}_acceptance")]
             for target, dash in DASHES.items():
-                here = pick(runs, sampler=sampler, schedule="sweep", model__labels=target)
+                here = pick(runs, sampler=sampler, schedule="full_scan", model__labels=target)
                 rates = {f"emm N={N}": _acceptance(pick(here, N=N), move) for N in sizes}
                 stats = _curve(ax, sizes, list(rates.values()), COLOURS[sampler], mean_interval, dash, place)
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)

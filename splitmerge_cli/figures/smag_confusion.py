@@ -29,7 +29,7 @@ from splitmerge_cli.figures.smag_runs import (
 )
 from splitmerge_cli.figures.style import footnote
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import dataset_of
+from splitmerge_cli.runs.sweep import dataset_of
 
 SHOWN = ("gibbs", "coin", "text")
 REFERENCE = "knowing topics and mixtures"
@@ -173,8 +173,8 @@ def fig4(runs: Sequence[Run]) -> Drawing:
 def _shown(states: States, setting: str, column: str) -> list[Found]:
     """The states that a panel is the mean of."""
     if column != "best":
-        return list(states.of(setting, "one", column).values())
-    runs = {run.config["seed"]: run for run in select(states.runs, setting, "one", "gibbs")}
+        return list(states.of(setting, "one_cluster", column).values())
+    runs = {run.config["seed"]: run for run in select(states.runs, setting, "one_cluster", "gibbs")}
     return [best_possible(dataset_of(run)) for run in runs.values()]
 
 

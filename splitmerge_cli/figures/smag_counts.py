@@ -84,7 +84,7 @@ def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.Data
     frames = []
     for start in STARTS:
         iteration, K = series(select(runs, setting, start, method), "n_clusters")
-        style = {"color": STYLES[method]["color"], "linestyle": "-" if start == "one" else (0, (3, 1.5))}
+        style = {"color": STYLES[method]["color"], "linestyle": "-" if start == "one_cluster" else (0, (3, 1.5))}
         # the start is iteration 0: it stands at 1
         x = np.maximum(iteration, 1)
         for chain in K:
@@ -145,7 +145,7 @@ def _accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
     """Share of the proposals that were accepted so far, by form of split-merge, from one topic."""
     frames = []
     for method in [m for m in METHODS if m != "gibbs"]:
-        each = acceptance(beginnings(runs, setting, "one", method))
+        each = acceptance(beginnings(runs, setting, "one_cluster", method))
         sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
         share = sums["accepted"] / sums["proposed"]
         ax.plot(share.index, share, marker="o", markersize=2.5, linewidth=1.1, **STYLES[method])
@@ -154,7 +154,7 @@ def _accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
                 {
                     "panel": "accepted so far",
                     "setting": setting,
-                    "start": "one",
+                    "start": "one_cluster",
                     "method": method,
                     "iteration": share.index,
                     "value": share.to_numpy(),
@@ -197,7 +197,7 @@ def _verdicts(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
         for setting in settings:
             for start in STARTS:
                 for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
-                    if claim.metric == "acceptance_falls" and start != "one":
+                    if claim.metric == "acceptance_falls" and start != "one_cluster":
                         continue
                     verdicts.append(_verdict(claim, runs, setting, start, method))
     return verdicts

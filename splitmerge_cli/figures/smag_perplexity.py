@@ -24,7 +24,7 @@ EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
 COLUMNS = {"fold_in": "perplexity", "completion": "averaged"}
 """What is drawn: perplexity of each state, as in the paper; or of probabilities averaged over states."""
 AXES = {"iteration": "iteration", "seconds": "sampling time (s)"}
-STARTS = {"one": "from one topic", "random": "from {K0} random topics"}
+STARTS = {"one_cluster": "from one topic", "random": "from {K0} random topics"}
 NAMES = {"nips_abstracts": "NIPS abstracts", "20news_w100": "20 Newsgroups, 100 words"}
 SHOWN = ("gibbs", *FORMS)
 LATE = 0.1

@@ -28,7 +28,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "text": {"color": "#D55E00"},
     "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1))},
 }
-STARTS = {"one": "from one topic", "random": "from five random topics"}
+STARTS = {"one_cluster": "from one topic", "random": "from five random topics"}
 SETTINGS = {"groups4": "four groups", "docs200": "200 documents", "nearest": "40 documents (nearest)"}
 """Generated corpora with their hyper-parameters: the paper's, another, and where its claims come nearest."""
 TRUE_K = 10

@@ -16,7 +16,7 @@ from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, mat
 from splitmerge_cli.figures.base import option, thinned
 from splitmerge_cli.figures.style import COLOURS, NAMES, footnote, literal
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import dataset_of
+from splitmerge_cli.runs.sweep import dataset_of
 
 SHOWN = 12
 """Topics that are drawn at most, the largest."""

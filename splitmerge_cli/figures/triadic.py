@@ -29,7 +29,7 @@ from splitmerge_cli.figures.triadic_runs import (
 )
 from splitmerge_cli.figures.triadic_table import table1
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import dataset_of
+from splitmerge_cli.runs.sweep import dataset_of
 
 # Figure 1: transitions
 

@@ -17,14 +17,14 @@ class Setting(NamedTuple):
     sigma1: float = 1.0
     noise: str = "known"
     conjugate: bool = True
-    schedule: str = "alone"
+    schedule: str = "move_only"
     timed: bool = False
     """Whether a time ends the chains, not a number of iterations."""
 
 
 SETTINGS = {
     "main": Setting(),
-    "main_scan": Setting(schedule="sweep"),
+    "main_scan": Setting(schedule="full_scan"),
     "main_timed": Setting(timed=True),
     "kept": Setting(conjugate=False),
     "kept_timed": Setting(conjugate=False, timed=True),

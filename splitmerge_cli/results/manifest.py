@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.results.files import DamagedRun, undamaged, write_text
+from splitmerge_cli.results.names import MANIFEST as MANIFEST
 
-MANIFEST = "manifest.json"
 SEAL = "sha256"
 """Key of a sealed file under which the digest of the rest of it stands."""
 

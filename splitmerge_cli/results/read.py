@@ -1,20 +1,21 @@
-"""Reading runs: finished ones from their parquet files, others as far as they are."""
+"""Reading runs: finished ones from their parquet files, others as far as they are.
+
+What reads tables is imported where one is read: whether a run is finished can be told without.
+"""
 
 import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-import yaml
+from splitmerge_cli.results import names
+from splitmerge_cli.results.files import is_locked, undamaged
+from splitmerge_cli.results.manifest import Manifest, read_sealed
+from splitmerge_cli.results.names import CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.files import DamagedRun, is_locked, undamaged
-from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed
-from splitmerge_cli.results.store import CONFIG, LOCK, STATUS, SUMMARY, WORK, ChainStore
+if TYPE_CHECKING:
+    import pandas as pd
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """What every configuration holds, whatever else."""
@@ -53,6 +54,8 @@ class Run:
             content = (self.path / CONFIG).read_bytes()
             if hashlib.sha256(content).hexdigest() != digest:
                 raise ValueError("not what was written")
+            import yaml
+
             config = yaml.safe_load(content.decode())
             for group in GROUPS:
                 str(config[group]["name"])
@@ -103,81 +106,99 @@ class Run:
         """``summary.json`` of a finished run."""
         file = self.manifest.check(SUMMARY)
         with undamaged(file):
+            from splitmerge_cli.results.summary import Summary, SummaryOfTopics
+
             summary = json.loads(file.read_text(encoding="utf-8"))
-            (schema.SummaryOfTopics if self.has_topics else schema.Summary).model_validate(summary)
+            (SummaryOfTopics if self.has_topics else Summary).model_validate(summary)
             if summary["chains"] != self.config["chains"]:
                 raise ValueError("of another number of chains")
             return dict(summary)
 
-    def trace(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def trace(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
-        return self._table(schema.TRACE, columns)
+        return self._table(names.TRACE, columns)
 
-    def partitions(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def partitions(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded partition: chain, iteration, K, labels. An unfinished run's ends early."""
-        return self._table(schema.PARTITIONS, columns)
+        return self._table(names.PARTITIONS, columns)
 
-    def moves(self) -> pd.DataFrame:
+    def moves(self) -> "pd.DataFrame":
         """Proposals, acceptances, null proposals and seconds of each move of each chain, so far."""
         if self.done:
-            return self._table(schema.MOVES, None)
-        frames = [pd.DataFrame(columns=schema.core(schema.MOVES).names)]
+            return self._table(names.MOVES, None)
+        import pandas as pd
+        import pyarrow as pa
+
+        from splitmerge_cli.results import schema
+        from splitmerge_cli.results.store import ChainStore
+
+        frames = [pd.DataFrame(columns=schema.core(names.MOVES).names)]
         for c in range(self.config["chains"]):
             store = ChainStore(self.path / WORK, c)
             if saved := store.saved():
                 with undamaged(store.checkpoint_path):
                     rows = [{"chain": c} | move for move in saved["outcome"]["moves"]]
-                    table = pa.Table.from_pylist(rows, schema.core(schema.MOVES))
-                    schema.check_rows(schema.MOVES, table, self.config["chains"], done=False)
+                    table = pa.Table.from_pylist(rows, schema.core(names.MOVES))
+                    schema.check_rows(names.MOVES, table, self.config["chains"], done=False)
                     frames.append(table.to_pandas())
         return pd.concat([frame for frame in frames if len(frame)] or frames)
 
-    def diagnostics(self) -> pd.DataFrame:
+    def diagnostics(self) -> "pd.DataFrame":
         """Columns quantity, chain (missing: over all chains), value."""
-        return self._table(schema.DIAGNOSTICS, None).astype({"chain": "Int32"})
+        return self._table(names.DIAGNOSTICS, None).astype({"chain": "Int32"})
 
     @property
     def has_topics(self) -> bool:
         """Whether this is a finished run of topics."""
-        return (self.path / f"{schema.TOPICS}.parquet").is_file()
+        return (self.path / f"{names.TOPICS}.parquet").is_file()
 
-    def topics(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def topics(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per topic of each chain's last state, largest first. A run of documents alone has these tables."""
-        return self._table(schema.TOPICS, columns)
+        return self._table(names.TOPICS, columns)
 
-    def topic_words(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def topic_words(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per topic and word that it holds."""
-        return self._table(schema.TOPIC_WORDS, columns)
+        return self._table(names.TOPIC_WORDS, columns)
 
-    def topic_documents(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def topic_documents(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per document and topic that it holds."""
-        return self._table(schema.TOPIC_DOCUMENTS, columns)
+        return self._table(names.TOPIC_DOCUMENTS, columns)
 
-    def topic_sizes(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def topic_sizes(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded iteration and chain: tokens of every topic, descending."""
-        return self._table(schema.TOPIC_SIZES, columns)
+        return self._table(names.TOPIC_SIZES, columns)
 
-    def tokens(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def tokens(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per token: the topic that it has in the last state of the chain of highest log joint density."""
-        return self._table(schema.TOKENS, columns)
+        return self._table(names.TOKENS, columns)
 
     @property
     def has_perplexity(self) -> bool:
         """Whether the run evaluated held-out documents."""
-        return (self.path / f"{schema.PERPLEXITY}.parquet").is_file()
+        return (self.path / f"{names.PERPLEXITY}.parquet").is_file()
 
-    def perplexity(self, columns: list[str] | None = None) -> pd.DataFrame:
+    def perplexity(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per evaluation of the held-out documents and chain."""
-        return self._table(schema.PERPLEXITY, columns)
+        return self._table(names.PERPLEXITY, columns)
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Configuration, versions, commit, seed and machine, from the metadata of ``trace.parquet``."""
-        file = self.manifest.check(f"{schema.TRACE}.parquet")
-        with undamaged(file):
-            return dict(json.loads(pq.read_schema(file).metadata[schema.METADATA_KEY]))
+        import pyarrow.parquet as pq
 
-    def _table(self, table: str, columns: list[str] | None) -> pd.DataFrame:
+        from splitmerge_cli.results.schema import METADATA_KEY
+
+        file = self.manifest.check(f"{names.TRACE}.parquet")
+        with undamaged(file):
+            return dict(json.loads(pq.read_schema(file).metadata[METADATA_KEY]))
+
+    def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from splitmerge_cli.results import schema
+        from splitmerge_cli.results.store import ChainStore
+
         if self.done:
             file = self.manifest.check(f"{table}.parquet")
             with undamaged(file):

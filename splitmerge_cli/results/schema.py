@@ -1,25 +1,25 @@
-"""The columns of every file of a run, in one place."""
+"""The columns of every table of a run, in one place."""
 
 from collections.abc import Collection
-from typing import Annotated, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-TRACE = "trace"
-MOVES = "moves"
-PARTITIONS = "partitions"
-DIAGNOSTICS = "diagnostics"
+from splitmerge_cli.results.names import (
+    DIAGNOSTICS,
+    HELDOUT,
+    MOVES,
+    PARTITIONS,
+    PERPLEXITY,
+    TOKENS,
+    TOPIC_DOCUMENTS,
+    TOPIC_SIZES,
+    TOPIC_WORDS,
+    TOPICS,
+    TRACE,
+)
+
 TABLES = (TRACE, MOVES, PARTITIONS, DIAGNOSTICS)
-TOPICS = "topics"
-TOPIC_WORDS = "topic_words"
-TOPIC_DOCUMENTS = "topic_documents"
-TOPIC_SIZES = "topic_sizes"
-TOKENS = "tokens"
-PERPLEXITY = "perplexity"
-HELDOUT = "heldout"
-"""What a chain writes while it runs of held-out documents; `PERPLEXITY` is made of it."""
 
 METADATA_KEY = b"smcmc"
 """Key of the provenance, as JSON, in the metadata of every parquet file."""
@@ -116,116 +116,6 @@ _COLUMNS = {
         pa.field("log_lik", pa.list_(pa.float64())),
     ],
 }
-Whole = Annotated[int, Field(ge=0)]
-Size = Annotated[int, Field(ge=1)]
-
-
-class _Said(BaseModel):
-    """A part of ``summary.json``; it may say more."""
-
-    model_config = ConfigDict(strict=True, extra="allow")
-
-
-class Clustered(_Said):
-    """A partition of the items."""
-
-    criterion: str
-    n_clusters: Size
-    labels: list[Whole] | None = None
-
-
-class HashTables(_Said):
-    """Of a run of ``lshsm``: what its hash tables hold."""
-
-    bits: Size
-    empty: FiniteFloat
-    empty_opposite: FiniteFloat
-    without_direction: Whole
-
-
-class Summary(_Said):
-    """What every ``summary.json`` says."""
-
-    run_id: str
-    sampler: str
-    model: str
-    data: str
-    schedule: str
-    N: Size
-    seed: Whole
-    chains: Size
-    iterations: list[Whole]
-    seconds: list[FiniteFloat]
-    diagnostics: dict[str, FiniteFloat | None]
-    point_estimate: Clustered
-    highest_log_joint: Clustered
-    highest_log_lik: Clustered
-    least_expected_vi: Clustered | None
-    hash_tables: HashTables | None = None
-    cache: dict[str, list[Whole]] | None = None
-
-    @model_validator(mode="after")
-    def _agrees(self) -> Self:
-        """Lists are as long as what they list."""
-        estimates = [self.point_estimate, self.highest_log_joint, self.highest_log_lik, self.least_expected_vi]
-        partitions = [estimate.labels for estimate in estimates if estimate and estimate.labels is not None]
-        if any(len(labels) != self.N for labels in partitions):
-            raise ValueError("labels of another number of items")
-        if not len(self.iterations) == len(self.seconds) == self.chains:
-            raise ValueError("another number of chains")
-        return self
-
-
-class Topic(_Said):
-    """A topic of the best chain."""
-
-    topic: Whole
-    share: FiniteFloat
-    coherence: FiniteFloat | None
-    top_words: list[str]
-
-
-class TopicsOf(_Said):
-    """Where the topics come from."""
-
-    chain: Whole
-
-
-class Documents(_Said):
-    """Sizes of a corpus."""
-
-    documents: Size
-    words: Size
-    tokens: Size
-
-
-class Hyperparameters(_Said):
-    """Of topics."""
-
-    gamma: FiniteFloat
-    alpha0: FiniteFloat
-    eta: Annotated[FiniteFloat, Field(gt=0)]
-
-
-class Predicted(_Said):
-    """How well held-out documents were predicted."""
-
-    method: str
-    tokens: Whole
-    averaged: list[FiniteFloat]
-    all_chains: FiniteFloat
-
-
-class SummaryOfTopics(Summary):
-    """What the summary of a run of topics says."""
-
-    documents: Documents
-    topics_of: TopicsOf
-    topics: Annotated[list[Topic], Field(min_length=1)]
-    hyperparameters: Hyperparameters
-    true_topics: Whole | None
-    perplexity: Predicted | None = None
-
 
 RESAMPLED = ("concentration", "gamma", "alpha0")
 """Hyper-parameters that the trace has where they are resampled."""

@@ -2,7 +2,7 @@
 
 While it runs, a run's folder holds ``config.yaml``, ``status.json`` and ``work/`` (a lock, and the streams and the
 checkpoint of each chain). At the end the parquet files are written whole, then the manifest of all files, and ``work/``
-goes.
+goes. What that takes is imported then: the first iterations do not wait for it.
 """
 
 import hashlib
@@ -13,26 +13,22 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
 from splitmerge_cli.results.files import locked, replaced, undamaged, write_json, write_text
-from splitmerge_cli.results.manifest import MANIFEST, write_manifest, write_sealed
+from splitmerge_cli.results.manifest import write_manifest, write_sealed
+from splitmerge_cli.results.names import CLUSTERS, CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
-CONFIG = "config.yaml"
-STATUS = "status.json"
-SUMMARY = "summary.json"
-CLUSTERS = "clusters.csv"
+if TYPE_CHECKING:
+    import pandas as pd
+
 STREAMED = (schema.TRACE, schema.PARTITIONS)
 """Tables that every chain writes while it runs."""
-WORK = "work"
-LOCK = "lock"
 RESERVE = "reserve"
 """In `WORK`: room for the last words of a run whose disk is full."""
 _RESERVED = 1 << 16
@@ -304,7 +300,7 @@ class RunStore:
         batches = (batch for chain in chains for batch in chain.read(table))
         self._write(table, _regroup(batches, schema.core(table, self.optional), rows))
 
-    def write_frame(self, table: str, frame: pd.DataFrame) -> None:
+    def write_frame(self, table: str, frame: "pd.DataFrame") -> None:
         """Write a table that is at hand as a whole."""
         columns = schema.core(table, self.optional)
         self._write(table, [pa.Table.from_pandas(frame, schema=columns, preserve_index=False)])
@@ -314,6 +310,8 @@ class RunStore:
         self._write(table, parts)
 
     def _write(self, table: str, groups: Iterable[pa.Table]) -> None:
+        import pyarrow.parquet as pq
+
         columns = schema.full(table, self.optional, self._metadata)
         with (
             replaced(self.path / f"{table}.parquet") as temporary,
@@ -333,6 +331,8 @@ class RunStore:
 
     def write_clusters(self, labels: list[int], names: list[str] | None = None) -> None:
         """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known."""
+        import pandas as pd
+
         table = pd.DataFrame({"row": range(1, len(labels) + 1), "cluster": labels})
         if names is not None:
             table["name"] = names

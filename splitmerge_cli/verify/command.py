@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
-from hydra.utils import get_class
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -25,10 +22,12 @@ from splitmerge_cli.config import (
     choice,
     choices,
     import_beside,
+    load,
     places,
     quote_priors,
     unreadable,
 )
+from splitmerge_cli.config.hydra_adapter import parsed_override
 from splitmerge_cli.verify.cases import VARIANTS, Case, learning_frequencies, sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     TooManyPaths,
@@ -173,7 +172,7 @@ def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
     """The small cases of the models, all built before the first is checked."""
     cases = []
     for name in options["models"]:
-        model_class = get_class(choice("model", name, options["own"])["_target_"])
+        model_class = load(choice("model", name, options["own"])["_target_"])
         variants = [{}] if options["model_options"] else VARIANTS.get(model_class.__name__, [{}])
         cases += [(name, _case(model_class, name, variant, options)) for variant in variants]
     return cases
@@ -186,7 +185,7 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
     table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
     for sampler_name in options["samplers"]:
         given = choice("sampler", sampler_name, options["own"])
-        sampler_class: type[Sampler] = get_class(given["_target_"])
+        sampler_class: type[Sampler] = load(given["_target_"])
         able, reason = sampler_class.supports(case.model)
         if not able:
             refused.append((sampler_name, reason))
@@ -426,12 +425,12 @@ def _value(key: str, text: str) -> Any:
     if key in ("sampler", "model"):
         return text
     try:
-        override = OverridesParser.create().parse_override(quote_priors(f"{key}={text}"))
-    except HydraException as error:
+        override = parsed_override(quote_priors(f"{key}={text}"))
+    except ConfigError as error:
         raise ConfigError(unreadable(f"{key}={text}")) from error
-    if override.is_sweep_override():
+    if override.sweep:
         raise ConfigError(f"{key}={text}: several values; expected one")
-    return override.value()
+    return override.value
 
 
 def _options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from hydra.utils import get_class
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, load
 from splitmerge_cli.verify.enumerate import State, state_of
 
 
@@ -33,7 +32,7 @@ def build_sampler(
     """
     given = {k: v for k, v in sampler.items() if k not in ("name", "_target_")} | dict(extra or {})
     try:
-        built = get_class(sampler["_target_"])(model, rng, **given)
+        built = load(sampler["_target_"])(model, rng, **given)
     except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"sampler={sampler['name']}: {error}") from error
     assert isinstance(built, Sampler)

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli import runner
 from splitmerge_cli.data import corpus
+from splitmerge_cli.runs.recorders import topics
 
 TABLE = "d.csv", "a,x\na,y\nb,x\nb,x\n"
 REFUSED_FILES = [
@@ -92,7 +92,7 @@ def test_more_tokens_than_memory_holds(refused, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_more_chains_than_memory_holds(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "memory", lambda: 30 * corpus.TOKEN_BYTES)
+    monkeypatch.setattr(topics, "memory", lambda: 30 * corpus.TOKEN_BYTES)
     Path("d.csv").write_text("doc,word,n\na,x,9\na,y,2\n")
     args = ["run", "data=corpus", "data.path=d.csv", "sampler=gibbs", "iterations=5", "chains=3"]
     result = smcmc(*args, "workers=3")

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.config import compose
+from splitmerge_cli.runs import build
 
 POINTS = "x,y,who\n0,1,a\n1,2,a\n2,3,b\n5,1,b\n4,4,b\n"
 CSV = ["data=csv", "data.path=d.csv"]
@@ -63,11 +64,11 @@ REFUSED = [
     ([*LINES, "model.concentration=choice(1,2)"], SEVERAL),
     ([*LINES, "model.concentration=${nothing}"], "model.concentration: Interpolation key 'nothing'"),
     ([*LINES, "model.prior=uniform", "model.concentration=gamma(1,1)"], "model.concentration: prior=uniform"),
-    # samplers that cannot serve, alone and in a list
-    ([*KEPT, "sampler=gibbs"], "sampler=gibbs: cannot serve model=lines"),
-    ([*CLOUDS, "sampler=refresh"], "sampler=refresh: cannot serve model=gaussian"),
-    (["sampler=neal8"], "sampler=neal8: cannot serve model=emm"),
-    ([*KEPT[:-2], KEPT[-1], "schedule=[{neal8: 1},{sdds: 1}]"], "schedule.mix.sdds: cannot serve model=lines"),
+    # samplers that do not support the model, alone and in a list
+    ([*KEPT, "sampler=gibbs"], "sampler=gibbs: does not support model=lines"),
+    ([*CLOUDS, "sampler=refresh"], "sampler=refresh: does not support model=gaussian"),
+    (["sampler=neal8"], "sampler=neal8: does not support model=emm"),
+    ([*KEPT[:-2], KEPT[-1], "schedule=[{neal8: 1},{sdds: 1}]"], "schedule.mix.sdds: does not support model=lines"),
     ([*LINES[:-1], "schedule=[{rgsm: {t: -1}}]"], "schedule.mix.rgsm.t: expected a whole number"),
     ([*LINES[:-1], "schedule=[{triadic: {weight: 2, beta: 2}}]"], "schedule.mix.triadic.beta: expected a number"),
     # data of another kind
@@ -215,7 +216,7 @@ def test_a_density_that_is_no_number_ends_the_run(monkeypatch: pytest.MonkeyPatc
             rows["log_joint"][-1] = np.nan
             return rows
 
-    monkeypatch.setattr(runner, "Chain", Failing)
+    monkeypatch.setattr(build, "Chain", Failing)
     cfg = compose(["data=lines", "N=10", "chains=1", "iterations=5", "progress=none", f"out={tmp_path}"])
-    with pytest.raises(runner.RunError, match=r"^chain 0, iteration 5: the log joint density is nan; expected"):
-        runner.run(cfg)
+    with pytest.raises(runs.RunError, match=r"^chain 0, iteration 5: the log joint density is nan; expected"):
+        runs.run(cfg)

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.results.read import Run
 
@@ -224,10 +224,10 @@ def test_the_limit_is_no_part_of_a_run(smcmc) -> None:
     assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]
     # the data are loaded again under the limit of the run
     run = Run(first.stdout.splitlines()[-1])
-    assert runner.dataset_of(run).N == 3
+    assert runs.dataset_of(run).N == 3
     assert "max_bytes" not in run.provenance["config"]["data"]
-    assert runner.run_id(compose(["data=csv", "model=gaussian", "data.path=x.csv", "data.max_bytes=1000"])) == (
-        runner.run_id(compose(["data=csv", "model=gaussian", "data.path=x.csv"]))
+    assert runs.run_id(compose(["data=csv", "model=gaussian", "data.path=x.csv", "data.max_bytes=1000"])) == (
+        runs.run_id(compose(["data=csv", "model=gaussian", "data.path=x.csv"]))
     )
 
 
@@ -281,7 +281,7 @@ PROMISES = """
 import resource, sys
 import numpy as np, scipy.sparse
 from io import BytesIO
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 import splitmerge_cli.data.corpus_files, splitmerge_cli.data.edges, splitmerge_cli.data.files
 import networkx, splitmerge_cli.models.gaussian, splitmerge_cli.models.hdp, splitmerge_cli.models.irm
@@ -322,7 +322,7 @@ resource.setrlimit(resource.RLIMIT_AS, (now + 2**30, now + 2**30))
 before = peak()
 for args in sys.stdin.read().splitlines():
     try:
-        plan = runner.prepare(compose(["sampler=gibbs", *args.split()]))
+        plan = runs.prepare(compose(["sampler=gibbs", *args.split()]))
         print("N", plan.dataset.N)
     except ValueError as error:
         print(error)

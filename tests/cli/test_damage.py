@@ -12,13 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from splitmerge_cli import initial, runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.progress import ChainProgress, Reporter
-from splitmerge_cli.results import schema, state, store, streams
+from splitmerge_cli.results import state, store, streams
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.results.summary import Summary
+from splitmerge_cli.runs import build, drive, finish, initial
+from splitmerge_cli.runs.disk import recorded_bytes
+from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
 ARGS = ["N=20", "chains=1", "iterations=20000", "timing=false", "progress=none"]
 
@@ -35,10 +38,10 @@ class Breaks(Reporter):
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished run in ``done`` and the same run unfinished in ``half``."""
     folder = tmp_path_factory.mktemp("stored")
-    runner.run(compose([*ARGS, f"out={folder / 'done'}"]))
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(runner.RunError):
-        patch.setattr(runner, "FIRST_BATCH", 0.005)
-        runner.run(compose([*ARGS, f"out={folder / 'half'}"]), Breaks())
+    runs.run(compose([*ARGS, f"out={folder / 'done'}"]))
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(runs.RunError):
+        patch.setattr(drive, "FIRST_BATCH", 0.005)
+        runs.run(compose([*ARGS, f"out={folder / 'half'}"]), Breaks())
     assert list(folder.glob("half/*/*/work/chain-0.npz"))
     return folder
 
@@ -164,17 +167,17 @@ def test_no_flipped_bit_of_a_finished_run_is_believed(stored: Path, file: str, m
     shutil.copytree(stored / "done", "results")
     run = find_runs("results")[0].path
     assert {p.name for p in run.iterdir()} == set(FILES)
-    assert runner.is_done(run)
-    runner.open_run(run)
+    assert runs.is_done(run)
+    runs.open_run(run)
     path = run / file
     whole = path.read_bytes()
     for bit in bits(path, many):
         flipped(path, bit)
-        for read in (runner.open_run, runner.is_done):
+        for read in (runs.open_run, runs.is_done):
             with pytest.raises(DamagedRun, match=file):
                 read(run)
         path.write_bytes(whole)
-    runner.open_run(run)
+    runs.open_run(run)
 
 
 @pytest.mark.parametrize("many", MANY)
@@ -191,7 +194,7 @@ def test_no_flipped_bit_of_an_unfinished_run_is_believed(stored: Path, file: str
     for bit in bits(path, many):
         flipped(path, bit)
         try:
-            run = runner.open_run(path.parents[file.count("/")])
+            run = runs.open_run(path.parents[file.count("/")])
             assert run.trace().equals(trace)
             assert bit // 8 >= len(whole) - 5
         except DamagedRun as error:
@@ -213,7 +216,7 @@ def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored: Path) -> None:
     assert smcmc("diagnose", str(run)).exit_code == 0
 
 
-@pytest.mark.parametrize("key", [key for key, field in schema.Summary.model_fields.items() if field.is_required()])
+@pytest.mark.parametrize("key", [key for key, field in Summary.model_fields.items() if field.is_required()])
 def test_a_summary_that_misses_a_key_is_damaged(smcmc, stored: Path, key: str) -> None:
     shutil.copytree(stored / "done", "results")
     run = find_runs("results")[0].path
@@ -283,8 +286,8 @@ def test_a_folder_that_is_removed_during_the_run_is_said_to_be_gone(smcmc) -> No
         def update(self, chain: int, at: ChainProgress) -> None:
             shutil.rmtree("results")
 
-    with pytest.raises(runner.RunError, match="the folder is gone, removed or moved"):
-        runner.run(compose([*ARGS, "iterations=1000000"]), Removes())
+    with pytest.raises(runs.RunError, match="the folder is gone, removed or moved"):
+        runs.run(compose([*ARGS, "iterations=1000000"]), Removes())
     assert not Path("results").exists()
 
 
@@ -302,33 +305,33 @@ def test_a_run_that_the_disk_cannot_hold_asks_for_less(smcmc, tmp_path: Path, ev
             rf"smcmc: {every}: the run would record up to [\d,.]+ \w+, .* such as ({key}=\d+)\n", result.stderr
         )
         assert found
-        plan = runner.prepare(compose([*many, found[1]]))
-    assert 2 * sum(runner.recorded_bytes(plan).values()) <= 40 * 2**30
+        plan = runs.prepare(compose([*many, found[1]]))
+    assert 2 * sum(recorded_bytes(plan).values()) <= 40 * 2**30
 
 
 def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:
     args = ["N=50", "iterations=3000", "chains=2", "trace.partitions=3", "thin=2", "progress=none"]
-    said = sum(runner.recorded_bytes(runner.prepare(compose(args))).values())
+    said = sum(recorded_bytes(runs.prepare(compose(args))).values())
     sizes = []
 
     def measured(plan, run_store, chains, outcomes):
         sizes.extend(file.stat().st_size for file in run_store.work.glob("*.arrows"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "_assemble", measured)
-        runner.run(compose(args))
+        patch.setattr(finish, "assemble", measured)
+        runs.run(compose(args))
     assert sum(sizes) == pytest.approx(said, rel=0.1)
 
 
 def test_a_file_that_changes_during_the_run(smcmc) -> None:
     Path("tokens.csv").write_text("a\nb\nc\n" * 5)
     Path("labels.txt").write_text("u\nv\nw\n" * 5)
-    plan = runner.prepare(
+    plan = runs.prepare(
         compose(["data=csv", "data.path=tokens.csv", "init=labels.txt", "iterations=9", "progress=none"])
     )
     Path("tokens.csv").write_text("a\nb\nb\n" * 7)
     Path("labels.txt").write_text("u\n" * 15)
-    run = Run(runner.run(plan))
+    run = Run(runs.run(plan))
     assert run.path.name == run.summary["run_id"] == run.provenance["run_id"]
     assert run.trace()["n_clusters"].iloc[0] == 3
     assert run.provenance["data_sha256"] == plan.digests["data"]
@@ -385,7 +388,7 @@ def test_not_enough_memory(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **kwargs: object) -> None:
         raise np._core._exceptions._ArrayMemoryError((10**12,), np.dtype(float))
 
-    monkeypatch.setattr(runner, "initial_labels", refuse)
+    monkeypatch.setattr(build, "initial_labels", refuse)
     result = smcmc("run", "N=21")
     assert result.exit_code == 2
     assert "N=21, model=emm: not enough memory" in result.stderr

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from cli.calls import wait_for
-from splitmerge_cli import interrupts, runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.progress import ChainProgress, Reporter
 from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.runs import drive, interrupts
+from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
 # an iteration takes minutes: t restricted scans before each of r tries
 LONG = ["sampler=rgsm", "sampler.t=10000", "sampler.r=1000", "N=3000", "K0=2", "chains=1", "progress=none"]
@@ -69,13 +70,13 @@ def test_a_long_scan_is_broken_off_and_made_again(gibbs: str) -> None:
         def update(self, chain: int, at: ChainProgress) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    whole = Run(runner.run(compose([*args, "out=whole"])))
+    whole = Run(runs.run(compose([*args, "out=whole"])))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "FIRST_BATCH", 0.0)
-        patch.setattr(runner, "GENTLE", -1.0)
-        with pytest.raises(runner.Interrupted):
-            runner.run(compose([*args, "out=broken"]), Stops())
-    broken = Run(runner.run(compose([*args, "out=broken"])))
+        patch.setattr(drive, "FIRST_BATCH", 0.0)
+        patch.setattr(drive, "GENTLE", -1.0)
+        with pytest.raises(runs.Interrupted):
+            runs.run(compose([*args, "out=broken"]), Stops())
+    broken = Run(runs.run(compose([*args, "out=broken"])))
     assert broken.trace().drop(columns="run_id").equals(whole.trace().drop(columns="run_id"))
 
 
@@ -110,9 +111,9 @@ main()
 @pytest.mark.parametrize(
     ("module", "name", "args", "said"),
     [
-        ("splitmerge_cli.runner", "_dataset", '"run"', "smcmc: interrupted"),
-        ("splitmerge_cli.runner", "_digest", '"run", "data=csv", "data.path=x.csv"', "smcmc: interrupted"),
-        ("splitmerge_cli.runner", "_assemble", '"run", "N=20", "iterations=20", "progress=none"', "continues it"),
+        ("splitmerge_cli.runs.datasets", "_dataset", '"run"', "smcmc: interrupted"),
+        ("splitmerge_cli.runs.plan", "file_digests", '"run", "data=csv", "data.path=x.csv"', "smcmc: interrupted"),
+        ("splitmerge_cli.runs.finish", "assemble", '"run", "N=20", "iterations=20", "progress=none"', "continues it"),
         ("splitmerge_cli.figures.style", "save", '"plot", "RUN"', "smcmc: interrupted"),
         ("splitmerge_cli.diagnostics.summary", "table", '"diagnose", "RUN"', "smcmc: interrupted"),
     ],
@@ -127,7 +128,7 @@ def test_every_stage_is_interrupted(smcmc, python, module: str, name: str, args:
 def test_an_interrupted_assembly_is_continued(smcmc, python) -> None:
     args = ["N=20", "iterations=20", "chains=1", "timing=false", "progress=none"]
     listed = ", ".join(f'"{arg}"' for arg in ["run", *args])
-    ended(python(STRIKES.format(module="splitmerge_cli.runner", name="_assemble", args=listed)))
+    ended(python(STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
     assert find_runs("results")[0].status["state"] == "interrupted"
     assert smcmc("run", *args).exit_code == 0
     twin = smcmc("run", *args, "out=twin").stdout.strip()
@@ -137,7 +138,7 @@ def test_an_interrupted_assembly_is_continued(smcmc, python) -> None:
 # a program that does not stop when it is asked to
 DEAF = """
 import sys, time
-from splitmerge_cli import interrupts
+from splitmerge_cli.runs import interrupts
 interrupts.take_over()
 interrupts.say("last words")
 while True:

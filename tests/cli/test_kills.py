@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cli.calls import parquet_bytes
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.results.read import Run
 
@@ -57,7 +57,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_runs_end_with_the_same_bytes(spawn, tmp_path: Path, kind: str) -> None:
     args = [*KINDS[kind], *COMMON]
-    whole = runner.run(compose([*args, "out=whole"]))
+    whole = runs.run(compose([*args, "out=whole"]))
     chance = random.Random(kind)
     kills = {number.name: 0 for number in SIGNALS}
     sittings = 0

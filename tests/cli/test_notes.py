@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 
 RUN = ["sampler=gibbs", "iterations=5", "chains=1", "progress=none"]
@@ -47,5 +47,5 @@ def test_networks_and_corpora_say_it_too(smcmc) -> None:
 def test_the_name_of_a_column_that_is_a_number_is_given_in_quotes() -> None:
     Path("t.csv").write_text("0,1,2\n7.5,.5,1.5\n8.5,2.5,3.5\n")
     for args, first in ("data.columns=['1']", 0.5), ("data.columns=[-3]", 7.5), ("data.drop='0'", 0.5):
-        plan = runner.prepare(compose(["data=csv", "data.path=t.csv", "model=gaussian", "sampler=gibbs", args]))
+        plan = runs.prepare(compose(["data=csv", "data.path=t.csv", "model=gaussian", "sampler=gibbs", args]))
         assert plan.dataset.values[0, 0] == first

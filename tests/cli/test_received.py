@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from splitmerge_cli import config, runner
+from splitmerge_cli import config, runs
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.figures import engine
 from splitmerge_cli.results.manifest import read_sealed, write_manifest, write_sealed
@@ -20,7 +20,7 @@ ARGS = ["model=gaussian", "data=gaussian", "N=30", "data.D=2", "chains=1", "iter
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    runner.run(compose([*ARGS, f"out={folder}"]))
+    runs.run(compose([*ARGS, f"out={folder}"]))
     return folder
 
 
@@ -58,7 +58,7 @@ RECEIVED = {
     ),
     "no list": ({"schedule": {"name": "mix", "mix": 2}}, "schedule.mix=2: expected samplers"),
     "an empty list": ({"schedule": {"name": "mix", "mix": []}}, "schedule.mix=[]: expected samplers"),
-    "no list and no null": ({"schedule": {"name": "sweep"}}, "schedule.mix: a value is needed"),
+    "no list and no null": ({"schedule": {"name": "full_scan"}}, "schedule.mix: a value is needed"),
     "an option that is gone": ({"model": {"name": "gaussian"}}, "model._target_: a value is needed"),
     "a sampler that is no more": (
         {"schedule": {"name": "mix", "mix": [{"name": "sdds", "weight": 1.0}]}},
@@ -95,7 +95,7 @@ def test_what_a_received_run_names_is_not_executed(
 def test_neither_by_the_library(made: Path) -> None:
     run = received(made, {"data": {"name": "gaussian"} | TOUCH})
     with pytest.raises(ConfigError, match="subprocess"):
-        runner.dataset_of(run)
+        runs.dataset_of(run)
     with pytest.raises(ConfigError, match="subprocess"):
         engine.plot([str(run.path)])
     assert not Path("executed").exists()

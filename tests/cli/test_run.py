@@ -15,12 +15,13 @@ import pytest
 import yaml
 
 from cli.calls import parquet_bytes, wait_for
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_vi
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.runs import drive
 
 SMALL = ["N=30", "chains=2", "iterations=200", "progress=none"]
 # long enough to be caught in the act, in the short batches that go with bars
@@ -124,7 +125,7 @@ def test_content(smcmc) -> None:
     ]
     diagnostics = run.diagnostics()
     assert {"rhat/log_joint", "ess/n_clusters"} <= set(diagnostics["quantity"])
-    truth = runner.prepare(compose([*SMALL, "trace.partitions=50", "thin=4"])).dataset.truth
+    truth = runs.prepare(compose([*SMALL, "trace.partitions=50", "thin=4"])).dataset.truth
     best, last = highest["chain"], partitions[partitions["iteration"] == 200].set_index("chain")["labels"]
     scored = {"last": last[best], "best": highest["labels"], "best_lik": run.summary["highest_log_lik"]["labels"]}
     for name, labels in (scored | {"point": estimate["labels"]}).items():
@@ -155,7 +156,7 @@ def test_without_partitions_the_point_estimate_is_the_best_state(smcmc) -> None:
 def test_chains_that_disagree_are_named(smcmc) -> None:
     # Gibbs scans keep the number of entities that each chain began with
     stuck = smcmc("run", "N=100", "init=prior", "sampler=gibbs", "chains=3", "iterations=300", "progress=none")
-    assert "the chains disagree (R-hat of" in stuck.stderr
+    assert "the chains have not converged (R-hat of" in stuck.stderr
     assert Path(stuck.stdout.splitlines()[-1]).is_dir()
     agree = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5")
     assert "disagree" not in agree.stderr
@@ -164,7 +165,7 @@ def test_chains_that_disagree_are_named(smcmc) -> None:
 def test_hash_tables_that_find_nothing_are_named(smcmc, tmp_path) -> None:
     """Rows that are all the same have no direction; the run is what it is, and says so."""
     (tmp_path / "same.csv").write_text("1,2\n" * 12)
-    keys = ["data=csv", "model=gaussian", f"data.path={tmp_path / 'same.csv'}", "sampler=lshsm", "schedule=alone"]
+    keys = ["data=csv", "model=gaussian", f"data.path={tmp_path / 'same.csv'}", "sampler=lshsm", "schedule=move_only"]
     same = smcmc("run", *keys, "iterations=50", "chains=1", "progress=none")
     assert "12 of 12 items equal the mean" in same.stderr
     assert sum(Run(run_path(same)).moves()["accepted"]) == 0
@@ -205,7 +206,7 @@ def test_a_files_content_is_part_of_the_identity(smcmc) -> None:
     assert run_path(smcmc("run", *args)) != one
 
 
-@pytest.mark.parametrize("init", ["one", "singletons", "random", "prior", "truth", "labels.txt"])
+@pytest.mark.parametrize("init", ["one_cluster", "singletons", "random", "prior", "truth", "labels.txt"])
 def test_init(smcmc, init: str) -> None:
     Path("labels.txt").write_text("u\nv\nu\n" * 10)
     K0 = ["K0=7"] if init == "random" else []
@@ -234,8 +235,8 @@ def test_threads_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     args = ["N=50", "chains=3", "iterations=3000", "timing=false", "trace.partitions=100", "progress=none"]
     one = run_path(smcmc("run", *args, "workers=1", "out=one"))
     # batches of another length, too
-    monkeypatch.setattr(runner, "FIRST_BATCH", 0.002)
-    monkeypatch.setattr(runner, "BATCH", 0.003)
+    monkeypatch.setattr(drive, "FIRST_BATCH", 0.002)
+    monkeypatch.setattr(drive, "BATCH", 0.003)
     two = run_path(smcmc("run", *args, "workers=2", "out=two"))
     assert one.name == two.name
     assert parquet_bytes(one) == parquet_bytes(two)
@@ -250,24 +251,24 @@ def test_parameters_and_concentration_go_through_checkpoints(smcmc, monkeypatch:
     args = [*KEPT, "model.refresh=metropolis", "model.concentration=gamma(2,1)", "N=60", "chains=2", "iterations=1500"]
     args += ["timing=false", "progress=none"]
     one = run_path(smcmc("run", *args, "workers=1", "out=one"))
-    monkeypatch.setattr(runner, "FIRST_BATCH", 0.002)
-    monkeypatch.setattr(runner, "BATCH", 0.003)
-    drive = runner._drive
+    monkeypatch.setattr(drive, "FIRST_BATCH", 0.002)
+    monkeypatch.setattr(drive, "BATCH", 0.003)
+    drive_one = drive._drive
 
-    def in_two_sittings(plan, store, stop, batch, heard):
+    def in_two_sittings(plan, store, stop, batch, on_progress):
         """Stop after the first batches, and take the chain up from its checkpoint."""
         heard_of = iter(range(5))
 
         def hear(number, at):
             if next(heard_of, None) is None:
                 pause.set()
-            heard(number, at)
+            on_progress(number, at)
 
-        pause = runner.Stop()
-        drive(plan, store, pause, batch, hear)
-        drive(plan, store, stop, batch, heard)
+        pause = drive.Stop()
+        drive_one(plan, store, pause, batch, hear)
+        drive_one(plan, store, stop, batch, on_progress)
 
-    monkeypatch.setattr(runner, "_drive", in_two_sittings)
+    monkeypatch.setattr(drive, "_drive", in_two_sittings)
     two = run_path(smcmc("run", *args, "workers=2", "out=two"))
     assert parquet_bytes(one) == parquet_bytes(two)
     run = Run(one)
@@ -308,7 +309,7 @@ def test_weighted_list(smcmc) -> None:
 
 
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, args: list[str]) -> Path:
-    return runner.run(compose([*args, "progress=none", f"out={tmp_path_factory.mktemp('whole')}"]))
+    return runs.run(compose([*args, "progress=none", f"out={tmp_path_factory.mktemp('whole')}"]))
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.calls import parquet_bytes, wait_for
-from splitmerge_cli import job, runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.progress import SweepProgress
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import LOCK, WORK
-from splitmerge_cli.sweep import expand, run_jobs
+from splitmerge_cli.runs import job
+from splitmerge_cli.runs.progress import SweepProgress
+from splitmerge_cli.runs.sweep import expand, run_jobs
 
 GRID = ["sampler=rm,sdds", "N=20,30", "iterations=50", "chains=1", "progress=none"]
 ONE = ["sampler=rm", "N=20", *GRID[2:]]
@@ -268,7 +269,9 @@ def test_the_message_says_how_the_process_of_a_job_ended(code: int, status: str,
 
 
 def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.sweep.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(
+        "splitmerge_cli.runs.sweep.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
+    )
     result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=2")
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
@@ -286,7 +289,7 @@ def test_a_job_that_fails_takes_its_process_with_it(smcmc) -> None:
 
 
 def path_of(args: list[str]) -> Path:
-    return runner.run_dir(compose(args))
+    return runs.run_dir(compose(args))
 
 
 def test_a_job_that_another_process_leaves_unfinished_is_made_at_last(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,9 +340,9 @@ def test_two_sweeps_share_a_grid(smcmc, spawn) -> None:
 
 
 def test_a_run_that_another_process_finishes_meanwhile_is_left_as_it_is() -> None:
-    made = runner.run(compose(ONE))
-    plan = runner.prepare(compose([*ONE, "out=other"]))
-    waiting = threading.Thread(target=runner.run, args=[plan])
+    made = runs.run(compose(ONE))
+    plan = runs.prepare(compose([*ONE, "out=other"]))
+    waiting = threading.Thread(target=runs.run, args=[plan])
     with locked(plan.path / WORK / LOCK):
         waiting.start()
         # what the process does that holds the lock

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.calls import parquet_bytes, wait_for
-from splitmerge_cli import runner
 from splitmerge_cli.models.heldout import METHODS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.figures.topics import FEW_WORDS
 from splitmerge_cli.results.read import Run, find_runs
-from splitmerge_cli.runner import prepare
+from splitmerge_cli.runs import drive, finish, prepare
+from splitmerge_cli.runs.recorders import topics
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
 SMALL = [*DATA, "sampler=gibbs", "chains=2", "iterations=60", "perplexity.every=20", "progress=none"]
@@ -133,7 +133,7 @@ def test_an_unfinished_run_is_diagnosed(smcmc, monkeypatch: pytest.MonkeyPatch) 
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(runner, "_assemble", full)
+        broken.setattr(finish, "assemble", full)
         assert smcmc("run", *SMALL).exit_code == 1
     result = smcmc("diagnose", "results")
     assert result.exit_code == 0
@@ -154,8 +154,8 @@ def test_without_evaluation_there_is_no_perplexity(smcmc) -> None:
 def test_threads_and_batches_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     args = [*SMALL, "timing=false", "perplexity.every=3", "trace.partitions=10"]
     one = run_path(smcmc("run", *args, "workers=1", "out=one"))
-    monkeypatch.setattr(runner, "FIRST_BATCH", 0.001)
-    monkeypatch.setattr(runner, "BATCH", 0.001)
+    monkeypatch.setattr(drive, "FIRST_BATCH", 0.001)
+    monkeypatch.setattr(drive, "BATCH", 0.001)
     two = run_path(smcmc("run", *args, "workers=2", "out=two"))
     assert parquet_bytes(one, FILES) == parquet_bytes(two, FILES)
     assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
@@ -191,8 +191,8 @@ def test_top_words_are_printed_and_the_path_comes_last(smcmc) -> None:
 
 
 def test_many_tokens_are_not_listed(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "LISTED", 100)
-    monkeypatch.setattr(runner, "ESTIMATED", 90)
+    monkeypatch.setattr(topics, "LISTED", 100)
+    monkeypatch.setattr(topics, "ESTIMATED", 90)
     path = run_path(smcmc("run", *TINY, "trace.partitions=5"))
     summary = Run(path).summary
     assert not (path / "clusters.csv").exists()

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
 from splitmerge_cli.data import published
 from splitmerge_cli.figures import engine
-from splitmerge_cli.sweep import check_jobs, expand
+from splitmerge_cli.runs.sweep import check_jobs, expand
 
 MODELS = choices("model")
 SAMPLERS = choices("sampler")
@@ -60,13 +60,13 @@ def test_composes_and_builds(group: str, name: str) -> None:
     data = [f"data={data_for(name)}"] if group == "model" else []
     cfg = compose([f"{group}={name}", *data, *NEEDS.get(name, [])])
     assert name in cfg[group].name.split("+") or group == "schedule"
-    chain, _ = runner.prepare(cfg).chain(0)
+    chain = runs.prepare(cfg).chain(0)
     rows = chain.advance(3)
     assert rows["iteration"].tolist() == [0, 1, 2, 3]
     assert np.isfinite(rows["log_joint"]).all()
 
 
-@pytest.mark.parametrize("schedule", ["alone", "site", "sweep"])
+@pytest.mark.parametrize("schedule", ["move_only", "single_site", "full_scan"])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_pairs(sampler: str, model: str, schedule: str) -> None:
@@ -81,16 +81,16 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
             if model == "irm":
                 continue
         try:
-            plan = runner.prepare(compose([*args, f"sampler.mode={mode}", "warmup=5"]))
-        except runner.ConfigError as error:
-            if "cannot serve" not in str(error):
+            plan = runs.prepare(compose([*args, f"sampler.mode={mode}", "warmup=5"]))
+        except runs.ConfigError as error:
+            if "does not support" not in str(error):
                 raise
             pytest.skip(str(error))
         if learns(plan.cfg):
             chains = plan.chains()
             advance_together(chains, 55, workers=2)
         else:
-            chains = [plan.chain(0)[0]]
+            chains = [plan.chain(0)]
             chains[0].advance(55)
         chain, state = chains[0], chains[0].model
         # the running sums of the moves agree with the state that they led to
@@ -99,38 +99,40 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
         assert proposed >= 50 or sampler == "gibbs"
 
 
-@pytest.mark.parametrize("schedule", ["alone", "site", "sweep"])
+@pytest.mark.parametrize("schedule", ["move_only", "single_site", "full_scan"])
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_pairs_with_parameters(sampler: str, schedule: str) -> None:
     """A model that keeps its parameters: served, or refused with the names of the samplers that serve it."""
     args = ["model=lines", "data=lines", "model.conjugate=false", "model.noise=nig", "N=20", f"schedule={schedule}"]
     if sampler not in ("dyadic", "sams", "triadic", "lshsm", "neal8", "refresh"):
-        with pytest.raises(runner.ConfigError, match="neal8, dyadic, sams, triadic and lshsm do without"):
-            runner.prepare(compose([*args, f"sampler={sampler}"]))
+        with pytest.raises(runs.ConfigError, match="neal8, dyadic, sams, triadic and lshsm do without"):
+            runs.prepare(compose([*args, f"sampler={sampler}"]))
         return
-    chain, state = runner.prepare(compose([*args, f"sampler={sampler}"])).chain(0)
+    chain = runs.prepare(compose([*args, f"sampler={sampler}"])).chain(0)
+    state = chain.model
     chain.advance(50)
     moves = {move["move"]: move["proposed"] for move in chain.moves()}
     # every iteration ends with an update of all parameters
     assert moves["parameters"] >= 50
-    assert moves.get("neal8", 0) == {"alone": 0, "site": 50, "sweep": 1000}[schedule] or sampler in ("neal8", "refresh")
+    scanned = {"move_only": 0, "single_site": 50, "full_scan": 1000}[schedule]
+    assert moves.get("neal8", 0) == scanned or sampler in ("neal8", "refresh")
     assert state.parameters.shape == (state.K, 3)
     assert np.isfinite(chain.log_joint)
 
 
 def test_schedules_follow_the_sampler_as_they_say() -> None:
     def gibbs_moves(*args: str) -> int:
-        chain, _ = runner.prepare(compose(["N=20", "K0=3", *args])).chain(0)
+        chain = runs.prepare(compose(["N=20", "K0=3", *args])).chain(0)
         chain.advance(10)
         return sum(move["proposed"] for move in chain.moves() if move["move"] == "gibbs")
 
-    assert gibbs_moves("schedule=alone") == 0
-    assert gibbs_moves("schedule=site") == 10
-    assert gibbs_moves("schedule=sweep") == 10 * 20
-    assert gibbs_moves("schedule=sweep", "sampler=rgsm", "sampler.g=3") == 10 * 3 * 20
-    assert gibbs_moves("schedule=site", "sampler=rgsm", "sampler.g=3") == 10
-    assert gibbs_moves("schedule=sweep", "sampler=gibbs") == 10 * 20
-    assert gibbs_moves("schedule=sweep", "sampler=gibbs", "sampler.scan=site") == 10
+    assert gibbs_moves("schedule=move_only") == 0
+    assert gibbs_moves("schedule=single_site") == 10
+    assert gibbs_moves("schedule=full_scan") == 10 * 20
+    assert gibbs_moves("schedule=full_scan", "sampler=rgsm", "sampler.g=3") == 10 * 3 * 20
+    assert gibbs_moves("schedule=single_site", "sampler=rgsm", "sampler.g=3") == 10
+    assert gibbs_moves("schedule=full_scan", "sampler=gibbs") == 10 * 20
+    assert gibbs_moves("schedule=full_scan", "sampler=gibbs", "sampler.scan=site") == 10
 
 
 @pytest.mark.parametrize("group", ["data", "model", "sampler", "schedule"])

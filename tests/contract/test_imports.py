@@ -25,25 +25,21 @@ MAY = {
     "_heldout": {"_kernels"},
     "models": {"_kernels", "_mixture", "_normal"},
     "samplers": {"_kernels", "_smart", "_dyadic", "_reconfigure", "_past", "_hashing"},
+    "core": set(),
     "data": set(),
     "diagnostics": set(),
     "results": set(),
-    "config": set(),
-    "progress": set(),
+    "config": {"core"},
     "_interrupt": set(),
-    "interrupts": {"_interrupt"},
-    "__main__": {"cli", "interrupts"},
-    "initial": {"_kernels", "config", "data"},
-    "runner": {
-        *("_chain", "_heldout", "_kernels"),
-        *("config", "data", "diagnostics", "initial", "interrupts", "progress", "results"),
+    "__main__": {"cli", "runs"},
+    "runs": {
+        *("_chain", "_heldout", "_interrupt", "_kernels"),
+        *("config", "core", "data", "diagnostics", "results"),
     },
-    "job": {"config", "interrupts", "progress", "results", "runner"},
-    "sweep": {"config", "data", "interrupts", "job", "progress", "results", "runner"},
-    # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify`
-    "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},
-    "verify": {*KERNELS, "config", "data", "initial", "models", "runner", "samplers"},
-    "cli": {"config", "data", "diagnostics", "figures", "interrupts", "results", "runner", "sweep", "verify"},
+    # a figure never samples: its runs are made by `runs.sweep`, its exact numbers by `verify`
+    "figures": {"config", "data", "diagnostics", "results", "runs", "verify"},
+    "verify": {*KERNELS, "config", "data", "models", "samplers"},
+    "cli": {"config", "data", "diagnostics", "figures", "results", "runs", "verify"},
 }
 
 
@@ -74,7 +70,7 @@ def imports(file: Path) -> set[str]:
 
 
 def expand(module: str, names: list[str]) -> set[str]:
-    """``from splitmerge_cli import runner`` names the module ``splitmerge_cli.runner``."""
+    """``from splitmerge_cli import runs`` names the module ``splitmerge_cli.runs``."""
     return {f"{module}.{name}" for name in names} if module == "splitmerge_cli" else {module}
 
 
@@ -107,7 +103,16 @@ def test_models_and_samplers_import_no_sibling() -> None:
 
 def test_the_rule_sees_imports(tmp_path: Path) -> None:
     python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
-    python.write_text("def f():\n    from splitmerge_cli import runner\n    import splitmerge_cli.models.emm\n")
+    python.write_text("def f():\n    from splitmerge_cli import runs\n    import splitmerge_cli.models.emm\n")
     cython.write_text("from splitmerge_cli._kernels cimport Model, Rng\ncimport splitmerge_cli.samplers.ss\n")
-    assert {part_of(m) for m in imports(python)} == {"runner", "models"}
+    assert {part_of(m) for m in imports(python)} == {"runs", "models"}
     assert {part_of(m) for m in imports(cython)} == {"_kernels", "samplers"}
+
+
+# what a figure may use of the runs: grids of them
+OF_RUNS = {"splitmerge_cli.runs.sweep"}
+
+
+def test_figures_make_runs_by_sweeps_alone() -> None:
+    for file in (ROOT / "figures").glob("*.py"):
+        assert {module for module in imports(file) if part_of(module) == "runs"} <= OF_RUNS, file.name

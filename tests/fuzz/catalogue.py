@@ -1,6 +1,6 @@
 """What can be configured, and with which values: derived from the places where the program declares it.
 
-Keys come from `splitmerge_cli.config.Schema` and from the files of the groups; types from annotations; names from
+Keys come from `splitmerge_cli.config.schema` and from the files of the groups; types from annotations; names from
 docstrings (``{"a", "b"}``); limits from what a class or function says when a number is out of its range. Values are
 those that it takes when it is called with all others as they are. So a new key, sampler, model or data set is fuzzed
 without being named here. Only the user's own files are written out (`written`).
@@ -10,15 +10,20 @@ import ast
 import inspect
 import math
 import re
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 import written
 
-from splitmerge_cli import config, initial, runner
+from splitmerge_cli import config, runs
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.config import schema
+from splitmerge_cli.config.options import declared_types
+from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
+from splitmerge_cli.core.options import Choice as OneOf
+from splitmerge_cli.core.options import Count, Flag, Number, Option
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import Dataset
 
@@ -28,8 +33,6 @@ MOST = 60
 """Largest size, and count, of a configuration that is to run."""
 DEAR = 10_000
 """Largest count that is used at all; one such is enough for a configuration."""
-
-BOUNDS = ("ge", "gt", "le", "lt")
 
 Values = list[str]
 
@@ -89,12 +92,12 @@ def derive() -> Catalogue:
     data = _data(files)
     models, built = _models(data)
     samplers = _samplers(built)
-    top = dict(_schema_values(config.Schema))
+    top = {key: [shown(value) for value in _of_option(option)] for key, option in schema.all_keys()}
     groups = ("data", "model", "sampler")
     keys = [*top, *config.GROUPS]
     for group in groups:
         keys += [f"{group}.{key}" for name in config.choices(group) for key in config.choice(group, name)]
-    top["init"] = [*initial.KEYWORDS, "null", "labels.txt"]
+    top["init"] = [*schema.INITIAL, "null", "labels.txt"]
     return Catalogue(
         top,
         data,
@@ -107,45 +110,18 @@ def derive() -> Catalogue:
     )
 
 
-def _schema_values(schema: Any, prefix: str = "") -> list[tuple[str, Values]]:
-    """Values of every key of a dataclass of the schema that is no group, by its declared type and range."""
-    found: list[tuple[str, Values]] = []
-    hints = get_type_hints(schema, include_extras=True)
-    for field in fields(schema):
-        declared = hints[field.name]
-        if is_dataclass(declared):
-            found += _schema_values(declared, f"{prefix}{field.name}.")
-        elif prefix + field.name not in config.GROUPS:
-            found.append((prefix + field.name, [shown(value) for value in _of_type(declared)]))
-    return found
-
-
-def _of_type(declared: Any) -> list[Any]:
-    """Small and extreme values of a type, its range with it."""
-    if get_origin(declared) is Literal:
-        return list(get_args(declared))
-    if declared is NoneType:
-        return [None]
-    if metadata := getattr(declared, "__metadata__", None):
-        bounds: dict[str, float] = {}
-        for constraint in metadata[0].metadata:
-            bounds |= {name: getattr(constraint, name) for name in BOUNDS if hasattr(constraint, name)}
-        return _in_range(declared.__origin__, bounds)
-    if parts := get_args(declared):
-        return [value for part in parts for value in _of_type(part)]
-    return [True, False] if declared is bool else []
-
-
-def _in_range(kind: type, bounds: dict[str, float]) -> list[Any]:
-    if kind is bool:
-        return [True, False]
-    if kind is float:
-        most = bounds.get("le", 1e100)
-        return [most / 1e12, 0.01, 0.05, 1, most]
-    least = int(bounds["ge"])
-    most = int(bounds["le"]) if "le" in bounds else int(bounds["lt"]) - 1
-    few = [least, least + 1, 3, 7, SMALL, MOST]
-    return [*few, most]
+def _of_option(option: Option) -> list[Any]:
+    """Small and extreme values of a key of the schema."""
+    values: list[Any] = [None] if option.optional else []
+    if isinstance(option, OneOf):
+        return values + list(option.choices)
+    if isinstance(option, Flag):
+        return [*values, True, False]
+    if isinstance(option, Number):
+        return [*values, option.most / 1e12, 0.01, 0.05, 1, option.most]
+    if isinstance(option, Count):
+        return [*values, option.least, option.least + 1, 3, 7, SMALL, MOST, option.most]
+    return values
 
 
 def _candidates(
@@ -169,7 +145,7 @@ def _candidates(
                 values.append(float(number))
             elif math.isfinite(number) and number == int(number) and abs(number) <= (MOST if size else DEAR):
                 values.append(int(number))
-    if key in config._NUMBER_OR_PRIOR:
+    if key in NUMBER_OR_PRIOR:
         values += ["gamma(1,1)", "gamma(0.5,2)", "gamma(1e-3,1e-3)", "gamma(100, 1)"]
     if list in types:
         values += [[0, 1], [0.5, 1.5], [1, 1], [2], [4, 6], [[0.0, 1.0], [2.0, -1.0]]]
@@ -188,7 +164,7 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
             types[name] = {by_name[word] for word in found if word in by_name}
             if enumerated := re.search(r"\{.*?\}", said):
                 words[name] = sorted(ast.literal_eval(enumerated[0]), key=str)
-    for name, hint in config._declared(target).items():
+    for name, hint in declared_types(target).items():
         parts = [hint, *get_args(hint)]
         known = {part for part in parts if part in (int, float, bool, str, NoneType)}
         known |= {list for part in parts if "Sequence" in str(get_origin(part))}
@@ -203,7 +179,7 @@ def _options(group: str, name: str, base: dict[str, Any], build: Any) -> dict[st
     for key, default in base.items():
         size = group == "data" and isinstance(default, int) and not isinstance(default, bool)
         of = types.get(key, set()) | ({type(default)} if default is not None else set())
-        of |= {float} if f"{group}.{key}" in config._NUMBER_OR_PRIOR else set()
+        of |= {float} if f"{group}.{key}" in NUMBER_OR_PRIOR else set()
         limits = _limits(key, base, of, build)
         good: dict[str, None] = {}
         names = [*words.get(key, []), *_named(key, base, of, build)]
@@ -326,7 +302,7 @@ def _models(data: dict[str, Choice]) -> tuple[dict[str, Choice], dict[str, Any]]
         del options["name"]
         source = next(choice for choice in data.values() if name in choice.models)
         composed = config.compose([*source.overrides, f"model={name}", f"N={SMALL}"])
-        dataset = runner.prepare(composed).dataset
+        dataset = runs.prepare(composed).dataset
 
         def build(given: dict[str, Any], cls: Any = cls, dataset: Dataset = dataset) -> Any:
             return cls.from_data(dataset, **given)

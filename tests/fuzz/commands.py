@@ -14,7 +14,7 @@ import catalogue
 import numpy as np
 from typer.testing import CliRunner
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.cli import app
 
 
@@ -107,8 +107,8 @@ def _whole(result: Any, args: list[str], follow: bool, plotted: bool) -> str | N
     lines = result.stdout.splitlines()
     if not lines or "Traceback" in result.stderr or "warning:" in result.stderr:
         return "no folder on stdout, or a warning"
-    run = runner.open_run(lines[-1])
-    if run.status["state"] != "done" or not runner.is_done(run.path):
+    run = runs.open_run(lines[-1])
+    if run.status["state"] != "done" or not runs.is_done(run.path):
         return f"state {run.status['state']}"
     trace, N = run.trace(), run.summary["N"]
     if not np.isfinite(trace[["log_joint", "log_lik"]].to_numpy()).all():

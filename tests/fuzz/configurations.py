@@ -116,7 +116,7 @@ def _agree(top: dict[str, str], chosen: dict[str, str], data: Any, known_thin: l
     if top.get("init") not in (None, "null", "random"):
         top.pop("K0", None)
     if top.get("init") == "truth" and not data.truth:
-        top["init"] = "one"
+        top["init"] = "one_cluster"
     if top.get("init") == "labels.txt" and (chosen["N"] != "20" or data.kind == "documents"):
         top["init"] = "prior"
     items = int(chosen["N"]) if chosen["N"].isdigit() else 3

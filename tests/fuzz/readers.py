@@ -10,10 +10,11 @@ import numpy as np
 import written
 from scipy.sparse import csr_array
 
-from splitmerge_cli import config, initial
+from splitmerge_cli import config
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.runs import initial
 
 FOLDER = Path("read")
 

@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.progress import ChainProgress, Reporter
 from splitmerge_cli.results import state
 from splitmerge_cli.results.manifest import MANIFEST, write_manifest, write_sealed
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import CONFIG, STATUS, TOGETHER, WORK
+from splitmerge_cli.runs import drive
+from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
 COMMON = ["chains=1", "iterations=9", "timing=false", "progress=none"]
 """What a run has that says nothing else."""
@@ -62,11 +63,11 @@ def made() -> dict[str, list[str]]:
         half = name in HALF
         cfg = compose([*COMMON, *args, f"out=made/{name}", *[f"iterations={LONG}"] * half])
         if half:
-            with pytest.MonkeyPatch.context() as patch, pytest.raises(runner.RunError):
-                patch.setattr(runner, "FIRST_BATCH", 0.005)
-                runner.run(cfg, Breaks())
+            with pytest.MonkeyPatch.context() as patch, pytest.raises(runs.RunError):
+                patch.setattr(drive, "FIRST_BATCH", 0.005)
+                runs.run(cfg, Breaks())
         else:
-            runner.run(cfg)
+            runs.run(cfg)
     return {name: _files(next(Path("made", name).glob("*/*"))) for name in RUNS | HALF}
 
 
@@ -124,7 +125,7 @@ def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: st
     if command == "run":
         again, whole = find_runs("results")[0], find_runs(Path("made", name if name in RUNS else f"whole-{name}"))
         if name in HALF and not whole:
-            runner.run(compose([*COMMON, *HALF[name], *half, f"out=made/whole-{name}"]))
+            runs.run(compose([*COMMON, *HALF[name], *half, f"out=made/whole-{name}"]))
             whole = find_runs(f"made/whole-{name}")
         same = again.trace().equals(whole[0].trace()) and again.complete
         return ("accepted", "") if same else ("wrong", f"another trace than was written: {said}")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
@@ -23,12 +23,12 @@ from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.summary import diagnose, table
 from splitmerge_cli.figures import network, points
 from splitmerge_cli.figures.style import save, styled
-from splitmerge_cli.progress import ChainProgress, Reporter
 from splitmerge_cli.results import state
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runner import open_run
+from splitmerge_cli.runs import drive, open_run
+from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
 POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
 
@@ -40,7 +40,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return Run(runner.run(compose([*POINTS, f"out={tmp_path}"])))
+    return Run(runs.run(compose([*POINTS, f"out={tmp_path}"])))
 
 
 def sealed(run: Run) -> Run:
@@ -94,7 +94,7 @@ def test_rhat_is_finite_or_its_absence_is_explained() -> None:
 
 
 def test_a_log_joint_beyond_all_digits_is_a_short_line(capsys: pytest.CaptureFixture[str]) -> None:
-    from splitmerge_cli.progress import reporter
+    from splitmerge_cli.runs.progress import reporter
 
     lines = reporter("lines")
     lines.start(1)
@@ -176,7 +176,7 @@ def test_a_summary_that_no_run_has_is_damaged(run: Run, what: str) -> None:
         _ = received.summary
     # nor is such a run taken for one that was made before
     with pytest.raises(DamagedRun, match=r"summary\.json"):
-        runner.is_done(run.path)
+        runs.is_done(run.path)
 
 
 class Breaks(Reporter):
@@ -188,9 +188,9 @@ class Breaks(Reporter):
 
 @pytest.mark.parametrize(("key", "value"), [("moves", [1]), ("moves", [{"move": 1}]), ("moves", None)])
 def test_a_checkpoint_that_no_run_has_is_damaged(monkeypatch: pytest.MonkeyPatch, key: str, value: Any) -> None:
-    monkeypatch.setattr(runner, "FIRST_BATCH", 0.005)
-    with pytest.raises(runner.RunError):
-        runner.run(compose([*POINTS, "chains=1", "iterations=5000"]), Breaks())
+    monkeypatch.setattr(drive, "FIRST_BATCH", 0.005)
+    with pytest.raises(runs.RunError):
+        runs.run(compose([*POINTS, "chains=1", "iterations=5000"]), Breaks())
     run = open_run(next(Path("results").glob("*/*")))
     assert len(diagnose(run.trace(), run.moves()))
     file = run.path / "work/chain-0.npz"
@@ -202,27 +202,27 @@ def test_a_checkpoint_that_no_run_has_is_damaged(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_checkpoint_of_another_chain_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "FIRST_BATCH", 0.005)
+    monkeypatch.setattr(drive, "FIRST_BATCH", 0.005)
     args = [*POINTS, "chains=1", "iterations=5000"]
-    with pytest.raises(runner.RunError):
-        runner.run(compose(args), Breaks())
+    with pytest.raises(runs.RunError):
+        runs.run(compose(args), Breaks())
     file = next(Path("results").glob("*/*/work/chain-0.npz"))
     saved = state.load(file)
     saved["state"]["counts"] = [[0, 0, 0]]
     state.save(file, saved)
     with pytest.raises(DamagedRun, match=r"chain-0\.npz"):
-        runner.run(compose(args))
+        runs.run(compose(args))
 
 
 def test_a_model_that_cannot_be_built_is_not_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = run.config | {"model": run.config["model"] | {"kappa0": 0.0}}
     monkeypatch.setitem(run.__dict__, "config", changed)
     with pytest.raises(ConfigError, match=r"config\.yaml: model\.kappa0"):
-        runner.dataset_of(run)
+        runs.dataset_of(run)
 
 
 def test_data_of_another_number_of_items_are_not_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = run.config | {"data": run.config["data"] | {"N": 9}}
     monkeypatch.setitem(run.__dict__, "config", changed)
     with pytest.raises(DataError, match=r"config\.yaml: data of 9 items; expected the 12 of the run"):
-        runner.dataset_of(run)
+        runs.dataset_of(run)

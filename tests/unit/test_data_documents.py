@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_npz
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.data import bag_of_words, documents, published, pubmed
 from splitmerge_cli.data.base import DataError, Dataset
@@ -480,7 +480,7 @@ def test_configurations(place: Path, ohsumed: Path) -> None:
 
 def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:
     args = ["data=ohsumed23", "sampler=sams", "chains=1", "iterations=5", "progress=none", f"out={tmp_path / 'out'}"]
-    path = runner.run(compose(args))
+    path = runs.run(compose(args))
     summary = json.loads((path / "summary.json").read_text())
     assert summary["documents"] == documents.ohsumed23().meta["documents"]
     assert (path / "clusters.csv").read_text().splitlines()[0] == "row,cluster,name"

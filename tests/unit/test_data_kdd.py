@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from splitmerge_cli import runner
+from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.data import gaussian, kdd, published
 from splitmerge_cli.data.base import DataError, Dataset
@@ -139,7 +139,7 @@ def test_one_spread_is_a_range_of_one_value() -> None:
 def test_the_named_sets_of_paper_001(name: str, N: int) -> None:
     cfg = compose([f"data={name}"])
     assert cfg.N == N and cfg.model.name == "gaussian"
-    data = runner.prepare(cfg).dataset
+    data = runs.prepare(cfg).dataset
     assert data.values.shape == (N, 25) and np.bincount(data.truth).tolist() == [N // 10] * 10
     assert len(set(data.meta["deviations"])) == 10
     assert compose([f"data={name}", "N=50"]).data.N == 50
@@ -199,9 +199,9 @@ def test_the_published_file_is_said_to_be_unverified(place: Path) -> None:
 
 def test_a_set_with_constant_columns_runs(place: Path) -> None:
     place.write_text(f"{ROW}\n{ROW.replace('-3.00', '7')}\n{ROW}\n")
-    plan = runner.prepare(compose(["data=kddcup04bio", "sampler=sdds"]))
+    plan = runs.prepare(compose(["data=kddcup04bio", "sampler=sdds"]))
     assert plan.dataset.N == 3
-    assert np.isfinite(plan.chain(0)[0].advance(20)["log_joint"]).all()
+    assert np.isfinite(plan.chain(0).advance(20)["log_joint"]).all()
 
 
 @pytest.mark.parametrize(

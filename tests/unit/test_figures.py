@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli import __version__, runner
+from splitmerge_cli import __version__
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.figures import base, claims, engine, exact, page, sdds
 from splitmerge_cli.figures.style import COLOURS, LINES, save, styled
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.sweep import JobOutcome
+from splitmerge_cli.runs import prepare
+from splitmerge_cli.runs import run as make_run
+from splitmerge_cli.runs.sweep import JobOutcome
 
 EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
 
@@ -30,7 +32,7 @@ def make(out):
     """Make a small run (or find it) and return it."""
 
     def _make(*overrides):
-        return Run(runner.run(compose([*overrides, engine._out(out), "progress=none"])))
+        return Run(make_run(compose([*overrides, engine._out(out), "progress=none"])))
 
     return _make
 
@@ -64,7 +66,7 @@ def test_experiments_compose(name, scale, tmp_path):
     jobs = engine.jobs(name, scale, tmp_path, stand_in=True)
     assert len({tuple(job) for job in jobs}) == len(jobs)
     for job in (jobs[0], jobs[-1]):
-        assert runner.prepare(compose(job)).cfg.experiment in (*engine._plan(name)["of"], name)
+        assert prepare(compose(job)).cfg.experiment in (*engine._plan(name)["of"], name)
 
 
 def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
@@ -179,7 +181,7 @@ def test_fig4_counts_arrivals(make):
         )
         for sampler in ("rm", "sdds")
         for K0 in (1, 10)
-        for schedule, labels in [("sweep", "literal"), ("site", "literal"), ("sweep", "labelled")]
+        for schedule, labels in [("full_scan", "literal"), ("single_site", "literal"), ("full_scan", "labelled")]
     ]
     with styled():
         drawing = sdds.fig4(runs)
@@ -205,12 +207,12 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
         )
         for N in (100, 200, 500)
         for sampler in ("rgsm", "ss", "sdds")
-        for schedule, labels in [("sweep", "literal"), ("sweep", "labelled"), ("site", "literal")]
+        for schedule, labels in [("full_scan", "literal"), ("full_scan", "labelled"), ("single_site", "literal")]
     ]
     with styled():
         drawing = sdds.fig5(runs)
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
-    run = base.pick(runs, N=100, sampler="sdds", schedule="sweep", model__labels="literal")[0]
+    run = base.pick(runs, N=100, sampler="sdds", schedule="full_scan", model__labels="literal")[0]
     moves = run.moves()
     splits = moves[moves["move"] == "smart_split"]
     rate = plotted.loc["split acceptance", 100, "sdds", "smart_split, ratios as printed"]["centre"]

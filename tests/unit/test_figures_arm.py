@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data import published
 from splitmerge_cli.data.network import generate
@@ -25,6 +24,7 @@ from splitmerge_cli.figures import (
 )
 from splitmerge_cli.figures.style import styled
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import run as make_run
 from splitmerge_cli.verify import plates
 
 NETWORKS = ["arm-fig5", "arm-table3", "arm-fig6a", "arm-table4", "arm-table5"]
@@ -40,7 +40,7 @@ def small(job: list[str], **more: object) -> dict[str, str]:
 
 
 def made(jobs: list[dict[str, str]]) -> list[Run]:
-    return [Run(runner.run(compose([f"{key}={value}" for key, value in job.items()]))) for job in jobs]
+    return [Run(make_run(compose([f"{key}={value}" for key, value in job.items()]))) for job in jobs]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def networks(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     jobs = [small(job, K0=6) for job in engine.jobs("arm-table4", "quick", out, stand_in=True)]
     jobs = [job | {"N": "24"} for job in jobs if job["data.seed"] in "13" and job["seed"] != "2"]
-    return made([*jobs, *(job | {"init": "one", "K0": "null"} for job in jobs)])
+    return made([*jobs, *(job | {"init": "one_cluster", "K0": "null"} for job in jobs)])
 
 
 @pytest.fixture(scope="module")
@@ -122,13 +122,13 @@ def test_the_network_of_four_is_the_papers(tmp_path):
 
 def test_runs_are_told_apart(networks):
     assert arm_runs.is_stand_in(networks) and "Generated" in arm_runs.said_of_networks(networks)
-    assert arm_runs.starts(networks) == ["random", "one"]
+    assert arm_runs.starts(networks) == ["random", "one_cluster"]
     levels = arm_runs.levels(networks)
     assert [arm_runs.level_title(level) for level in levels] == [
         "NIPS (generated, n = 24)",
         "USAir (generated, n = 24)",
     ]
-    cell = arm_runs.Cells(networks).find(levels[0], "one", "sarm")
+    cell = arm_runs.Cells(networks).find(levels[0], "one_cluster", "sarm")
     assert [run.config["seed"] for run in cell.runs] == [0, 1] and cell.chains == 4
     assert (
         arm_runs.level_title("hagmann scale=0.25") == "Hagmann .25" and arm_runs.level_title("nips scale=1") == "NIPS 1"
@@ -402,7 +402,7 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
     rows = "a b\nb c\nc a\nd e\ne f\nf d\nc d\n"
     (tmp_path / "mine.txt").write_text(rows)
     words = ["data=edges", "data.path=mine.txt", "sampler=arm", "iterations=30", "chains=3", "progress=none"]
-    run = Run(runner.run(compose(words)))
+    run = Run(make_run(compose(words)))
     assert engine.plot([str(run.path)]) == 0
     assert (run.path / "network.png").is_file() and (run.path / "traces.png").is_file()
     with styled():
@@ -416,4 +416,4 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
 
 def test_other_runs_have_no_network(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert not network.can_draw(Run(runner.run(compose(["N=20", "iterations=5", "progress=none"]))))
+    assert not network.can_draw(Run(make_run(compose(["N=20", "iterations=5", "progress=none"]))))

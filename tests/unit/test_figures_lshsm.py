@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data import published
 from splitmerge_cli.figures import claims, engine, lshsm_cache, lshsm_curves, lshsm_runs, lshsm_speed, lshsm_table
 from splitmerge_cli.figures.lshsm_runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.figures.style import styled
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import run as make_run
 
 
 def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
@@ -23,7 +23,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     more = {"budget": 600, "iterations": 40, "thin": 1, "progress": "none"} | more
     own = [job | {key: str(value) for key, value in more.items()} for job in jobs]
-    return [Run(runner.run(compose([f"{key}={value}" for key, value in job.items()]))) for job in own]
+    return [Run(make_run(compose([f"{key}={value}" for key, value in job.items()]))) for job in own]
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_every_sampler_has_the_same_time_and_start(tmp_path):
 def test_paper_scale_is_the_papers(tmp_path):
     jobs = options("lshsm-fig3", "paper", tmp_path)
     assert {job["data"] for job in jobs} == {"kdd_like", "ohsumed23"} and not any("N" in job for job in jobs)
-    of_start = [job for job in jobs if job["init"] == "one"]
+    of_start = [job for job in jobs if job["init"] == "one_cluster"]
     assert {job["budget"] for job in of_start} == {"600"}
     assert {job.get("sampler") for job in of_start} >= {"rgsm", "sdds", "lshsm", "sams"}
 
@@ -137,8 +137,8 @@ def test_level_is_that_of_the_best_of_all_starts(synthetic):
     for data, seed in (("S1", 0), ("S1", 1)):
         own = [r for r in synthetic if lshsm_runs.data_of(r) == data and r.config["seed"] == seed]
         best = max(r.trace()["log_joint"].max() for r in own)
-        first = next(r for r in own if r.config["init"] == "one").trace()["log_joint"].iloc[0]
-        level = climbs.level(data, "one", seed)
+        first = next(r for r in own if r.config["init"] == "one_cluster").trace()["log_joint"].iloc[0]
+        level = climbs.level(data, "one_cluster", seed)
         assert level == pytest.approx(best - lshsm_runs.TOLERANCE * (best - first))
 
 
@@ -165,7 +165,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
         assert "coins" in drawing.figure.get_supxlabel().replace("\n", " ")
     assert set(fig1.plotted["method"]) == set(lshsm_runs.METHODS) - {"gibbs"}
     # coins leave one cluster in no form
-    stuck = fig1.plotted.query("method == 'sums' and start == 'one'")
+    stuck = fig1.plotted.query("method == 'sums' and start == 'one_cluster'")
     assert stuck.groupby("data")["median"].nunique().tolist() == [1]
     # seen from the best state of each data set
     assert fig1.plotted["median"].max() < 100 and (fig1.plotted["chains"] == 2).all()

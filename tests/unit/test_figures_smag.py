@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data import published
 from splitmerge_cli.data.corpus_generated import nested_topics
@@ -22,6 +21,7 @@ from splitmerge_cli.figures import (
 from splitmerge_cli.figures.smag_perplexity import Curve, Curves, Where
 from splitmerge_cli.figures.style import styled
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import run as make_run
 
 FIGURES = ("smag-fig3", "smag-fig5a", "smag-fig5b")
 
@@ -34,7 +34,7 @@ def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
 def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     own = [job | {key: str(value) for key, value in (more | {"progress": "none"}).items()} for job in jobs]
-    return [Run(runner.run(compose([f"{key}={value}" for key, value in job.items()]))) for job in own]
+    return [Run(make_run(compose([f"{key}={value}" for key, value in job.items()]))) for job in own]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_figure_4_is_drawn_from_the_runs_of_figure_3(jobs_in):
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("scale", ["quick", "paper"])
 def test_methods_have_the_same_start_length_and_time(name, scale, jobs_in):
-    default = {"init": "one"}
+    default = {"init": "one_cluster"}
     about = ("data", "init", "K0", "N", "seed", "chains", "iterations", "budget", "perplexity.method")
     of_gibbs, of_others = (
         {
@@ -134,12 +134,12 @@ def test_median_of_arrivals_counts_those_that_never_arrive():
 
 
 def test_what_was_accepted_by_then(synthetic):
-    runs = smag_runs.beginnings(synthetic, "groups4", "one", "coin")
+    runs = smag_runs.beginnings(synthetic, "groups4", "one_cluster", "coin")
     table = smag_runs.acceptance(runs)
     assert sorted(set(table["iteration"])) == [5, 12] and len(table) == 4
     assert (table["proposed"] == table["iteration"]).all() and table["share"].between(0, 1).all()
     # the shorter runs are the beginnings of the longer ones
-    short, long = (smag_runs.beginnings(synthetic, "groups4", "one", "coin")[k].trace() for k in (0, -1))
+    short, long = (smag_runs.beginnings(synthetic, "groups4", "one_cluster", "coin")[k].trace() for k in (0, -1))
     short, long = sorted((short, long), key=len)
     same = short.merge(long, on=["chain", "iteration"])
     assert len(same) == len(short) and (same["log_joint_x"] == same["log_joint_y"]).all()
@@ -208,7 +208,7 @@ def test_final_is_of_the_last_tenth_of_the_time():
 def test_differences_are_paired_by_split(held_out):
     curves = Curves(held_out)
     assert len(curves.places) == 4
-    where = Where("completion", "one")
+    where = Where("completion", "one_cluster")
     gibbs, own = curves.of(where, "gibbs"), curves.of(where, "coin")
     assert curves.differences(where, "coin").tolist() == [own[k].final - gibbs[k].final for k in (0, 1)]
     # what is drawn differs by split as the differences do
@@ -230,7 +230,7 @@ def _values(run: Run) -> np.ndarray:
 def test_perplexity_is_judged_as_split_merge_less_gibbs(held_out):
     curves = Curves(held_out)
     claim = claims.published("smag-fig5a")[0]
-    where = Where("fold_in", "one")
+    where = Where("fold_in", "one_cluster")
     for chain in curves.of(where, "coin").values():
         chain.frame["value"] = 50.0
     for seed, chain in curves.of(where, "gibbs").items():

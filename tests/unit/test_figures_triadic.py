@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
@@ -14,6 +13,7 @@ from splitmerge_cli.figures import claims, engine, points, triadic, triadic_runs
 from splitmerge_cli.figures.run import traces
 from splitmerge_cli.figures.style import COLOURS, NAMES, styled
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import run as make_run
 
 FIGURES = ["triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"]
 SETS = 2
@@ -31,7 +31,7 @@ def runs(tmp_path_factory):
         if int(own["data.seed"]) < SETS:
             own |= {key: value for key, value in SHORT.items() if own.get(key, "null") != "null"}
             own = {"iterations": SHORT["iterations"]} | own | {"N": "40", "thin": "1", "progress": "none"}
-            made.append(Run(runner.run(compose([f"{key}={value}" for key, value in own.items()]))))
+            made.append(Run(make_run(compose([f"{key}={value}" for key, value in own.items()]))))
     return made
 
 
@@ -240,7 +240,7 @@ def table(tmp_path, monkeypatch) -> Path:
 
 def own_run(table: Path, *overrides: str) -> Run:
     return Run(
-        runner.run(
+        make_run(
             compose(
                 ["data=csv", f"data.path={table}", "sampler=triadic", "iterations=200", "progress=none", *overrides]
             )
@@ -285,11 +285,11 @@ def test_points_in_more_dimensions_and_tokens_have_no_such_picture(table, tmp_pa
     rows["third"] = rows["up"] * 2
     rows.to_csv(table, index=False)
     assert not points.can_draw(own_run(table, "model=gaussian"))
-    assert not points.can_draw(Run(runner.run(compose(["N=20", "iterations=5", "progress=none"]))))
+    assert not points.can_draw(Run(make_run(compose(["N=20", "iterations=5", "progress=none"]))))
 
 
 def test_the_climb_does_not_stretch_the_axis_of_the_log_joint(table):
-    run = own_run(table, "model=lines", "model.sigma1=0.05", "init=one", "schedule=sweep", "chains=2")
+    run = own_run(table, "model=lines", "model.sigma1=0.05", "init=one_cluster", "schedule=full_scan", "chains=2")
     trace = run.trace()
     late = trace.loc[trace["iteration"] > 20, "log_joint"].min()
     assert trace["log_joint"].min() < late - 100

@@ -20,7 +20,7 @@ from splitmerge_cli.diagnostics.topic_tables import (
     words_table,
 )
 from splitmerge_cli.diagnostics.topics import Topics
-from splitmerge_cli.runner import run_id
+from splitmerge_cli.runs import run_id
 
 # four documents and an empty one: a b b | c a | | b c c c | d
 WORDS = np.array([0, 1, 1, 2, 0, 1, 2, 2, 2, 3], dtype=np.int32)
@@ -203,11 +203,11 @@ def test_runs_that_evaluate_nothing_keep_their_identity() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("perplexity.method=magic", "perplexity.method=magic: expected 'completion'"),
-        ("perplexity.particles=0", "perplexity.particles=0: expected a number greater than or equal to 1"),
-        ("perplexity.particles=100000", "perplexity.particles=100000: expected a number less than or equal to 10000"),
-        ("perplexity.every=-1", "perplexity.every=-1: expected a number greater than or equal to 0"),
-        ("perplexity.every=2.5", "perplexity.every=2.5: expected a valid integer"),
+        ("perplexity.method=magic", "perplexity.method=magic: expected one of completion"),
+        ("perplexity.particles=0", "perplexity.particles=0: expected a whole number from 1"),
+        ("perplexity.particles=100000", "perplexity.particles=100000: expected a whole number from 1 to 10000"),
+        ("perplexity.every=-1", "perplexity.every=-1: expected a whole number from 0"),
+        ("perplexity.every=2.5", "perplexity.every=2.5: expected a whole number"),
         ("perplexity.evry=1", "perplexity.evry: no such key"),
         ("perplexity=1", "perplexity=1: expected"),
         ("perplexity.every=20000", "perplexity.every=20000: expected at most 10000, the iterations"),

@@ -21,8 +21,8 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.interrupts import AnsweredBy, interrupt, take_over
 from splitmerge_cli.results.files import is_locked, locked, write_json
+from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
 
 Ended = tuple[str, str | None]
 """What became of a job: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
@@ -82,9 +82,9 @@ class Task:
 
 def in_process(composed: Any) -> Ended:
     """Make a job in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends the others, too."""
-    from hydra.core.hydra_config import HydraConfig
+    from splitmerge_cli.config.hydra_adapter import job_config
 
-    ended = _make(composed, HydraConfig.get())
+    ended = _make(composed, job_config())
     if ended[0] == "interrupted":
         raise KeyboardInterrupt
     return ended
@@ -92,10 +92,11 @@ def in_process(composed: Any) -> Ended:
 
 def isolated(composed: Any, sweep: Sweep) -> Ended:
     """Make a job, as Hydra composed it, in a process of its own, its chains in one thread."""
-    from hydra.core.hydra_config import HydraConfig
     from omegaconf import OmegaConf
 
-    hydra = HydraConfig.get()
+    from splitmerge_cli.config.hydra_adapter import job_config
+
+    hydra = job_config()
     needed = {
         "runtime": {"choices": dict(hydra.runtime.choices)},
         "searchpath": list(hydra.searchpath),
@@ -232,23 +233,23 @@ def _make_recorded(task: Task, parent: int) -> Ended:
             with suppress(OSError):
                 stack.enter_context(locked(task.record))
         ended = _make_interruptible(task, parent)
-        _tell(task.record, *ended)
+        _record_end(task.record, *ended)
     return ended
 
 
-def _tell(record: Path, status: str, error: str | None) -> None:
+def _record_end(record: Path, status: str, error: str | None) -> None:
     """Record what became of a job, once."""
-    told = record.with_suffix(".json")
-    if record.exists() and not told.exists():
+    result = record.with_suffix(".json")
+    if record.exists() and not result.exists():
         with suppress(OSError):
-            write_json(told, [status, error])
+            write_json(result, [status, error])
 
 
 def _make_interruptible(task: Task, parent: int) -> Ended:
     over = threading.Event()
 
     def orphaned() -> None:
-        _tell(task.record, _ORPHANED, None)
+        _record_end(task.record, _ORPHANED, None)
         os.kill(os.getpid(), signal.SIGTERM)
         if not over.wait(GRACE):
             os._exit(130)
@@ -267,21 +268,21 @@ def _make_interruptible(task: Task, parent: int) -> Ended:
 
 def _make(composed: Any, hydra: Any) -> Ended:
     """Make a job in this process."""
-    # late: the processes of the launcher do without
-    from splitmerge_cli import runner
+    # late: not needed by the processes of the launcher
+    from splitmerge_cli import runs
     from splitmerge_cli.config import finish
-    from splitmerge_cli.progress import Reporter
+    from splitmerge_cli.runs.progress import Reporter
 
     try:
-        plan = runner.prepare(finish(composed, hydra))
+        plan = runs.prepare(finish(composed, hydra))
         if plan.done:
             return "elsewhere", None
-        if runner.is_written(plan.path):
+        if runs.is_written(plan.path):
             return "locked", None
-        runner.run(plan, Reporter())
-    except runner.Interrupted:
+        runs.run(plan, Reporter())
+    except runs.Interrupted:
         return "interrupted", None
-    except runner.WrittenElsewhere:
+    except runs.WrittenElsewhere:
         return "locked", None
     except Exception as error:  # whatever fails one job must not stop the others; the table says what it was
         return "failed", f"{type(error).__name__}: {error}"
@@ -321,11 +322,11 @@ def read_records(records: Path) -> Recorded:
             continue
         while is_locked(record) and time.monotonic() < end:
             time.sleep(0.02)
-        number, told = int(record.name), record.with_suffix(".json")
-        if not told.exists():
+        number, result = int(record.name), record.with_suffix(".json")
+        if not result.exists():
             found.killed.add(number)
             continue
-        status, error = json.loads(told.read_text(encoding="utf-8"))
+        status, error = json.loads(result.read_text(encoding="utf-8"))
         if status == _ORPHANED:
             found.orphaned.add(number)
         else:

@@ -1,15 +1,14 @@
-"""Where a chain starts: ``init=one|singletons|random|prior|truth|FILE``."""
+"""Where a chain starts: ``init=one_cluster|singletons|random|prior|truth|FILE``."""
 
 import hashlib
 import os
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config.errors import ConfigError
+from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, opened
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 DEFAULT_K0 = 5
 LABEL_BYTES = 40
 """Memory that a row of a file of labels takes at least while it is read."""
-KEYWORDS = ("one", "singletons", "random", "prior", "truth")
 
 
 def initial_labels(
@@ -39,7 +37,7 @@ def initial_labels(
     dataset : Dataset
         The data, for their number and true labels.
     init : str
-        ``one`` cluster; ``singletons``; ``random``: `K0` clusters, each with at least one item, the other items
+        ``one_cluster``; ``singletons``; ``random``: `K0` clusters, each with at least one item, the other items
         uniformly at random; ``prior``: a draw from the prior; ``truth``; or the path of a text file with one label
         (any word) per row.
     K0 : int or None
@@ -64,7 +62,7 @@ def initial_labels(
         A label file with another number of rows than there are items.
     """
     N = dataset.N
-    if init == "one":
+    if init == "one_cluster":
         labels = np.zeros(N, dtype=np.int32)
     elif init == "singletons":
         labels = np.arange(N, dtype=np.int32)
@@ -111,6 +109,10 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     DataError
         It cannot be read, or has an empty row.
     """
+    # a run that reads no such file does not need it
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     called = f"init={init}"
     limit = Limit.now()
     try:
@@ -122,7 +124,7 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     except DataError:
         raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise ConfigError(f"{called}: expected {', '.join(KEYWORDS)}, or a file with one label per row") from error
+        raise ConfigError(f"{called}: expected {', '.join(INITIAL)}, or a file with one label per row") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(f"{called}: not a readable text file: {reason}") from error

@@ -16,40 +16,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hydra._internal.callbacks import Callbacks
-from hydra._internal.core_plugins.basic_launcher import BasicLauncher
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from hydra.plugins.launcher import Launcher
-from hydra.types import HydraContext, RunMode
-from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
 from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
-from omegaconf.errors import OmegaConfBaseException
 
-from splitmerge_cli import runner
-from splitmerge_cli.config import (
-    ConfigError,
-    compose,
-    compose_raw,
-    hydra_session,
-    load,
-    quote_priors,
-    rewrite,
-    search_path_overrides,
-    unreadable,
-)
+from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, load, places
+from splitmerge_cli.config.composition import compose_raw, quote_priors, rewrite
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.interrupts import AnsweredBy, interrupt
-from splitmerge_cli.job import Ended, Recorded, Sweep, blocked, in_process, isolated, read_records
-from splitmerge_cli.progress import SweepProgress
 from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.runner import RunError, dataset_of, open_run
+from splitmerge_cli.runs.errors import RunError
+from splitmerge_cli.runs.identity import complete, finished, is_done, is_written, run_dir
+from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
+from splitmerge_cli.runs.job import Ended, Recorded, Sweep, blocked, in_process, isolated, read_records
+from splitmerge_cli.runs.plan import prepare
+from splitmerge_cli.runs.progress import SweepProgress
+from splitmerge_cli.runs.stored import dataset_of, open_run
 
 LOOK = 0.2
 """Seconds between two looks at runs that another process makes."""
@@ -64,12 +46,12 @@ class JobOutcome:
     overrides : list of str
         The job.
     status : str
-        done, skipped (finished before), to run (dry run), refused (bad input), failed, interrupted (or not begun, when
+        done, skipped (finished before), to run (dry run), rejected (bad input), failed, interrupted (or not begun, when
         the sweep was interrupted), or running elsewhere (by another process, when the sweep was interrupted).
     path : Path or None
-        Folder of the run; None where it was refused.
+        Folder of the run; None where it was rejected.
     error : str or None
-        Why it was refused or failed.
+        Why it was rejected or failed.
     notes : list of str
         What is to be said of how its data were read.
     elsewhere : bool
@@ -99,9 +81,9 @@ def interruption(outcomes: Sequence[JobOutcome]) -> str | None:
     counts = Counter(o.status for o in outcomes)
     if not counts.keys() & {"interrupted", "running elsewhere"}:
         return None
-    told = {key: counts[key] for key in ("done", "skipped", "failed", "running elsewhere")}
-    told["to do"] = counts["interrupted"]
-    return "interrupted: " + ", ".join(f"{number} {what}" for what, number in told.items() if number)
+    shown = {key: counts[key] for key in ("done", "skipped", "failed", "running elsewhere")}
+    shown["to do"] = counts["interrupted"]
+    return "interrupted: " + ", ".join(f"{number} {what}" for what, number in shown.items() if number)
 
 
 def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[list[str]]:
@@ -125,42 +107,33 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     ConfigError
         Overrides that cannot be read, an unknown experiment, or a grid without a job.
     """
-    args = [arg for arg in args if not _is_hydra(arg)]
+    args = [aliases.in_override(arg) for arg in args if not _is_hydra(arg)]
     experiments = [a for a in args if a.startswith("experiment=")]
     rest = [a for a in args if not a.startswith("experiment=")]
-    with hydra_session():
-        try:
-            jobs: list[list[str]] = []
-            for experiment in _grid(experiments):
-                composed = compose_raw(experiment, config_dir)
-                params = [f"{key}={value}" for key, value in (composed.hydra.sweeper.params or {}).items()]
-                jobs += [experiment + job for job in _grid([*params, *rest])]
-        except OverrideParseException as error:
-            raise ConfigError(unreadable(str(error.override))) from error
-        except HydraException as error:
-            raise ConfigError(" ".join(line for line in str(error).splitlines() if "hydra.cc" not in line)) from error
+    jobs: list[list[str]] = []
+    with hydra_adapter.hydra_session():
+        for experiment in _grid(experiments):
+            composed = compose_raw(experiment, config_dir)
+            own = (composed.hydra.sweeper.params or {}).items()
+            params = [aliases.in_override(f"{key}={value}") for key, value in own]
+            jobs += [experiment + job for job in _grid([*params, *rest])]
     return jobs
 
 
 def _grid(args: Sequence[str]) -> list[list[str]]:
     """The product of the values of all keys."""
-    parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
-    overrides = parser.parse_overrides([quote_priors(arg) for arg in args])
-    for arg, override in zip(args, overrides, strict=True):
-        try:
-            split = BasicSweeper.split_arguments([override], None)[0]
-        except OmegaConfBaseException as error:  # one sweep within another
-            raise ConfigError(unreadable(arg)) from error
-        if not split:
-            raise ConfigError(f"{arg}: no value, so there is no job; expected at least one")
-    jobs: list[list[str]] = BasicSweeper.split_arguments(overrides, None)[0]
-    return jobs
+    return hydra_adapter.grid([quote_priors(arg) for arg in args])
 
 
 def find_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> Path | None:
     """The folder of a finished job; None where it is not finished. Cheap: neither data nor model is built."""
-    path = runner.run_dir(compose(overrides, config_dir))
-    return path if runner.is_done(path) else None
+    run = find_run(overrides, config_dir)
+    return None if run is None else run.path
+
+
+def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
+    """The same as a run, whose files need not be checked again."""
+    return complete(run_dir(draft(overrides, config_dir).unchecked()))
 
 
 def check_jobs(
@@ -168,7 +141,7 @@ def check_jobs(
 ) -> list[JobOutcome]:
     """Compose and check every job, down to its data and the parameters of model and samplers; run none.
 
-    Their status is ``skipped``, ``to run``, ``refused`` or, where what is there of a run is damaged, ``failed``.
+    Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``.
 
     Raises
     ------
@@ -176,19 +149,28 @@ def check_jobs(
         There is no such launcher, or it has no such options.
     """
     outcomes = []
-    with hydra_session():
+    with hydra_adapter.hydra_session():
         if launcher:
             _Launch(launcher, None, config_dir).launcher(len(jobs), Path())
         for job in jobs:
-            try:
-                plan = runner.prepare(compose(job, config_dir))
-                status = "skipped" if plan.done else "to run"
-                outcomes.append(JobOutcome(list(job), status, plan.path, notes=plan.dataset.notes))
-            except (ConfigError, DataError) as error:
-                outcomes.append(JobOutcome(list(job), "refused", error=str(error)))
-            except DamagedRun as error:
-                outcomes.append(JobOutcome(list(job), "failed", plan.path, str(error)))
+            outcomes.append(_checked(list(job), config_dir))
     return outcomes
+
+
+def _checked(job: list[str], config_dir: str | Path | None) -> JobOutcome:
+    """What is known of a job before it is made."""
+    path = None
+    try:
+        composed = draft(job, config_dir)
+        if done := finished(composed):
+            return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
+        plan = prepare(composed.checked())
+        path = plan.path
+        return JobOutcome(job, "skipped" if plan.done else "to run", path, notes=plan.dataset.notes)
+    except (ConfigError, DataError) as error:
+        return JobOutcome(job, "rejected", error=str(error))
+    except DamagedRun as error:
+        return JobOutcome(job, "failed", path or run_dir(compose(job, config_dir)), str(error))
 
 
 def run_jobs(
@@ -216,7 +198,7 @@ def run_jobs(
     Returns
     -------
     list of JobOutcome
-        One per job, in their order. Where one is ``refused`` none runs. A job that fails, or whose process is killed,
+        One per job, in their order. Where one is ``rejected`` none runs. A job that fails, or whose process is killed,
         does not stop the others. Runs that another process writes are waited for, and made here where it leaves them
         unfinished. After Ctrl-C, SIGTERM or SIGHUP those that are not complete are ``interrupted``, or ``running
         elsewhere``.
@@ -229,7 +211,7 @@ def run_jobs(
         The launcher failed on the way; what was stored is intact.
     """
     outcomes = check_jobs(jobs, config_dir, launcher)
-    if any(o.status == "refused" for o in outcomes):
+    if any(o.status == "rejected" for o in outcomes):
         return outcomes
     # the same run may be asked for twice
     missing = {o.path: o.overrides for o in reversed(outcomes) if o.status == "to run" and o.path}
@@ -239,11 +221,11 @@ def run_jobs(
         own = launcher or ["hydra/launcher=basic"] * (len(missing) == 1)
         launch = _Launch(own, workers, config_dir)
         with (
-            hydra_session(),
-            SweepProgress(progress, len(missing), partial(_poll, list(missing))) as told,
-            _joblib_told_of_signals(),
+            hydra_adapter.hydra_session(),
+            SweepProgress(progress, len(missing), partial(_poll, list(missing))) as shown,
+            _joblib_in_step_with_signals(),
         ):
-            ended = _make(missing, launch, told.say)
+            ended = _make(missing, launch, shown.say)
         for i, outcome in enumerate(outcomes):
             if outcome.status == "to run" and outcome.path:
                 status, error = ended[outcome.path]
@@ -260,7 +242,7 @@ def _make(missing: Mapping[Path, list[str]], launch: "_Launch", say: Callable[[s
     try:
         with AnsweredBy(interrupt):
             while left:
-                if free := [path for path in left if not runner.is_written(path)]:
+                if free := [path for path in left if not is_written(path)]:
                     launch.make({path: missing[path] for path in free}, ended)
                 else:
                     if not waiting:
@@ -274,7 +256,7 @@ def _make(missing: Mapping[Path, list[str]], launch: "_Launch", say: Callable[[s
 
 
 @contextmanager
-def _joblib_told_of_signals() -> Iterator[None]:
+def _joblib_in_step_with_signals() -> Iterator[None]:
     """Let the processes that joblib starts take signals to their group as those of jobs do: without a word.
 
     Those of its pool would print a traceback on Ctrl-C while they begin, and resource trackers would end on SIGHUP
@@ -311,9 +293,9 @@ def _jobs(counted: Sequence[object]) -> str:
 
 def _interrupted(path: Path) -> Ended:
     """What became of a run when the sweep was interrupted."""
-    if runner.is_written(path):
+    if is_written(path):
         return "running elsewhere", None
-    return ("done" if runner.is_done(path) else "interrupted"), None
+    return ("done" if is_done(path) else "interrupted"), None
 
 
 @dataclass
@@ -337,7 +319,7 @@ class _Launch:
     config_dir: str | Path | None
     in_vain: int = 0
 
-    def launcher(self, jobs: int, records: Path) -> Launcher:
+    def launcher(self, jobs: int, records: Path) -> Any:
         """The launcher of so many jobs, which leave their records in the folder `records`.
 
         Raises
@@ -348,28 +330,15 @@ class _Launch:
         own = list(self.overrides)
         if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in own):
             own = [f"hydra.launcher.n_jobs={min(self.workers or os.cpu_count() or 1, jobs)}", *own]
-        instance = GlobalHydra.instance().hydra
-        assert instance is not None
         try:
-            config = instance.compose_config(
-                "config",
-                [*own, *search_path_overrides(self.config_dir)],
-                run_mode=RunMode.MULTIRUN,
-                from_shell=False,
-                with_log_configuration=False,
-            )
-            target = config.hydra.launcher._target_
-            load(target)  # for its message
-            sweep = Sweep(os.getpid(), os.getcwd(), records, parental=target == _name(JoblibLauncher))
-            return Plugins.instance().instantiate_launcher(
-                hydra_context=HydraContext(config_loader=instance.config_loader, callbacks=Callbacks(config)),
-                task_function=in_process if target == _name(BasicLauncher) else partial(isolated, sweep=sweep),
-                config=config,
-            )
+            chosen = hydra_adapter.launching(own, places(self.config_dir))
+            load(chosen.target)  # for its message
+            sweep = Sweep(os.getpid(), os.getcwd(), records, parental=chosen.joblib)
+            return chosen.make(in_process if chosen.basic else partial(isolated, sweep=sweep))
         except ConfigError as error:
             raise ConfigError(f"hydra.launcher.{error}") from error
         except Exception as error:  # the module of a launcher may raise anything
-            raise ConfigError(_no_launcher(error, self.overrides)) from error
+            raise ConfigError(hydra_adapter.explain_launcher(error, self.overrides)) from error
 
     def make(self, jobs: Mapping[Path, list[str]], ended: dict[Path, Ended]) -> None:
         """Make jobs, and add to `ended` what became of those that are not to be made again.
@@ -381,7 +350,7 @@ class _Launch:
         """
         paths = list(jobs)
 
-        def told(by_number: Mapping[int, Ended]) -> None:
+        def add(by_number: Mapping[int, Ended]) -> None:
             ended.update({paths[number]: end for number, end in by_number.items() if end[0] != "locked"})
 
         with TemporaryDirectory(prefix="smcmc-sweep-") as folder:
@@ -389,12 +358,12 @@ class _Launch:
             launcher = self.launcher(len(jobs), records)
             try:
                 returned = launcher.launch([rewrite(job) for job in jobs.values()], initial_job_idx=0)
-                told(dict(enumerate([one.return_value for one in returned])))
+                add(dict(enumerate([one.return_value for one in returned])))
             except KeyboardInterrupt:
-                told(read_records(records).ended)
+                add(read_records(records).ended)
                 raise
             except BrokenProcessPool as error:
-                told(self._ended(read_records(records), error))
+                add(self._ended(read_records(records), error))
             except Exception as error:  # whatever the launcher does
                 if read_records(records).begun:
                     raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
@@ -412,24 +381,6 @@ class _Launch:
         if self.in_vain == 2:
             raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
         return ended
-
-
-def _name(launcher: type[Launcher]) -> str:
-    # Hydra imports its plugins anew in every session: classes of one name are not the same
-    return f"{launcher.__module__}.{launcher.__qualname__}"
-
-
-def _no_launcher(error: Exception, own: Sequence[str]) -> str:
-    """What is wrong with Hydra's own overrides."""
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
-        group, _, name = error.missing_cfg_file.rpartition("/")
-        return f"{group}={name}: expected one of {', '.join(sorted(error.options))}"
-    if isinstance(error, OverrideParseException):
-        return unreadable(str(error.override))
-    # Hydra names the override alone where OmegaConf knows what is wrong with its value
-    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
-    reason = str(cause).split("\nConfig search path")[0].split("\n    full_key")[0]
-    return f"{' '.join(own)}: {' '.join(reason.split())}"
 
 
 def _launcher_says(error: Exception) -> str:
@@ -464,6 +415,7 @@ __all__ = [
     "dataset_of",
     "expand",
     "find_job",
+    "find_run",
     "open_run",
     "run_jobs",
     "split_hydra",

@@ -1,4 +1,7 @@
-"""Progress on stderr: bars in a terminal, a line now and then elsewhere."""
+"""Progress on stderr: bars in a terminal, a line now and then elsewhere.
+
+The bars are imported where they are shown.
+"""
 
 import sys
 import threading
@@ -6,9 +9,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 LINE_EVERY = 10.0
 """Seconds between two lines about the same chain."""
@@ -71,7 +75,10 @@ class Bars(Reporter):
     """One bar per chain: share done, rate, K, log joint, time left."""
 
     def __init__(self) -> None:
-        self._progress = Progress(
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress: Progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:3.0f}%"),
@@ -171,6 +178,9 @@ class SweepProgress:
             print(f"{complete} of {self._jobs} jobs ({share / self._jobs:.0%})", file=sys.stderr, flush=True)
 
     def _bar(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.fields[complete]} of {task.total:.0f} jobs"),
             BarColumn(bar_width=None),

@@ -1,0 +1,148 @@
+"""The application, what its commands share, and how errors that are the user's to mend are answered."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from splitmerge_cli.runs import interrupts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+app = typer.Typer(
+    name="smcmc",
+    help="The reference laboratory for split-merge MCMC.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from splitmerge_cli import __version__
+
+        typer.echo(f"smcmc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+_F = TypeVar("_F", bound=Callable[..., None])
+
+
+def explained(command: _F) -> _F:
+    """Turn the errors that are the user's to mend into one message and an exit status."""
+
+    @functools.wraps(command)
+    def wrapper(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except typer.Exit:
+            raise
+        except (KeyboardInterrupt, Exception) as error:
+            answer = _answer(error)
+            if answer is None:
+                raise
+            fail(*answer)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def _answer(error: BaseException) -> tuple[str, int] | None:
+    """Message and exit status of an error that is the user's to mend; None for any other."""
+    if isinstance(error, ValueError | RuntimeError):
+        from splitmerge_cli.runs import ConfigError, DamagedRun, DataError, Interrupted, RunError
+
+        if isinstance(error, Interrupted):
+            return str(error), interrupts.STATUS
+        # a library may turn an interruption into an error of its own
+        if interrupts.seen():
+            return "interrupted", interrupts.STATUS
+        if isinstance(error, ConfigError | DataError):
+            return str(error), 2
+        if isinstance(error, RunError | DamagedRun):
+            return str(error), 1
+        return None
+    if isinstance(error, KeyboardInterrupt) or interrupts.seen():
+        return "interrupted", interrupts.STATUS
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}", 1
+    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):  # whose reader has seen enough
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 2
+    return None
+
+
+def fail(message: str, status: int) -> NoReturn:
+    complain(message)
+    interrupts.say("")  # what there is to say is said
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # a full disk: what is left in the buffer would fail again at the end of the process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise typer.Exit(status)
+
+
+def complain(message: str) -> None:
+    """One line on stderr; a line break that the message quotes is shown as such."""
+    typer.echo("smcmc: " + "\\n".join(message.splitlines()), err=True)
+
+
+def _complete_override(incomplete: str) -> list[str]:
+    """Completions of a ``KEY=VALUE``: names of keys, then the choices of a group."""
+    from splitmerge_cli.config import complete
+
+    # bash takes "=" for a word of its own: the key is then the word before it
+    words = os.environ.get("COMP_WORDS", "").split()[: int(os.environ.get("COMP_CWORD", "0")) + 1]
+    if words[-1:] == ["="]:
+        words.append("")
+    if words[-2:-1] == ["="]:
+        return [override.partition("=")[2] for override in complete(f"{words[-3]}={words[-1]}")]
+    return complete(incomplete)
+
+
+def complete_figure(incomplete: str) -> list[str]:
+    from splitmerge_cli.figures.engine import list_figures
+
+    return [name for name, _ in list_figures() if name.startswith(incomplete)]
+
+
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", autocompletion=_complete_override, show_default=False)
+]
+Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
+Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
+Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg: this part alone.")]
+Info = Annotated[
+    str | None, typer.Option("--info", help="Hydra's account: all, config, defaults, plugins, searchpath.")
+]
+ConfigDir = Annotated[str | None, typer.Option("--config-dir", help="A folder with configuration groups of your own.")]
+Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
+Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
+Figures = Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=complete_figure)]
+
+
+def print_entries(entries: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*entries, strict=True)]
+    for entry in entries:
+        typer.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(entry, widths, strict=True)).rstrip())
+
+
+def console(width: int = 160) -> "Console":
+    """Where tables go: a terminal, of its own width, or a pipe."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=width)

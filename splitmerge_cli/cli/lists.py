@@ -1,0 +1,215 @@
+"""What there is: samplers, models, data sets, schedules, figures, each with its options."""
+
+from typing import Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import app, complain, console, explained, print_entries
+
+data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+
+model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
+app.add_typer(model_app, name="model")
+sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)
+app.add_typer(sampler_app, name="sampler")
+
+_LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
+
+
+@app.command("list")
+@explained
+def list_(
+    what: Annotated[str | None, typer.Argument(metavar="[samplers|models|data|schedules|figures]")] = None,
+) -> None:
+    """List samplers, models, data sets, schedules or figures; without a name, all of them."""
+    from splitmerge_cli.config import ConfigError
+
+    if what is None:
+        for name in (*_LISTED, "figures"):
+            typer.echo(f"{name}\n{'-' * len(name)}")
+            print_entries(_entries(name))
+            typer.echo()
+        return
+    if what not in (*_LISTED, "figures"):
+        raise ConfigError(f"list {what}: expected {', '.join(_LISTED)} or figures")
+    print_entries(_entries(what))
+
+
+def _entries(what: str) -> list[tuple[str, str]]:
+    """Name and meaning of all that there is of a kind."""
+    if what == "figures":
+        from splitmerge_cli.figures.engine import list_figures
+
+        return list(list_figures())
+    from splitmerge_cli.config import describe
+
+    return describe(_LISTED[what])
+
+
+@model_app.command("list")
+@explained
+def model_list() -> None:
+    """List the models."""
+    print_entries(_entries("models"))
+
+
+@sampler_app.command("list")
+@explained
+def sampler_list() -> None:
+    """List the samplers."""
+    print_entries(_entries("samplers"))
+
+
+Named = Annotated[str, typer.Argument(metavar="NAME")]
+
+
+@model_app.command("info")
+@explained
+def model_info(name: Named) -> None:
+    """Show what a model is, its options with their defaults, and which samplers support it."""
+    from splitmerge_cli.config import choice, choices, locate
+    from splitmerge_cli.runs.support import example, support
+
+    _show_options("model", name)
+    model = example(name)
+    found = {sampler: support(sampler, model) for sampler in choices("sampler")}
+    _show_facts(
+        [
+            ("reads", locate(choice("model", name)["_target_"]).kind),
+            ("samplers that support it", ", ".join(one for one, (supported, _) in found.items() if supported)),
+            *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
+        ]
+    )
+
+
+@sampler_app.command("info")
+@explained
+def sampler_info(name: Named) -> None:
+    """Show what a sampler is, its moves, its options with their defaults, and which models it supports."""
+    from splitmerge_cli.config import choice, choices, locate
+    from splitmerge_cli.runs.support import example, support
+
+    _show_options("sampler", name)
+    cls = locate(choice("sampler", name)["_target_"])
+    found = {model: support(name, example(model)) for model in choices("model")}
+    _show_facts(
+        [
+            ("moves", ", ".join(cls.MOVES)),
+            ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ()))),
+            ("models that it supports", ", ".join(one for one, (supported, _) in found.items() if supported)),
+            *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
+        ]
+    )
+
+
+def _show_options(group: str, name: str) -> None:
+    """The table of the options of a choice."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from splitmerge_cli.config.info import option_rows, title
+
+    rows = option_rows(group, name)
+    table = Table("option", "default", "expected", "help", title=f"{group}={name}: {title(group, name)}")
+    table.title_justify = "left"
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in (row.key, row.default, row.expected, row.help)))
+    console().print(table)
+
+
+def _show_facts(facts: list[tuple[str, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False)
+    for key, value in facts:
+        if value:
+            table.add_row(Text(key), Text(value))
+    console().print(table)
+
+
+@data_app.command("list")
+@explained
+def data_list() -> None:
+    """List the data sets: name, kind, number of items, where they are, what they are."""
+    from splitmerge_cli.config import describe
+
+    head = ("name", "kind", "N", "where", "what")
+    print_entries([head, *((name, *_data_facts(name), title) for name, title in describe("data"))])
+
+
+def _data_facts(name: str) -> tuple[str, str, str]:
+    """Kind, number of items and place of a data set."""
+    from splitmerge_cli.config import choice, compose, locate, plain, unshared
+    from splitmerge_cli.data import published
+
+    if name in published.SETS:
+        of = published.SETS[name]
+        return of.kind, of.N, published.listed(name)
+    options = choice("data", name)
+    if "path" in options:
+        # a table is of the kind that the model reads
+        kind, items = ("the model's", "rows of the file") if "kind" in options else ("documents", "those of the file")
+        if "nodes" in options:
+            kind, items = "graph", "nodes of the file"
+        return kind, items, "data.path=FILE"
+    given = unshared("data", plain(compose([f"data={name}"]).data))
+    generated = given.get("N") is not None
+    if generated:
+        given["N"] = min(given["N"], 100)  # enough to tell the kind
+    made = locate(given.pop("_target_"))(**{key: value for key, value in given.items() if key != "name"})
+    return (made.kind, "any", "generated") if generated else (made.kind, str(made.N), "here")
+
+
+@data_app.command("info")
+@explained
+def data_info(name: str) -> None:
+    """Show what a data set is, where a published one comes from, and its options with their defaults."""
+    import inspect
+
+    from splitmerge_cli.config import choice, locate, shared, show
+    from splitmerge_cli.data import published
+
+    options = choice("data", name) | shared("data")
+    typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
+    if name in published.SETS:
+        typer.echo("\nThe published set\n-----------------\n" + published.describe(name))
+    typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
+    for key, value in options.items():
+        if key != "name":
+            typer.echo(f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={show(value)}")
+
+
+@data_app.command("fetch")
+@explained
+def data_fetch(name: str) -> None:
+    """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
+    from splitmerge_cli.config import choice
+    from splitmerge_cli.data import published
+    from splitmerge_cli.data.transfer import shown
+
+    options = choice("data", name)
+    if name in published.SETS:
+        with shown() as report:
+            path = published.fetch(name, report)
+        for note in published.unverified(name):
+            complain(f"note: {note}")
+        typer.echo(path)
+    elif "path" in options:
+        typer.echo(f"{name}: reads a file of yours (data.path=FILE); there is nothing to fetch")
+    else:
+        typer.echo(f"{name}: is here or generated; there is nothing to fetch")
+
+
+@app.command("sys-info")
+@explained
+def sys_info() -> None:
+    """Show versions, commit and machine: what a report of a problem should contain."""
+    import json
+
+    from splitmerge_cli.results import provenance
+
+    info = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
+    typer.echo(json.dumps(info, indent=2))

@@ -1,0 +1,157 @@
+"""Commands on what runs left: figures, reports, diagnoses; and the checks and measurements of the code."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import ConfigDir, Figures, Out, Scale, app, complain, complete_figure, explained, fail
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.topic_report import RunTopics
+    from splitmerge_cli.results.read import Run
+
+_LEARNT = (
+    "These chains learn from each other: that they agree says less than it does of others. Compare restarts, runs with "
+    "other seeds."
+)
+
+
+@app.command()
+@explained
+def reproduce(
+    ids: Figures,
+    scale: Scale = "quick",
+    out: Out = Path("results"),
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")
+    ] = None,
+) -> None:
+    """Run what figures need (skipping what is done), draw them, check their claims."""
+    from splitmerge_cli.figures import engine
+
+    raise typer.Exit(engine.reproduce(ids, _scale(scale), out, workers))
+
+
+@app.command()
+@explained
+def plot(
+    targets: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all|RUN ...", autocompletion=complete_figure)],
+    scale: Scale = "quick",
+    out: Out = Path("results"),
+    config_dir: ConfigDir = None,
+) -> None:
+    """Draw figures, or the traces of a run, from stored results only."""
+    from splitmerge_cli.figures import engine
+
+    raise typer.Exit(engine.plot(targets, _scale(scale), out, config_dir))
+
+
+@app.command()
+@explained
+def report(out: Out = Path("results")) -> None:
+    """Write results/report.html: every figure, the papers' numbers beside ours, verdicts."""
+    from splitmerge_cli.figures import engine
+
+    typer.echo(engine.report(out))
+
+
+def _scale(scale: str) -> str:
+    from splitmerge_cli.config import ConfigError
+
+    if scale not in ("quick", "paper"):
+        raise ConfigError(f"--scale {scale}: expected quick or paper")
+    return scale
+
+
+@app.command()
+@explained
+def diagnose(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
+    config_dir: ConfigDir = None,
+) -> None:
+    """Show R-hat, effective sample size, autocorrelation time, acceptance per move, scores against the truth.
+
+    Of several runs of topics also how far their topics agree.
+    """
+    from rich.console import Console
+
+    from splitmerge_cli.config import ConfigError, learns
+    from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
+    from splitmerge_cli.diagnostics.summary import table
+    from splitmerge_cli.results.files import DamagedRun
+    from splitmerge_cli.results.read import find_runs
+    from splitmerge_cli.runs import open_run
+
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    status, of_topics = 0, []
+    for path in runs:
+        found = find_runs(path)
+        if not found:
+            raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
+        for one in found:
+            try:
+                one = open_run(one.path, config_dir)
+                frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
+                console.print(table(frame, title=f"{one.path} ({one.status['state']})"))
+                if learns(one.config):
+                    console.print(_LEARNT, highlight=False)
+                if one.done and one.has_topics:
+                    of_topics.append(_topics_of(one))
+            except (ConfigError, DamagedRun, FileNotFoundError) as error:
+                complain(str(error))
+                status = max(status, 2 if isinstance(error, ConfigError) else 1)
+    if len(of_topics) > 1:
+        from splitmerge_cli.diagnostics.topic_report import between_runs
+
+        console.print(between_runs(of_topics))
+    raise typer.Exit(status)
+
+
+def _topics_of(run: "Run") -> "RunTopics":
+    """The topics of a run's best chain."""
+    from splitmerge_cli.diagnostics.topic_report import RunTopics
+
+    words, summary = run.topic_words(["chain", "topic", "word", "count"]), run.summary
+    words = words[words["chain"] == summary["topics_of"]["chain"]]
+    eta, V = summary["hyperparameters"]["eta"], summary["documents"]["words"]
+    return RunTopics(str(run.path), words, run.tokens(["document", "word", "topic"]), eta, V)
+
+
+@app.command()
+@explained
+def verify(
+    args: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", show_default=False)] = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Compare samplers with the enumerated posterior of small data, alone and with Gibbs.
+
+    smcmc verify sampler=sdds,ss model=emm mode=both size=4 seed=0 iterations=200000 sampler.kernel=ssdm model.alpha=0.1
+
+    sampler and model default to all; mode is exact, literal or both; size is the number of items; iterations the length
+    of a sampled check beside the exact one (0: none). Exit status 1 when an exact sampler is not exact.
+    """
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.verify.command import verify as verify_command
+
+    pairs = [arg.partition("=") for arg in args or []]
+    for key, equals, value in pairs:
+        if not key or not equals or not value:
+            raise ConfigError(f"{key}{equals}{value}: expected KEY=VALUE")
+    raise typer.Exit(verify_command({key: value for key, _, value in pairs}, config_dir))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@explained
+def bench(
+    ctx: typer.Context,
+    scaling: Annotated[bool, typer.Option("--scaling", help="Growth with N, D and K.")] = False,
+) -> None:
+    """Measure kernels and whole iterations against a plain C baseline (needs a checkout of the repository)."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "bench" / "__main__.py").is_file():
+        fail("bench: the benchmarks are part of the repository, not of the package; run it in a checkout", 2)
+    command = [sys.executable, "-m", "bench", *["--scaling"] * scaling, *ctx.args]
+    raise typer.Exit(subprocess.run(command, cwd=root, check=False).returncode)

@@ -1,0 +1,182 @@
+"""``smcmc run`` and ``smcmc sweep``."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from splitmerge_cli.cli.base import (
+    Cfg,
+    ConfigDir,
+    Info,
+    Overrides,
+    Package,
+    Resolve,
+    app,
+    complain,
+    explained,
+    fail,
+)
+from splitmerge_cli.config.errors import show
+from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.runs import interrupts
+
+_RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500
+
+Groups (smcmc list shows their choices): sampler, model, data, schedule (move_only, single_site, full_scan, or a
+weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=literal
+model.alpha=0.1; smcmc sampler info NAME and smcmc model info NAME explain them.
+
+Your own data: data=csv data.path=FILE with model=lines (columns x, y), gaussian (numbers), bernoulli (0/1) or emm (one
+column of tokens); data.columns, data.drop and data.truth choose the columns. data=corpus data.path=FILE (or a folder)
+with model=hdp: documents, their topics; data.heldout=0.2 perplexity.every=10 evaluates documents that are held out.
+
+experiment=ID takes the settings of a figure (smcmc list figures).
+
+Keys, with their defaults (smcmc run --cfg job shows them all, those of the choices too):
+
+\b
+{keys}
+
+The folder of the run is the last line on stdout. A finished run is not repeated; an unfinished one is continued."""
+
+_SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
+
+Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (processes, the default) or basic (one
+after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time. Finished runs are skipped,
+unfinished ones continued; a job that fails, or whose process is killed, does not stop the others. Runs that another
+process writes are waited for: two sweeps of one grid share the work."""
+
+_CFG = ("job", "hydra", "all")
+_INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
+
+
+def _with_keys(text: str) -> str:
+    """The help with a line for each key of the configuration."""
+    listed = [(f"{key}={show(option.default)}", option.help) for key, option in all_keys()]
+    width = max(len(key) for key, _ in listed)
+    return text.replace("{keys}", "\n".join(f"{key:<{width}}  {said}" for key, said in listed))
+
+
+@app.command(help=_with_keys(_RUN_HELP))
+@explained
+def run(
+    overrides: Overrides = None,
+    cfg: Cfg = None,
+    resolve: Resolve = False,
+    package: Package = None,
+    info: Info = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    overrides = overrides or []
+    if _shows(cfg, resolve, package, info):
+        _show(overrides, cfg, resolve, package, info, config_dir)
+        return
+    from splitmerge_cli import runs
+    from splitmerge_cli.config import draft
+    from splitmerge_cli.results.read import Run
+    from splitmerge_cli.runs import closing
+
+    composed = draft(overrides, config_dir)
+    # of a run that was finished before nothing is built
+    if done := runs.finished(composed):
+        for note in done.summary.get("notes", []):
+            complain(f"note: {note}")
+        typer.echo("done before; resume=false repeats it", err=True)
+    else:
+        plan = runs.prepare(composed.checked())
+        for note in plan.dataset.notes:
+            complain(f"note: {note}")
+        done = Run(runs.run(plan))
+    closing.say(done)
+    typer.echo(done.path)
+
+
+def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
+    """Whether the options ask for the configuration instead of a run; rejects those that make no sense."""
+    from splitmerge_cli.config import ConfigError
+
+    for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
+        if value is not None and value not in known:
+            raise ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
+    for option, given in [("--resolve", resolve), ("--package", package is not None)]:
+        if given and cfg is None:
+            raise ConfigError(f"{option}: says how --cfg shows the configuration; expected --cfg job beside it")
+    return cfg is not None or info is not None
+
+
+def _show(
+    overrides: list[str], cfg: str | None, resolve: bool, package: str | None, info: str | None, config_dir: str | None
+) -> None:
+    """Let Hydra show what it composes."""
+    from omegaconf import OmegaConf
+
+    from splitmerge_cli.config import ConfigError, compose_raw, rewrite
+    from splitmerge_cli.config.hydra_adapter import show_config
+
+    composed = compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
+    if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
+        raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
+    argv = ["smcmc", *rewrite(overrides)]
+    for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
+        argv += [option, value] if value else []
+    show_config(argv + ["--resolve"] * resolve)
+
+
+@app.command(help=_SWEEP_HELP)
+@explained
+def sweep(
+    overrides: Overrides = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Compose and check every job; run none.")] = False,
+    cfg: Cfg = None,
+    resolve: Resolve = False,
+    package: Package = None,
+    info: Info = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    from splitmerge_cli.runs import sweep as sweeps
+
+    given, own = sweeps.split_hydra(overrides or [])
+    jobs = sweeps.expand(given, config_dir)
+    if _shows(cfg, resolve, package, info):
+        _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
+        return
+    if dry_run:
+        outcomes = sweeps.check_jobs(jobs, config_dir, own)
+    else:
+        progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
+        outcomes = sweeps.run_jobs(jobs, progress=progress, launcher=own, config_dir=config_dir)
+    rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
+    if rejected:
+        for error, outcome in list(rejected.items())[::-1]:
+            complain(f"{' '.join(outcome.overrides)}: {error}")
+        raise typer.Exit(2)
+    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
+        complain(f"note: {note}")
+    _print_outcomes(outcomes)
+    if line := sweeps.interruption(outcomes):
+        fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
+    if any(o.status == "failed" for o in outcomes):
+        raise typer.Exit(1)
+
+
+def _print_outcomes(outcomes: list[Any]) -> None:
+    from collections import Counter
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("job", "status", "run", box=None)
+    for o in outcomes:
+        if o.status != "interrupted" or o.begun:
+            status = o.status + " elsewhere" * o.elsewhere
+            table.add_row(Text(" ".join(o.overrides)), status, Text(str(o.path) if o.path else ""))
+    # a terminal's width would break the paths of a pipe
+    console = Console() if sys.stdout.isatty() else Console(width=10_000)
+    console.print(table)
+    for o in outcomes:
+        if o.error:
+            complain(f"{' '.join(o.overrides)}: {o.error}")
+    counts = Counter(o.status for o in outcomes)
+    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

@@ -1,0 +1,142 @@
+"""What the groups offer, and the options of each choice as its file gives them.
+
+Files of the package are read as they are: Hydra composes a whole configuration for each, which takes as long as all
+else that a finished run needs. Files of the user's own may do all that Hydra lets them, so Hydra composes them.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+
+from splitmerge_cli.config import hydra_adapter
+from splitmerge_cli.config.errors import ConfigError, one_line, unknown, unknown_key
+from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
+from splitmerge_cli.config.targets import own_targets
+
+
+def plain(node: Any, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
+    """A configuration as plain values."""
+    values = OmegaConf.to_container(node, resolve=resolve, throw_on_missing=throw_on_missing)
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items()}
+
+
+def _conf() -> Any:
+    return resources.files(hydra_adapter.CONF)
+
+
+@cache
+def _main() -> dict[str, Any]:
+    """The packaged ``config.yaml``."""
+    loaded = OmegaConf.create((_conf() / "config.yaml").read_text(encoding="utf-8"))
+    assert isinstance(loaded, DictConfig)
+    return plain(loaded, resolve=False)
+
+
+def main_defaults() -> dict[str, Any]:
+    """The keys of the packaged ``config.yaml`` with their defaults, groups and Hydra's own left out."""
+    return {key: value for key, value in _main().items() if key not in ("defaults", "hydra", *GROUPS)}
+
+
+def unshared(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a choice without those that all choices of its group have."""
+    return {key: value for key, value in options.items() if key not in SHARED.get(group, {})}
+
+
+def shared(group: str) -> dict[str, Any]:
+    """The options that all choices of a group have, with their defaults."""
+    return {key: _main()[group][key] for key in SHARED.get(group, {})}
+
+
+def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
+    """Names that a group offers: ``choices("sampler")``."""
+    return list(_choices(group, tuple(search_path)))
+
+
+@cache
+def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
+    if search_path:
+        return tuple(sorted(hydra_adapter.group_options(group, search_path)))
+    files = (_conf() / group).iterdir()
+    return tuple(sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")))
+
+
+def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
+    """The options of one choice as its file gives them, interpolations unresolved; see `shared` for what it shares.
+
+    Raises
+    ------
+    ConfigError
+        The group has no such choice.
+    """
+    return unshared(group, _options(group, name, tuple(search_path)))
+
+
+@cache
+def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
+    if name not in (offered := choices(group, search_path)):
+        raise ConfigError(unknown(group, name, offered))
+    # those of the package come first on Hydra's search path
+    if name in choices(group):
+        return plain(_packaged(group, name), resolve=False)
+    try:
+        options = plain(hydra_adapter.composed([f"{group}={name}"], search_path)[group], resolve=False)
+    except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+        raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
+    if isinstance(target := options.get("_target_"), str):
+        own_targets.add(target)
+    return options
+
+
+def _packaged(group: str, name: str) -> DictConfig:
+    """The options of a packaged file; of one that builds on others of its group, theirs below its own."""
+    text = (_conf() / group / f"{name}.yaml").read_text(encoding="utf-8")
+    node: Any = OmegaConf.create(text)
+    below = [one.partition("@")[0] for one in node.pop("defaults", []) if isinstance(one, str) and one != "_self_"]
+    if text.startswith("# @package _global_"):
+        node = node[group]
+    merged = OmegaConf.merge(*(_packaged(group, one) for one in below), node)
+    assert isinstance(merged, DictConfig)
+    return merged
+
+
+def describe(group: str) -> list[tuple[str, str]]:
+    """Name and first line of comment of each choice of a group."""
+    described = []
+    for name in choices(group):
+        lines = (_conf() / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+        comments = [line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line]
+        described.append((name, comments[0] if comments else ""))
+    return described
+
+
+def complete(incomplete: str) -> list[str]:
+    """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
+    key, equals, _ = incomplete.partition("=")
+    if equals:
+        group = key in (*GROUPS, "experiment")
+        offered = [f"{key}={name}" for name in choices(key)] if group else []
+    else:
+        offered = [f"{name}=" for name in known_keys(_unresolved([], ()))]
+    return [candidate for candidate in offered if candidate.startswith(incomplete)]
+
+
+def _unresolved(overrides: Sequence[str], search_path: Sequence[str]) -> dict[str, Any]:
+    values = plain(hydra_adapter.composed(overrides, search_path), resolve=False)
+    del values["hydra"]
+    return values
+
+
+def explain(error: Exception, overrides: Sequence[str], search_path: Sequence[str]) -> str:
+    """One message for what Hydra could not compose."""
+    groups = [o for o in overrides if o.partition("=")[0] in (*GROUPS, "experiment")]
+    if isinstance(error, yaml.YAMLError | UnicodeDecodeError):
+        return f"{' '.join(groups) or 'config.yaml'}: its file is not YAML: {one_line(error)}"
+    if found := re.search(r"Could not override '([^']+)'", str(error)):
+        return unknown_key(found[1], known_keys(_unresolved(groups, search_path)))
+    return hydra_adapter.explain(error)

@@ -1,0 +1,263 @@
+"""Hydra: the one module that imports anything of it.
+
+Parts of what is used are internal to Hydra (launchers are given callbacks, grids are split as its own sweeper splits
+them), so the versions are named: another one is rejected before anything else of it is imported.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import hydra
+
+from splitmerge_cli.config.errors import ConfigError, one_line, unknown
+from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
+
+SUPPORTED = (1, 3)
+"""Major and minor version."""
+
+
+def check_version(version: str) -> None:
+    """Raise a `ConfigError` unless this is a version of Hydra that the adapter was written for."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found is None or (int(found[1]), int(found[2])) != SUPPORTED:
+        raise ConfigError(
+            f"hydra-core {version}: not supported; expected 1.3, which pip install 'hydra-core>=1.3.2,<1.4' installs"
+        )
+
+
+check_version(hydra.__version__)
+
+# after the check: another version may lack what is imported here
+from hydra.core.global_hydra import GlobalHydra  # noqa: E402
+from hydra.core.override_parser.overrides_parser import OverridesParser  # noqa: E402
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException  # noqa: E402
+from omegaconf import DictConfig  # noqa: E402
+from omegaconf.errors import OmegaConfBaseException  # noqa: E402
+
+CONF = "splitmerge_cli.conf"
+MAIN = "config"
+_BASE = "1.3"
+
+
+@contextmanager
+def hydra_session() -> Iterator[None]:
+    """Make Hydra's compose API available on the packaged ``conf``; nests."""
+    if GlobalHydra.instance().is_initialized():
+        yield
+    else:
+        with hydra.initialize_config_module(CONF, version_base=_BASE):
+            yield
+
+
+def _search_path(places: Sequence[str]) -> list[str]:
+    return [f"hydra.searchpath={list(places)}"] if places else []
+
+
+def composed(overrides: Sequence[str], search_path: Sequence[str] = ()) -> DictConfig:
+    """What Hydra composes, its own node included; raises whatever Hydra does, for `explain`."""
+    with hydra_session():
+        return hydra.compose(MAIN, overrides=[*overrides, *_search_path(search_path)], return_hydra_config=True)
+
+
+def group_options(group: str, search_path: Sequence[str]) -> list[str]:
+    """Names that a group offers."""
+    with hydra_session():
+        loader = GlobalHydra.instance().config_loader()
+        return list(loader.get_group_options(group, config_name=MAIN, overrides=_search_path(search_path)))
+
+
+@dataclass(frozen=True)
+class ParsedOverride:
+    """An override that Hydra's grammar knows.
+
+    Attributes
+    ----------
+    text : str or None
+        As it was typed.
+    key : str
+    package : str or None
+        Of ``KEY@PACKAGE``.
+    value : object
+        None of a sweep or a deletion.
+    deleted, sweep : bool
+        Whether it is ``~KEY``; whether it has several values.
+    """
+
+    text: str | None
+    key: str
+    package: str | None
+    value: Any
+    deleted: bool
+    sweep: bool
+
+
+def parsed(overrides: Sequence[str]) -> list[ParsedOverride]:
+    """Parse overrides; a `ConfigError` where one cannot be read."""
+    try:
+        found = OverridesParser.create().parse_overrides(list(overrides))
+    except OverrideParseException as error:
+        raise ConfigError(unreadable(str(error.override))) from error
+    except HydraException as error:
+        raise ConfigError(explain(error)) from error
+    return [
+        ParsedOverride(
+            o.input_line,
+            o.key_or_group,
+            o.package,
+            None if o.is_delete() or o.is_sweep_override() else o.value(),
+            o.is_delete(),
+            o.is_sweep_override(),
+        )
+        for o in found
+    ]
+
+
+def parsed_override(text: str) -> ParsedOverride:
+    """Parse one override; a `ConfigError` where it cannot be read."""
+    return parsed([text])[0]
+
+
+def grid(args: Sequence[str]) -> list[list[str]]:
+    """The product of the values of all keys, in a session.
+
+    Raises
+    ------
+    ConfigError
+        An override that cannot be read, or has no value.
+    """
+    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+
+    try:
+        parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+        overrides = parser.parse_overrides(list(args))
+        for arg, override in zip(args, overrides, strict=True):
+            try:
+                split = BasicSweeper.split_arguments([override], None)[0]
+            except OmegaConfBaseException as error:  # one sweep within another
+                raise ConfigError(unreadable(arg)) from error
+            if not split:
+                raise ConfigError(f"{arg}: no value, so there is no job; expected at least one")
+        jobs: list[list[str]] = BasicSweeper.split_arguments(overrides, None)[0]
+    except OverrideParseException as error:
+        raise ConfigError(unreadable(str(error.override))) from error
+    except HydraException as error:
+        raise ConfigError(" ".join(line for line in str(error).splitlines() if "hydra.cc" not in line)) from error
+    return jobs
+
+
+def unreadable(override: str) -> str:
+    """What is wrong with an override that Hydra's grammar does not know."""
+    key, equals, _ = override.partition("=")
+    if not equals:
+        return f"{override}: expected KEY=VALUE"
+    expected = "; expected a positive number or gamma(shape,rate)" if key in NUMBER_OR_PRIOR else ""
+    return f"{override}: cannot be read as a value{expected}"
+
+
+def missing_choice(error: Exception) -> tuple[str, str] | None:
+    """Group and name of the choice that Hydra did not find; None of any other error."""
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return group, name
+    return None
+
+
+def explain(error: Exception) -> str:
+    """One line for what Hydra could not compose, where there is nothing to add that it does not say."""
+    text = str(error).split("Config search path")[0]
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return unknown(group, name, list(error.options))
+    if several := re.search(r"(?:Ambiguous value for argument|Sweep parameters) '(.*)'", text):
+        return f"{several[1]}: several values; `smcmc sweep` runs a grid"
+    if isinstance(error, OverrideParseException):
+        return unreadable(str(error.override))
+    return one_line(" ".join(line for line in text.splitlines() if "hydra.cc" not in line)) or repr(error)
+
+
+def show_config(argv: Sequence[str]) -> None:
+    """Let Hydra show what it composes, or where it comes from: its own ``--cfg`` and ``--info``."""
+    before, sys.argv = sys.argv, list(argv)
+    try:
+        hydra.main(version_base=_BASE, config_path=f"pkg://{CONF}", config_name=MAIN)(lambda _: None)()
+    finally:
+        sys.argv = before
+
+
+def job_config() -> Any:
+    """Hydra's own node of the job that a launcher makes in this process."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return HydraConfig.get()
+
+
+@dataclass(frozen=True)
+class Launching:
+    """A launcher that was chosen: `make` turns the function that makes a job into it.
+
+    Attributes
+    ----------
+    target : str
+        Its class.
+    basic, joblib : bool
+        Whether it is Hydra's own of that name.
+    make : callable
+        Takes the function of a job, returns Hydra's launcher, in the session in which it was chosen.
+    """
+
+    target: str
+    basic: bool
+    joblib: bool
+    make: Callable[[Callable[[Any], Any]], Any]
+
+
+def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching:
+    """The launcher that Hydra's own overrides choose, in a session.
+
+    Raises
+    ------
+    ConfigError
+        There is none, or it has no such options.
+    """
+    from hydra._internal.callbacks import Callbacks
+    from hydra._internal.core_plugins.basic_launcher import BasicLauncher
+    from hydra.core.plugins import Plugins
+    from hydra.types import HydraContext, RunMode
+    from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
+
+    instance = GlobalHydra.instance().hydra
+    assert instance is not None
+    config = instance.compose_config(
+        MAIN,
+        [*overrides, *_search_path(search_path)],
+        run_mode=RunMode.MULTIRUN,
+        from_shell=False,
+        with_log_configuration=False,
+    )
+
+    def make(function: Callable[[Any], Any]) -> Any:
+        context = HydraContext(config_loader=instance.config_loader, callbacks=Callbacks(config))
+        return Plugins.instance().instantiate_launcher(hydra_context=context, task_function=function, config=config)
+
+    # Hydra imports its plugins anew in every session: classes of one name are not the same
+    names = [f"{launcher.__module__}.{launcher.__qualname__}" for launcher in (BasicLauncher, JoblibLauncher)]
+    target = config.hydra.launcher._target_
+    basic, joblib = (target == name for name in names)
+    return Launching(target, basic, joblib, make)
+
+
+def explain_launcher(error: Exception, own: Sequence[str]) -> str:
+    """What is wrong with Hydra's own overrides."""
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return f"{group}={name}: expected one of {', '.join(sorted(error.options))}"
+    if isinstance(error, OverrideParseException):
+        return unreadable(str(error.override))
+    # Hydra names the override alone where OmegaConf knows what is wrong with its value
+    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    reason = str(cause).split("\nConfig search path")[0].split("\n    full_key")[0]
+    return f"{' '.join(own)}: {one_line(reason)}"

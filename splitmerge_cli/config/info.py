@@ -1,0 +1,80 @@
+"""What there is to know of the options of a choice: default, what is expected, help."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from types import NoneType
+from typing import Any, get_args
+
+from splitmerge_cli.config.errors import show
+from splitmerge_cli.config.groups import choice, describe
+from splitmerge_cli.config.hydra_adapter import CONF
+from splitmerge_cli.config.options import WORDS, declared_types, options_of
+from splitmerge_cli.config.targets import locate
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """An option of a choice, in words.
+
+    Attributes
+    ----------
+    key : str
+        As it is typed: GROUP.OPTION.
+    default : str
+        What the file of the choice sets.
+    expected, help : str
+    """
+
+    key: str
+    default: str
+    expected: str
+    help: str
+
+
+def title(group: str, name: str) -> str:
+    """What a choice is, in a line."""
+    return dict(describe(group))[name]
+
+
+def option_rows(group: str, name: str) -> list[OptionRow]:
+    """The options of a choice, in the order of its file.
+
+    Raises
+    ------
+    ConfigError
+        The group has no such choice.
+    """
+    given = choice(group, name)
+    target = locate(given.pop("_target_"))
+    given.pop("name", None)
+    listed, comments = options_of(target), file_comments(group, name)
+    types = {} if listed else declared_types(target)
+    rows = []
+    for key, default in given.items():
+        if option := listed.get(key):
+            expected, said = option.wanted, option.help
+        else:
+            expected, said = _expected(default, types.get(key)), comments.get(key, "")
+        rows.append(OptionRow(f"{group}.{key}", show(default), expected, said))
+    return rows
+
+
+def file_comments(group: str, name: str) -> Mapping[str, str]:
+    """The comment of every option in the file of a choice; those of the choices that it builds on below its own."""
+    text = (resources.files(CONF) / group / f"{name}.yaml").read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    if defaults := re.search(r"^defaults:\n((?: +- .*\n)+)", text, re.MULTILINE):
+        for below in re.findall(r"- (\w+)", defaults[1]):
+            if below not in ("_self_", "override"):
+                found |= file_comments(group, below)
+    return found | dict(re.findall(r"^ *(\w+):[^#\n]*\S +# (.*)$", text, re.MULTILINE))
+
+
+def _expected(default: Any, declared: Any) -> str:
+    """What an option takes of which nothing but the default, and perhaps a type, is known."""
+    types = [t for t in get_args(declared) or (declared,) if t in WORDS]
+    if default is not None and type(default) in WORDS and not str(default).startswith("${"):
+        types = [type(default), *[t for t in types if t is NoneType]]
+    return " or ".join(dict.fromkeys(WORDS[t] for t in types)) or "a value"

@@ -1,0 +1,192 @@
+"""The keys of a configuration: default, type, range and help of each, written once.
+
+``conf/config.yaml`` has the same defaults (a test compares them), and ``smcmc run --help`` lists the keys from here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, get_type_hints
+
+from splitmerge_cli.config.errors import ConfigError, show, unknown_key
+from splitmerge_cli.core.options import Choice, Count, Flag, Option, Positive, Text
+
+GROUPS = ("data", "model", "sampler", "schedule")
+"""Groups whose choices are files of ``conf/GROUP``."""
+
+RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
+"""Keys that change nothing that is computed, so they are no part of a run's identity."""
+
+SHARED = {"data": {"max_bytes": int | None}}
+"""Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
+change nothing that is computed."""
+
+INITIAL = ("one_cluster", "singletons", "random", "prior", "truth")
+"""Initial states that have a name; any other is that of a file."""
+
+NUMBER_OR_PRIOR = ("model.concentration", "model.gamma", "model.alpha0")
+"""Options that are a number or the text of a prior; their class reads the text."""
+
+DEFAULT_ITERATIONS = 10_000
+DEFAULT_SCANS = 1_000
+"""The same of documents, of which an iteration costs as much as they have tokens."""
+
+DEFAULT_WARMUP = 50
+"""Gibbs scans before samplers that learn from the history of the chains (paper 003, section 3)."""
+
+# sizes are int32, counts of iterations exact in float64
+_SIZE = 2**31 - 1
+_COUNT = 2**53
+_FEW = 10_000
+
+
+def _key(option: Option) -> Any:
+    return field(metadata={"option": option})
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What is recorded beside the trace."""
+
+    partitions: int = _key(Count("partitions", 0, "record every n-th partition; 0: none", most=_COUNT))
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """How well held-out documents are predicted, and how often that is evaluated."""
+
+    every: int = _key(
+        Count("every", 0, "evaluate held-out documents after every n-th iteration; 0: never", most=_COUNT)
+    )
+    method: str = _key(
+        Choice(
+            "method",
+            "completion",
+            "how held-out documents are evaluated",
+            choices=("completion", "left_to_right", "sequential", "fold_in"),
+        )
+    )
+    particles: int = _key(
+        Count("particles", 20, "Gibbs scans of a document (completion, fold_in), or particles", least=1, most=_FEW)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Keys of the configuration; the metadata of each field hold its `Option`."""
+
+    N: int | None = _key(Count("N", 100, "number of items", optional=True, least=1, most=_SIZE))
+    seed: int = _key(Count("seed", 0, "of the chains; the data set has its own (data.seed)", most=2**63 - 1))
+    chains: int = _key(Count("chains", 4, "number of chains", least=1, most=_FEW))
+    iterations: int | None = _key(
+        Count(
+            "iterations",
+            None,
+            f"per chain; null: {DEFAULT_ITERATIONS:,} (documents: {DEFAULT_SCANS:,}), or what fits the budget",
+            optional=True,
+            least=1,
+            most=_COUNT,
+        )
+    )
+    budget: float | None = _key(
+        Positive("budget", None, "seconds of sampling per chain; null: no limit", optional=True, most=1e9)
+    )
+    thin: int = _key(Count("thin", 1, "record every thin-th iteration", least=1, most=_COUNT))
+    K0: int | None = _key(
+        Count(
+            "K0",
+            None,
+            "clusters at the start (init=random); null: 5, or N if that is less",
+            optional=True,
+            least=1,
+            most=_SIZE,
+        )
+    )
+    init: str | None = _key(
+        Text("init", None, f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random", optional=True)
+    )
+    warmup: int | None = _key(
+        Count(
+            "warmup",
+            None,
+            f"the first iterations, of full Gibbs scans alone; null: {DEFAULT_WARMUP} of adaptive samplers, else 0",
+            optional=True,
+            most=_COUNT,
+        )
+    )
+    trace: Trace
+    perplexity: Perplexity
+    timing: bool = _key(Flag("timing", True, "false: all seconds are 0, and files the same byte for byte"))
+    resume: bool = _key(Flag("resume", True, "continue an unfinished run; false: begin it anew"))
+    workers: int | None = _key(
+        Count("workers", None, "chains at the same time; null: one per processor", optional=True, least=1, most=_FEW)
+    )
+    out: str = _key(Text("out", "results", "the folder that receives the run"))
+    progress: str = _key(
+        Choice("progress", "auto", "what is shown of the chains", choices=("auto", "bars", "lines", "none"))
+    )
+    experiment: str | None = _key(Text("experiment", None, "settings of a figure (smcmc list figures)", optional=True))
+    data: dict[str, Any]
+    model: dict[str, Any]
+    sampler: dict[str, Any]
+    schedule: dict[str, Any]
+
+
+_NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}
+
+
+def all_keys() -> Iterator[tuple[str, Option]]:
+    """Every key that is no group, as it is typed, with its option."""
+    for of in fields(Schema):
+        if of.name in _NESTED:
+            yield from ((f"{of.name}.{inner.name}", inner.metadata["option"]) for inner in fields(_NESTED[of.name]))
+        elif of.name not in GROUPS:
+            yield of.name, of.metadata["option"]
+
+
+def known_keys(values: Mapping[str, Any]) -> list[str]:
+    """The keys of a configuration, those of its choices among them."""
+    known = [of.name for of in fields(Schema)]
+    for name, value in values.items():
+        if isinstance(value, Mapping) and name in known:
+            known += [f"{name}.{inner}" for inner in value if inner not in ("name", "_target_")]
+    return known
+
+
+def validate(values: Mapping[str, Any]) -> None:
+    """Check a resolved configuration as plain values, its groups left out.
+
+    Raises
+    ------
+    ConfigError
+        An unknown or missing key, or a value that is not as expected.
+    """
+    _validate(Schema, values, "", known_keys(values))
+
+
+def _validate(schema: Any, values: Mapping[str, Any], prefix: str, known: list[str]) -> None:
+    declared = {of.name: of for of in fields(schema)}
+    for name, of in declared.items():
+        if name not in values:
+            raise ConfigError(f"{prefix}{name}: a value is needed")
+        key, value = prefix + name, values[name]
+        if option := of.metadata.get("option"):
+            check(key, option, value)
+        elif not isinstance(value, Mapping):
+            inner = fields(_NESTED[name]) if name in _NESTED else ()
+            expected = " or ".join(f"{key}.{one.name}=VALUE" for one in inner) or f"{key}=NAME"
+            raise ConfigError(f"{key}={show(value)}: expected {expected}")
+        elif name in _NESTED:
+            _validate(_NESTED[name], value, f"{key}.", known)
+    for name in values:
+        if name not in declared:
+            raise ConfigError(unknown_key(f"{prefix}{name}", known))
+
+
+def check(key: str, option: Option, value: Any) -> None:
+    """Raise a `ConfigError` that names `key` unless `value` is one that an option takes."""
+    if value is None and option.optional:
+        return
+    try:
+        option.convert(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"{key}={show(value)}: expected {option.wanted}") from error

@@ -1,0 +1,100 @@
+"""Where a name of a configuration becomes code."""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.config.errors import ConfigError, one_line, show
+
+REQUIRED = {"data": (), "model": ("kind", "from_data"), "sampler": ("MOVES", "supports")}
+"""What the ``_target_`` of a group has, beside that it can be called."""
+
+
+def places(config_dir: str | Path | None) -> list[str]:
+    """A user's own configuration folder as Hydra's search path, which `choices` and `choice` take; empty for None.
+
+    Raises
+    ------
+    ConfigError
+        The folder does not exist.
+    """
+    if config_dir is None:
+        return []
+    folder = Path(config_dir).resolve()
+    if not folder.is_dir():
+        raise ConfigError(f"--config-dir {config_dir}: no such folder")
+    return [f"file://{folder}"]
+
+
+def import_beside(search_path: Iterable[str]) -> None:
+    """Let modules of the user's own be imported that lie beside the configurations that name them."""
+    for folder in (place.removeprefix("file://") for place in search_path if place.startswith("file://")):
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
+@cache
+def _packaged_targets() -> frozenset[str]:
+    """The ``_target_`` of every file of the packaged groups."""
+    named: set[str] = set()
+    for group in REQUIRED:
+        for file in (resources.files("splitmerge_cli.conf") / group).iterdir():
+            if file.name.endswith(".yaml"):
+                named |= set(re.findall(r"^ *_target_: *(\S+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+    return frozenset(named)
+
+
+own_targets: set[str] = set()
+"""The same of the files of ``--config-dir`` that were chosen; filled by `splitmerge_cli.config.groups`."""
+
+
+def locate(path: Any) -> Any:
+    """The class or function that ``_target_`` names: the one place where a name of a configuration becomes code.
+
+    Only what a packaged file of configuration names is imported, or one of the folder that ``--config-dir`` gave:
+    whatever a stored or received configuration says, nothing else is.
+
+    Raises
+    ------
+    ConfigError
+        No such file names it, or there is no such thing to import.
+    """
+    _check_dotted(path)
+    if path not in _packaged_targets() | own_targets:
+        raise ConfigError(
+            f"_target_={path}: not imported; expected one that a file of the package's configuration names, or of the "
+            "folder that --config-dir gives"
+        )
+    return load(path)
+
+
+def load(path: Any) -> Any:
+    """Import ``MODULE.NAME``, which this invocation itself asks for; a `ConfigError` where that is not possible."""
+    _check_dotted(path)
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except Exception as error:  # a module of the user's own may raise anything
+        raise ConfigError(f"_target_={path}: cannot be imported: {one_line(error)}") from error
+
+
+def _check_dotted(path: Any) -> None:
+    if not isinstance(path, str) or not all(part.isidentifier() for part in path.split(".")) or "." not in path:
+        raise ConfigError(f"_target_={show(path)}: expected MODULE.NAME of a class or function")
+
+
+def target_of(group: str, name: str, path: Any) -> Any:
+    """What the ``_target_`` of a choice names, checked to be of use to its group."""
+    try:
+        target = locate(path)
+    except ConfigError as error:
+        raise ConfigError(f"{group}={name}: {error}") from error
+    if not callable(target) or not all(hasattr(target, attribute) for attribute in REQUIRED[group]):
+        expected = "a function that returns a Dataset" if group == "data" else f"a subclass of {group.title()}"
+        raise ConfigError(f"{group}={name}: _target_={path}: expected {expected}")
+    return target

@@ -1,0 +1,64 @@
+"""One run: planned (checked, nothing written), driven, finished; and grids of runs.
+
+Names are imported when they are asked for: the command line imports `interrupts` before all else, and a run that was
+finished before needs neither compiled code nor tables.
+"""
+
+TYPE_CHECKING = False  # as in the package's own: typing takes too long before an interruption is heeded
+if TYPE_CHECKING:
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.data.base import DataError
+    from splitmerge_cli.results.files import DamagedRun
+    from splitmerge_cli.runs.drive import run
+    from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+    from splitmerge_cli.runs.identity import finished, is_done, is_written, run_dir, run_id
+    from splitmerge_cli.runs.plan import Plan, prepare
+    from splitmerge_cli.runs.stored import dataset_of, open_run
+
+_PLACES = {
+    "ConfigError": "config",
+    "DamagedRun": "results.files",
+    "DataError": "data.base",
+    "Interrupted": "runs.errors",
+    "Plan": "runs.plan",
+    "RunError": "runs.errors",
+    "WrittenElsewhere": "runs.errors",
+    "dataset_of": "runs.stored",
+    "finished": "runs.identity",
+    "is_done": "runs.identity",
+    "is_written": "runs.identity",
+    "open_run": "runs.stored",
+    "prepare": "runs.plan",
+    "run": "runs.drive",
+    "run_dir": "runs.identity",
+    "run_id": "runs.identity",
+}
+
+__all__ = [
+    "ConfigError",
+    "DamagedRun",
+    "DataError",
+    "Interrupted",
+    "Plan",
+    "RunError",
+    "WrittenElsewhere",
+    "dataset_of",
+    "finished",
+    "is_done",
+    "is_written",
+    "open_run",
+    "prepare",
+    "run",
+    "run_dir",
+    "run_id",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"splitmerge_cli.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -1,0 +1,132 @@
+"""Chains at their start, built from a checked configuration."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.config import ConfigError, choice, locate
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.initial import initial_labels
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+# the Gibbs update that a schedule makes after each of the sampler's moves
+_FOLLOWED_BY = {"move_only": None, "single_site": "site", "full_scan": "full"}
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds chains.
+
+    Attributes
+    ----------
+    cfg : DictConfig
+        Checked and resolved.
+    dataset : Dataset
+    labels : numpy.ndarray or None
+        Labels of the file that `init` names; None if it names none.
+    sizes : bool
+        Whether the chains record the sizes of all clusters.
+    """
+
+    cfg: "DictConfig"
+    dataset: Dataset
+    labels: NDArray[np.int32] | None
+    sizes: bool
+
+    @np.errstate(all="ignore")  # what overflows leaves no finite density, which is said below
+    def chain(self, number: int) -> Chain:
+        """Build chain `number` at its start.
+
+        Raises
+        ------
+        ConfigError
+            A parameter out of range, a sampler that does not support the model, a start state that the model cannot
+            hold or that has no density.
+        """
+        cfg = self.cfg
+        model = construct("model", cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))
+        rng = Rng(cfg.seed, number)
+        samplers, weights = samplers_of(cfg, model, rng)
+        generator = np.random.Generator(rng.bit_generator)
+        labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
+        model.set_labels(labels, K if model.allows_empty else None)
+        model.start_parameters(rng)
+        log_joint = model.log_joint()
+        if not math.isfinite(log_joint):
+            raise ConfigError(
+                f"model={cfg.model.name}: the log joint density of the start is {log_joint}; expected a finite "
+                "number: a parameter of the model is too large or too small"
+            )
+        return Chain(
+            model,
+            rng,
+            samplers,
+            weights=weights,
+            thin=cfg.thin,
+            partitions=cfg.trace.partitions,
+            truth=self.dataset.truth,
+            timing=cfg.timing,
+            warmup=(_full_scan(cfg, model, rng, samplers), cfg.warmup) if cfg.warmup else None,
+            sizes=self.sizes,
+        )
+
+    def adaptive_chains(self) -> list[Chain]:
+        """Build all chains of samplers that learn from each other.
+
+        Raises
+        ------
+        ConfigError
+            As `chain`, or fewer chains than the samplers learn from.
+        """
+        chains = [self.chain(number) for number in range(self.cfg.chains)]
+        learner = next(sampler.learner for sampler in chains[0].samplers if hasattr(sampler, "learner"))
+        try:
+            past = learner.new_past(len(chains))
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        for number, chain in enumerate(chains):
+            chain.learn_from(past, number)
+        return chains
+
+
+def samplers_of(cfg: "DictConfig", model: Model, rng: Rng) -> tuple[list[Sampler], list[float] | None]:
+    """The samplers of one iteration, and their weights if one of them is drawn."""
+
+    def sampler(options: "Mapping[str, Any] | DictConfig", called: str | None = None) -> Sampler:
+        supported, reason = locate(options["_target_"]).supports(model)
+        if not supported:
+            named = called or f"sampler={options['name']}"
+            raise ConfigError(f"{named}: does not support model={cfg.model.name}: {reason}")
+        return construct("sampler", options, lambda cls, given: cls(model, rng, **given), called)
+
+    if (mix := cfg.schedule.mix) is not None:
+        return [sampler(entry, f"schedule.mix.{entry.name}") for entry in mix], [entry.weight for entry in mix]
+    mover = sampler(cfg.sampler)
+    iteration = [mover]
+    scan = _FOLLOWED_BY[cfg.schedule.name]
+    if scan is not None and mover.scans:
+        one_item = choice("sampler", "gibbs" if model.conjugate else "neal8")
+        iteration += [sampler(one_item | {"scan": scan})] * (mover.scans if scan == "full" else 1)
+    if model.refreshes and cfg.sampler.name != "refresh":
+        iteration.append(sampler(choice("sampler", "refresh")))
+    return iteration, None
+
+
+def _full_scan(cfg: "DictConfig", model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
+    """The full Gibbs scan of a model: the one of the schedule, where it has one."""
+    options = choice("sampler", "gibbs" if model.conjugate else "neal8") | {"scan": "full"}
+    for sampler in samplers:
+        if type(sampler) is locate(options["_target_"]) and getattr(sampler, "full", False):
+            return sampler
+    return construct("sampler", options, lambda cls, given: cls(model, rng, **given))

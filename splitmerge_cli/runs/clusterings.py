@@ -1,0 +1,82 @@
+"""The clusterings of a finished run that are scored, and the one that stands for all of them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from splitmerge_cli.diagnostics.summary import Clustering
+from splitmerge_cli.results import schema
+from splitmerge_cli.runs.recorders.base import best
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.point_estimate import PointEstimate
+    from splitmerge_cli.runs.plan import Plan
+
+Outcomes = Sequence[Mapping[str, Any]]
+
+
+def clusterings_of(
+    plan: "Plan", path: Path, outcomes: Outcomes
+) -> tuple[dict[str, Clustering], "PointEstimate | None"]:
+    """The clusterings that are scored, and the one of least expected variation of information over all chains."""
+
+    def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
+        chain = best(outcomes, criterion)
+        labels = {c: outcome[key] for c, outcome in enumerate(outcomes)}
+        return Clustering(labels, labels[chain], f"chain {chain}: highest log {meaning}")
+
+    point, estimate = _point_estimates(plan, path, outcomes)
+    return {
+        "last": of_outcomes("last_labels", "best_log_joint", "joint"),
+        "best": of_outcomes("best_labels", "best_log_joint", "joint"),
+        "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
+        "point": point,
+    }, estimate
+
+
+def _point_estimates(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Clustering, "PointEstimate | None"]:
+    """Partitions of least expected variation of information: of all chains, and where they are scored of each."""
+    from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
+
+    if why := plan.recorder.not_estimated:
+        return Clustering({}, None, why), None
+    sampled = _second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
+    if not sampled:
+        why = "no late partitions; trace.partitions=10 records some"
+        return Clustering({}, None, why), None
+    try:
+        estimate = minimise_expected_vi(np.concatenate(list(sampled.values())))
+        each = {}
+        if plan.dataset.truth is not None:
+            each = {
+                c: (minimise_expected_vi(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
+            }
+    except TooManyClusters as error:
+        return Clustering({}, None, str(error)), None
+    return Clustering(each, estimate.labels, f"{estimate.partitions} partitions of all chains"), estimate
+
+
+def _second_half_partitions(path: Path, N: int, iterations: list[int]) -> dict[int, NDArray[np.int32]]:
+    """Recorded partitions ``[M, N]`` of the second half of every chain, thinned; chains that have none are left out."""
+    from splitmerge_cli.diagnostics.point_estimate import evenly, most_partitions
+
+    with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
+        rows = file.read(columns=["chain", "iteration"]).to_pandas()
+        late = rows["iteration"] > rows["chain"].map(dict(enumerate(iterations))) / 2
+        chosen = [np.flatnonzero(late & (rows["chain"] == c)) for c in range(len(iterations))]
+        chosen = [numbers[evenly(len(numbers), most_partitions(N))] for numbers in chosen]
+        wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
+        for group in range(file.num_row_groups):
+            end = begin + file.metadata.row_group(group).num_rows
+            here = wanted[(wanted >= begin) & (wanted < end)] - begin
+            if len(here):
+                labels = file.read_row_group(group, columns=["labels"])["labels"].combine_chunks().take(here)
+                parts.append(labels.flatten().to_numpy().reshape(-1, N))
+            begin = end
+    ends = np.cumsum([len(numbers) for numbers in chosen])
+    each = np.split(np.concatenate(parts), ends[:-1])
+    return {c: labels for c, labels in enumerate(each) if len(labels)}

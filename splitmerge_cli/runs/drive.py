@@ -1,0 +1,356 @@
+"""Runs that are made: chains driven in threads, stored batch by batch, stopped and continued.
+
+Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second;
+chains that learn from each other advance together, in rounds of one iteration.
+After each batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more
+than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on
+interruptions.
+"""
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.chain import Chain, Halted, advance_together
+from splitmerge_cli.config import ConfigError, identity, learns
+from splitmerge_cli.results import provenance
+from splitmerge_cli.results.files import Locked
+from splitmerge_cli.results.store import ChainStore, RunStore
+from splitmerge_cli.runs import finish, interrupts
+from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs.identity import DATA_FILES
+from splitmerge_cli.runs.plan import Plan, prepare
+from splitmerge_cli.runs.progress import ChainProgress, Reporter, is_live, reporter
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+FIRST_BATCH = 0.1
+"""Seconds of the first batch of a chain: something to show soon."""
+BATCH = 1.0
+"""Seconds of the other batches: what a kill may cost."""
+LIVE_BATCH = 0.3
+"""The same while bars are shown."""
+
+POLLED = 0.1
+"""Seconds between two looks at how the chains get on."""
+GENTLE = 0.5
+"""Seconds that a chain has to end its iteration when the run is to stop; then the iteration is broken off."""
+
+OnProgress = Callable[[int, ChainProgress], None]
+"""Called with the number of a chain and where it is, from several threads."""
+
+
+def run(job: "DictConfig | Plan", progress: Reporter | None = None) -> Path:
+    """Make one run, or what is missing of it.
+
+    Parameters
+    ----------
+    job : DictConfig or Plan
+        From `splitmerge_cli.config.compose`, or what `prepare` made of that.
+    progress : Reporter, optional
+        Who is told how the chains get on; by default what the key `progress` says.
+
+    Returns
+    -------
+    Path
+        The folder of the run. A finished run is left as it is, unless ``resume=false``.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Bad input; nothing was written.
+    Interrupted
+        Ctrl-C or SIGTERM, after the batches at hand were stored.
+    WrittenElsewhere
+        Another process writes this run.
+    RunError
+        The disk is full; what was stored is intact.
+    DamagedRun
+        A file of the unfinished run is not what was written.
+    """
+    plan = job if isinstance(job, Plan) else prepare(job)
+    cfg, path = plan.cfg, plan.path
+    if plan.done:
+        return path
+    names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed]
+    store = RunStore(path, _provenance(plan), plan.id, cfg.sampler.name, cfg.seed, *names)
+    session = store.session()
+    try:
+        session.__enter__()
+    except Locked as error:
+        raise WrittenElsewhere(str(error)) from error
+    except OSError as error:
+        raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
+    try:
+        if plan.done:  # by the process that held the lock until now
+            store.clear_work()
+            return path
+        if not cfg.resume:
+            store.clear()
+        _run(plan, store, progress or reporter(cfg.progress))
+    except KeyboardInterrupt as error:
+        raise Interrupted(path) from error
+    except OSError as error:
+        if store.gone:
+            raise RunError(
+                f"{path}: the folder is gone, removed or moved while the run wrote to it; the same command begins anew"
+            ) from error
+        raise RunError(
+            f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
+        ) from error
+    finally:
+        session.__exit__(None, None, None)
+    return path
+
+
+def _provenance(plan: Plan) -> dict[str, Any]:
+    return {
+        "config": identity(plan.cfg),
+        **{f"{name}_sha256": plan.digests.get(name) for name in DATA_FILES},
+        "run_id": plan.id,
+        "seed": plan.cfg.seed,
+        "versions": provenance.versions(),
+        "commit": provenance.commit(),
+        "machine": provenance.machine(),
+    }
+
+
+def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
+    from omegaconf import OmegaConf
+
+    cfg = plan.cfg
+    store.write_config(OmegaConf.to_yaml(cfg))
+    versions = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
+    store.write_status("running", pid=os.getpid(), share=0.0, error=None, **versions)
+    share = [0.0] * cfg.chains
+    stop = Stop()
+
+    def on_progress(chain: int, at: ChainProgress) -> None:
+        share[chain] = at.fraction
+        progress.update(chain, at)
+
+    workers = plan.workers
+    batch = LIVE_BATCH if is_live(cfg.progress) else BATCH
+    chains = [store.chain(c) for c in range(cfg.chains)]
+    progress.start(cfg.chains)
+    interrupts.say(f"smcmc: {Interrupted(store.path)}")
+    try:
+        with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
+            if learns(cfg):
+                drives = [pool.submit(_drive_together, plan, store, chains, stop, batch, on_progress)]
+            else:
+                drives = [pool.submit(_drive, plan, chain, stop, batch, on_progress) for chain in chains]
+            try:
+                _await(drives, stop, lambda: store.write_status("running", share=sum(share) / cfg.chains))
+            except BaseException:
+                stop.set()
+                raise
+        for drive in drives:
+            drive.result()
+        progress.stop()
+        saved = [chain.saved() for chain in chains]
+        outcomes = [s["outcome"] for s in saved if s and s["finished"]]
+        if len(outcomes) < cfg.chains:
+            raise KeyboardInterrupt
+        finish.assemble(plan, store, chains, outcomes)
+        store.finish()
+    except KeyboardInterrupt:
+        store.write_status("interrupted", share=sum(share) / cfg.chains)
+        raise
+    except Exception as error:
+        # the disk that failed the run may fail its status too; the run then reads as interrupted
+        with suppress(OSError):
+            store.write_failure(f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        progress.stop()
+        interrupts.say(interrupts.SAID)
+
+
+class Stop:
+    """That the chains of a run are to stop: after the iteration at hand, which is broken off when it takes long."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._chains: list[Chain] = []
+        self._since = math.inf
+
+    def set(self) -> None:
+        """Let all chains stop."""
+        self._since = min(self._since, time.monotonic())
+        self._event.set()
+        for chain in self._chains:
+            chain.stop()
+
+    def is_set(self) -> bool:
+        """Whether the chains are to stop."""
+        return self._event.is_set()
+
+    def drives(self, chain: Chain) -> None:
+        """A chain is about to be driven."""
+        self._chains.append(chain)
+        if self.is_set():
+            chain.stop()
+
+    def press(self) -> None:
+        """Break off the iterations that are still being made `GENTLE` seconds after `set`."""
+        if time.monotonic() > self._since + GENTLE:
+            for chain in self._chains:
+                chain.halt()
+
+
+def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) -> None:
+    """Wait for all chains; when one fails, the others stop. `write` is called every `BATCH` seconds."""
+    last = time.monotonic()
+    while True:
+        done, pending = wait(drives, timeout=POLLED, return_when=FIRST_EXCEPTION)
+        if any(drive.exception() for drive in done):
+            stop.set()
+        stop.press()
+        if not pending:
+            return
+        if time.monotonic() >= last + BATCH:
+            last = time.monotonic()
+            write()
+
+
+def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress: OnProgress) -> None:
+    """Run one chain to its end, or until `stop`."""
+    number = store.chain
+    saved = store.saved()
+    if (saved and saved["finished"]) or stop.is_set():
+        if saved:
+            on_progress(number, _progress(plan, saved["outcome"]))
+        return
+    chain = plan.chain(number)
+    stop.drives(chain)
+    # an iteration that is broken off is made again when the run is continued
+    with suppress(Halted), _closed(store):
+        store.open_into(chain)
+        wall, finished = FIRST_BATCH, False
+        while not finished and not stop.is_set():
+            before, began = chain.iteration, time.perf_counter()
+            _advance(plan, chain, store, began + wall, stop)
+            finished = _at_end(plan, chain)
+            outcome = _outcome(plan, chain, (chain.iteration - before) / max(time.perf_counter() - began, 1e-9))
+            store.checkpoint(chain.state, outcome, finished)
+            on_progress(number, _progress(plan, outcome))
+            wall = batch
+
+
+def _at_end(plan: Plan, chain: Chain) -> bool:
+    return chain.iteration >= plan.iterations or chain.seconds >= plan.budget
+
+
+def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float, stop: Stop) -> None:
+    """Make the iterations of one batch, which ends at the time `until`, with the evaluations that fall among them."""
+    while True:
+        before = chain.iteration
+        wall = max(0.0, until - time.perf_counter())
+        rows = chain.advance(plan.until_next(before), budget=plan.budget, wall=wall)
+        _check_densities(store.chain, rows)
+        store.append(rows)
+        if chain.iteration > before:
+            plan.recorder.evaluate(chain, store)
+        if not plan.recorder.evaluates or _at_end(plan, chain) or time.perf_counter() >= until or stop.is_set():
+            return
+
+
+def _drive_together(
+    plan: Plan, run_store: RunStore, stores: list[ChainStore], stop: Stop, batch: float, on_progress: OnProgress
+) -> None:
+    """Run chains that learn from each other to their end, or until `stop`; they are stored together."""
+    saved = [store.saved() for store in stores]
+    if all(entry and entry["finished"] for entry in saved) or stop.is_set():
+        for store, entry in zip(stores, saved, strict=True):
+            if entry:
+                on_progress(store.chain, _progress(plan, entry["outcome"]))
+        return
+    chains = plan.chains()
+    for chain in chains:
+        stop.drives(chain)
+    workers = plan.workers
+    with suppress(Halted), _closed(*stores):
+        for store, chain in zip(stores, chains, strict=True):
+            store.open_into(chain)
+        wall, finished = FIRST_BATCH, False
+        while not finished and not stop.is_set():
+            before, began = chains[0].iteration, time.perf_counter()
+            rows = advance_together(chains, plan.until_next(before), plan.budget, wall, workers)
+            rate = (chains[0].iteration - before) / max(time.perf_counter() - began, 1e-9)
+            mean_seconds = sum(chain.seconds for chain in chains) / len(chains)
+            finished = chains[0].iteration >= plan.iterations or mean_seconds >= plan.budget
+            entries = []
+            for store, chain, its_rows in zip(stores, chains, rows, strict=True):
+                _check_densities(store.chain, its_rows)
+                store.append(its_rows)
+                if chain.iteration > before:
+                    plan.recorder.evaluate(chain, store)
+                entries.append(store.entry(chain.state, _outcome(plan, chain, rate), finished))
+            run_store.checkpoint_together(entries)
+            for store, entry in zip(stores, entries, strict=True):
+                on_progress(store.chain, _progress(plan, entry["outcome"]))
+            # the past of all chains is in there
+            del entries, entry
+            wall = batch
+
+
+@contextmanager
+def _closed(*stores: ChainStore) -> Iterator[None]:
+    """Close the streams of chains at the end."""
+    try:
+        yield
+    finally:
+        for store in stores:
+            store.close()
+
+
+def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
+    """What the summary, and whoever watches, needs of a chain so far."""
+    return {
+        "iterations": chain.iteration,
+        "rate": rate,
+        "seconds": chain.seconds,
+        "moves": chain.moves(),
+        "K": chain.model.K,
+        "log_joint": chain.log_joint,
+        "best_log_joint": chain.best_log_joint,
+        "best_iteration": chain.best_iteration,
+        "best_labels": chain.best_labels,
+        "best_log_lik": chain.best_log_lik,
+        "best_lik_iteration": chain.best_lik_iteration,
+        "best_lik_labels": chain.best_lik_labels,
+        "last_labels": chain.last_labels,
+        "reports": [sampler.report() for sampler in chain.samplers if hasattr(sampler, "report")],
+        "tallies": [sampler.tally() for sampler in chain.samplers],
+        **plan.recorder.outcome(chain),
+    }
+
+
+def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
+    """Raise a `RunError` where the trace of a chain has a density that is no number."""
+    finite = np.isfinite(rows["log_joint"])
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise RunError(
+            f"chain {chain}, iteration {rows['iteration'][at]}: the log joint density is {rows['log_joint'][at]}; "
+            "expected a finite number: a parameter of the model is too large or too small for these data"
+        )
+
+
+def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
+    share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
+    left = min((plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9), plan.budget - outcome["seconds"])
+    return ChainProgress(
+        outcome["iterations"], min(1.0, share), outcome["rate"], outcome["K"], outcome["log_joint"], max(0.0, left)
+    )

@@ -1,0 +1,119 @@
+"""Runs that end: the tables and the summary of complete chains."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from splitmerge_cli.results import schema
+from splitmerge_cli.results.store import ChainStore, RunStore
+from splitmerge_cli.runs.recorders.base import best
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from splitmerge_cli.diagnostics.point_estimate import PointEstimate
+    from splitmerge_cli.runs.plan import Plan
+
+
+def assemble(
+    plan: "Plan", store: RunStore, chains: Sequence[ChainStore], outcomes: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the parquet files, the diagnosis and the summary of complete chains."""
+    # imported late: pandas, arviz and scikit-learn take longer than a short run
+    import pandas as pd
+
+    from splitmerge_cli.diagnostics.summary import diagnose
+    from splitmerge_cli.runs.clusterings import clusterings_of
+
+    store.write_streamed(schema.TRACE, chains, width=12)
+    store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
+    moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
+    store.write_frame(schema.MOVES, moves)
+    clusterings, estimate = clusterings_of(plan, store.path, outcomes)
+    fields, rows = plan.recorder.assemble(store, chains, outcomes)
+    diagnostics = diagnose(_diagnosed_trace(store.path), moves, clusterings, plan.dataset.truth, rows)
+    store.write_frame(schema.DIAGNOSTICS, diagnostics)
+    summary = _summary(plan, outcomes, diagnostics, estimate, clusterings["point"].note) | fields
+    if plan.recorder.listed:
+        store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names)
+    store.write_summary(summary)
+
+
+def _diagnosed_trace(path: Path) -> "pd.DataFrame":
+    """The trace with the largest fraction alone in place of the list of five."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    file = path / f"{schema.TRACE}.parquet"
+    present = pq.read_schema(file).names
+    names = [name for name in schema.core(schema.TRACE, schema.RESAMPLED).names if name in present]
+    table = pq.read_table(file, columns=names, partitioning=None)
+    position = table.column_names.index("largest")
+    return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()
+
+
+def _summary(
+    plan: "Plan",
+    outcomes: Sequence[Mapping[str, Any]],
+    diagnostics: "pd.DataFrame",
+    estimate: "PointEstimate | None",
+    note: str,
+) -> dict[str, Any]:
+    overall = diagnostics[diagnostics["chain"].isna()]
+    joint, lik = (best(outcomes, key) for key in ("best_log_joint", "best_log_lik"))
+    highest = {
+        "criterion": "highest log joint density over all iterations of all chains",
+        "chain": joint,
+        "iteration": outcomes[joint]["best_iteration"],
+        "log_joint": outcomes[joint]["best_log_joint"],
+        **_described(outcomes[joint]["best_labels"], plan.recorder.listed),
+    }
+    likeliest = {
+        "criterion": "highest log likelihood over all iterations of all chains",
+        "chain": lik,
+        "iteration": outcomes[lik]["best_lik_iteration"],
+        "log_lik": outcomes[lik]["best_log_lik"],
+        **_described(outcomes[lik]["best_lik_labels"], plan.recorder.listed),
+    }
+    central = estimate and {
+        "criterion": "least expected variation of information over partitions of the second halves of all chains",
+        "expected_vi": estimate.expected_vi,
+        "partitions": estimate.partitions,
+        **_described(estimate.labels, plan.recorder.listed),
+    }
+    return {
+        "run_id": plan.id,
+        **plan.recorder.facts,
+        **{name: value for report in outcomes[0]["reports"] for name, value in report.items()},
+        **_tallied(outcomes),
+        "sampler": plan.cfg.sampler.name,
+        "model": plan.cfg.model.name,
+        "data": plan.cfg.data.name,
+        "schedule": plan.cfg.schedule.name,
+        "N": plan.dataset.N,
+        "seed": plan.cfg.seed,
+        "chains": plan.cfg.chains,
+        "iterations": [o["iterations"] for o in outcomes],
+        "seconds": [o["seconds"] for o in outcomes],
+        "diagnostics": {
+            quantity: value if math.isfinite(value) else None
+            for quantity, value in zip(overall["quantity"], overall["value"], strict=True)
+        },
+        "point_estimate": central or highest | {"note": note},
+        "highest_log_joint": highest,
+        "highest_log_lik": likeliest,
+        "least_expected_vi": central,
+    }
+
+
+def _tallied(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
+    """What samplers counted beside their moves, every count a list by chain."""
+    named = [{name: counts for tally in o["tallies"] for name, counts in tally.items()} for o in outcomes]
+    return {name: {key: [of_chain[name][key] for of_chain in named] for key in named[0][name]} for name in named[0]}
+
+
+def _described(labels: NDArray[Any], listed: bool) -> dict[str, Any]:
+    return {"n_clusters": int(labels.max()) + 1, **({"labels": labels.tolist()} if listed else {})}

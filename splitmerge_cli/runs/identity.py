@@ -1,0 +1,141 @@
+"""Which run a configuration is: its id, its folder, whether that holds it.
+
+What a finished run needs is imported late: its id follows from the configuration and the digests of files alone.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from splitmerge_cli.config import aliases
+from splitmerge_cli.config.composition import Draft, identity
+from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.config.targets import locate
+from splitmerge_cli.results.files import is_locked
+from splitmerge_cli.results.names import LOCK, STATUS, WORK
+from splitmerge_cli.results.read import Run
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+DATA_FILES = {"data": "data.path", "nodes": "data.nodes", "vocabulary": "data.vocabulary"}
+"""Keys of the files that a data set is read from."""
+
+
+def of_data(digests: Mapping[str, str]) -> dict[str, str]:
+    """The digests of the files that the data are read from."""
+    return {name: digest for name, digest in digests.items() if name in DATA_FILES}
+
+
+def file_digest(key: str, path: str, reader: str) -> str | None:
+    """SHA-256 of the content of the file that `key` names; None if there is none (its reader says so).
+
+    Where `reader`, the target of the data, reads folders of texts, also that of such a folder.
+    """
+    from splitmerge_cli.data.opening import MAPPABLE, sha256
+
+    try:
+        return sha256(path, f"{key}={path}", held=not path.lower().endswith(MAPPABLE))
+    except IsADirectoryError:
+        from splitmerge_cli.data import corpus_files
+
+        of_texts = key == "data.path" and locate(reader) is corpus_files.corpus
+        return corpus_files.digest(path) if of_texts and path else None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def file_digests(cfg: "DictConfig") -> dict[str, str]:
+    """SHA-256 of the files that a configuration reads, by the key that names them."""
+    files = {name: (key, cfg.data.get(key.removeprefix("data."))) for name, key in DATA_FILES.items()}
+    files["init"] = ("init", cfg.init)
+    # the nodes of a network may be a number
+    named = {name: file for name, file in files.items() if isinstance(file[1], str) and file[1] not in INITIAL}
+    if not named:
+        return {}
+    from splitmerge_cli.data.opening import limited
+
+    with limited(cfg.data.max_bytes):
+        return {name: digest for name, file in named.items() if (digest := file_digest(*file, cfg.data["_target_"]))}
+
+
+def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
+    """Identity of a run: a hash of the resolved configuration and of the content of the files it reads.
+
+    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter, and a word that
+    was renamed enters as it first was: what was stored before the renaming is found.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        From `splitmerge_cli.config.compose`.
+    digests : mapping of str to str, optional
+        SHA-256 of the files under the keys data, nodes, vocabulary and init, where known; otherwise the files are read.
+    """
+    digests = file_digests(cfg) if digests is None else digests
+    values = aliases.in_first_words(identity(cfg))
+    values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
+    if "init" in digests:
+        values["init"] = digests["init"]
+    text = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def group_dir(cfg: "DictConfig") -> Path:
+    """The folder of all runs of an experiment, or of a sampler on a data set."""
+    return Path(cfg.out) / (cfg.experiment or f"{cfg.sampler.name}-{cfg.data.name}")
+
+
+def run_dir(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> Path:
+    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``; parameters as for `run_id`."""
+    return group_dir(cfg) / run_id(cfg, digests)
+
+
+def complete(path: Path) -> Run | None:
+    """The finished run at `path`, every file of which is what was written; None if there is none.
+
+    The run remembers that its files were checked, so that they are read once.
+
+    Raises
+    ------
+    DamagedRun
+        A file is not what was written.
+    """
+    if not (path / STATUS).is_file():
+        return None
+    run = Run(path)
+    return run if run.complete else None
+
+
+def is_done(path: Path) -> bool:
+    """Whether a finished run is at `path`, with all its files; raises `DamagedRun` where one is damaged."""
+    return complete(path) is not None
+
+
+def is_written(path: Path) -> bool:
+    """Whether a process writes the run at `path`."""
+    return is_locked(path / WORK / LOCK)
+
+
+def finished(draft: Draft) -> Run | None:
+    """The run of a configuration where it was finished before and need not be made again; None elsewhere.
+
+    Neither data nor model is built, and no compiled code imported for it: a run with this identity was finished, so its
+    configuration and its files are good.
+
+    Raises
+    ------
+    DamagedRun
+        A file of the run is not what was written.
+    """
+    try:
+        cfg = draft.unchecked()
+        # where nothing of the kind was run no file is read for its digest
+        if not cfg.resume or not group_dir(cfg).is_dir():
+            return None
+        folder = run_dir(cfg)
+    except (OSError, TypeError, ValueError):  # the check of all of it says what is wrong, in its own order
+        return None
+    return complete(folder)

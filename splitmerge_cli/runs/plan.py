@@ -1,0 +1,159 @@
+"""A run that is planned: everything is checked, its first chain is built, and nothing is written."""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.config import ConfigError, choice, choices, learns, plain
+from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.opening import limited
+from splitmerge_cli.runs.build import Builder
+from splitmerge_cli.runs.datasets import kind_of, loaded
+from splitmerge_cli.runs.disk import check_disk
+from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_dir, run_id
+from splitmerge_cli.runs.initial import read_labels
+from splitmerge_cli.runs.recorders import recorder_of
+from splitmerge_cli.runs.recorders.base import Recorder
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+UNLIMITED = 2**62
+"""Iterations of a chain that only a budget ends."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked configuration with its data set: everything is known to be buildable, nothing is written yet.
+
+    Attributes
+    ----------
+    cfg : DictConfig
+        Resolved.
+    dataset : Dataset
+    digests : mapping of str to str
+        SHA-256 of the files that were read, by the key that names them.
+    recorder : Recorder
+        What is recorded of this kind of data.
+    builder : Builder
+        Makes the chains.
+    optional_columns : list of str
+        Columns of the trace that not every run has.
+    """
+
+    cfg: "DictConfig"
+    dataset: Dataset
+    digests: Mapping[str, str]
+    recorder: Recorder
+    builder: Builder
+    optional_columns: list[str]
+    _built: dict[int, Chain] = field(default_factory=dict, repr=False)
+    """Chains at their start that the check has built, by their numbers: each is handed out once."""
+
+    @cached_property
+    def id(self) -> str:
+        """Identity of the run; see `run_id`."""
+        return run_id(self.cfg, self.digests)
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        return run_dir(self.cfg, self.digests)
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
+        return bool(self.cfg.resume) and is_done(self.path)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations after which a chain ends."""
+        return UNLIMITED if self.cfg.iterations is None else self.cfg.iterations
+
+    @property
+    def budget(self) -> float:
+        """Seconds of sampling after which a chain ends."""
+        return math.inf if self.cfg.budget is None else self.cfg.budget
+
+    @property
+    def workers(self) -> int:
+        """Chains that run at the same time."""
+        return workers(self.cfg)
+
+    def until_next(self, iteration: int) -> int:
+        """Iterations that a chain makes at most before the next thing to do: its end, or an evaluation."""
+        return min(self.iterations - iteration, self.recorder.until_evaluation(iteration))
+
+    def chain(self, number: int) -> Chain:
+        """Chain `number` at its start; raises as `Builder.chain`."""
+        chain = self._built.pop(number, None)
+        return self.builder.chain(number) if chain is None else chain
+
+    def chains(self) -> list[Chain]:
+        """All chains of samplers that learn from each other; raises as `Builder.adaptive_chains`."""
+        built = [self._built.pop(number, None) for number in range(self.cfg.chains)]
+        chains = [chain for chain in built if chain is not None]
+        # they share the history that they learn from: all of one making, or none
+        return chains if len(chains) == len(built) else self.builder.adaptive_chains()
+
+
+def workers(cfg: "DictConfig") -> int:
+    """Chains that run at the same time."""
+    return int(min(cfg.chains, cfg.workers or os.cpu_count() or 1))
+
+
+def prepare(cfg: "DictConfig") -> Plan:
+    """Check all that can be checked without running: load the data, build a first chain.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        From `splitmerge_cli.config.compose`.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The message names the key, or the file, row and column, and what was expected.
+    """
+    with limited(cfg.data.max_bytes):
+        return _prepared(cfg)
+
+
+def _prepared(cfg: "DictConfig") -> Plan:
+    """`prepare`, files being read up to the limit that is set."""
+    kind = kind_of(cfg.model)
+    digests = file_digests(cfg)
+    dataset = loaded(plain(cfg.data), kind, of_data(digests))
+    if dataset.kind != kind:
+        fitting = [name for name in choices("model") if kind_of(choice("model", name)) == dataset.kind]
+        raise ConfigError(
+            f"model={cfg.model.name}: reads {kind}, but data={cfg.data.name} holds {dataset.kind}; "
+            f"expected {' or '.join(f'model={name}' for name in fitting)}, or data that hold {kind} (smcmc list data)"
+        )
+    recorder = recorder_of(cfg, dataset)
+    recorder.check(workers(cfg))
+    labels: NDArray[np.int32] | None = None
+    if cfg.init not in INITIAL:
+        labels, digests["init"] = read_labels(cfg.init)
+    builder = Builder(cfg, dataset, labels, sizes=recorder.sizes)
+    try:
+        chains = builder.adaptive_chains() if learns(cfg) else [builder.chain(0)]
+    except MemoryError as error:
+        raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
+    columns = [*chains[0].model.hyperparameters, *["nmi", "ari"] * (dataset.truth is not None)]
+    plan = Plan(cfg, dataset, digests, recorder, builder, columns, dict(enumerate(chains)))
+    try:
+        check_disk(cfg, recorder, columns, plan.path)
+    except ConfigError:
+        if not plan.done:  # of which nothing is to be recorded
+            raise
+    return plan

@@ -1,0 +1,125 @@
+"""What the runner asks a recorder: the interface, and what all kinds of data have in common."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from splitmerge_cli.results import schema
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from splitmerge_cli.core.chain import Chain
+    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.diagnostics.summary import Row
+    from splitmerge_cli.results.read import Run
+    from splitmerge_cli.results.store import ChainStore, RunStore
+
+NEVER = 2**62
+"""Iterations until an evaluation that never comes."""
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A table that the chains write while they run.
+
+    Attributes
+    ----------
+    table : str
+        A name such as `schema.TRACE`.
+    width : int
+        Values in the list of a row, at most, for estimates of its size.
+    every : int
+        Iterations between two rows; 0: there are none.
+    key : str
+        The key of the configuration that says so.
+    """
+
+    table: str
+    width: int
+    every: int
+    key: str
+
+
+class Recorder:
+    """What a run records of one kind of data.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        Checked and resolved.
+    dataset : Dataset
+    """
+
+    sizes: ClassVar[bool] = False
+    """Whether the chains record the sizes of all clusters."""
+
+    def __init__(self, cfg: "DictConfig", dataset: "Dataset") -> None:
+        self.cfg, self.dataset = cfg, dataset
+
+    @property
+    def streamed(self) -> list[Streamed]:
+        """The tables that the chains write while they run."""
+        cfg = self.cfg
+        return [
+            Streamed(schema.TRACE, 5, cfg.thin, "thin"),
+            Streamed(schema.PARTITIONS, self.dataset.N, cfg.trace.partitions, "trace.partitions"),
+        ]
+
+    @property
+    def listed(self) -> bool:
+        """Whether the clusters of the items are listed in ``summary.json`` and ``clusters.csv``."""
+        return True
+
+    @property
+    def not_estimated(self) -> str | None:
+        """Why no partition is estimated from those that were recorded; None where one is."""
+        return None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the summary says of the data."""
+        return {key: value for key, value in self.dataset.meta.items() if key in ("documents", "notes")}
+
+    def check(self, together: int) -> None:
+        """Raise a `ConfigError` where `together` chains at the same time cannot record what is asked for."""
+        raise NotImplementedError
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether there is something to evaluate while the chains run."""
+        return False
+
+    def until_evaluation(self, iteration: int) -> int:
+        """Iterations from `iteration` to the next evaluation."""
+        return NEVER
+
+    def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
+        """Evaluate the present state of a chain and record it, where it is one to evaluate."""
+
+    def outcome(self, chain: "Chain") -> dict[str, Any]:
+        """What `assemble` needs of a chain, beside what every chain tells."""
+        return {}
+
+    def assemble(
+        self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, Any], list["Row"]]:
+        """Write the tables of this kind of data at the end of the run.
+
+        Returns
+        -------
+        fields : dict
+            What the summary says beside what all runs say.
+        rows : list of Row
+            Of the diagnosis.
+        """
+        return {}, []
+
+    @classmethod
+    def say(cls, run: "Run") -> None:
+        """Print on stderr what there is to say at the end of a run."""
+
+
+def best(outcomes: Sequence[Mapping[str, Any]], key: str) -> int:
+    """The first chain that has the highest value."""
+    return max(range(len(outcomes)), key=lambda c: outcomes[c][key])

@@ -1,0 +1,186 @@
+"""Topics of documents: the sizes of all topics, held-out documents, tables of words and documents."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from splitmerge_cli.config import ConfigError, show
+from splitmerge_cli.data.corpus import TOKEN_BYTES
+from splitmerge_cli.data.opening import memory
+from splitmerge_cli.results import schema
+from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
+
+if TYPE_CHECKING:
+    from splitmerge_cli.core.chain import Chain
+    from splitmerge_cli.diagnostics.summary import Row
+    from splitmerge_cli.diagnostics.topic_tables import ChainTopics
+    from splitmerge_cli.diagnostics.topics import Topics
+    from splitmerge_cli.results.read import Run
+    from splitmerge_cli.results.store import ChainStore, RunStore
+
+LISTED = 100_000
+"""Tokens of documents beyond which their topics are no longer listed as text."""
+ESTIMATED = 5_000
+"""Tokens of documents beyond which no partition of them is estimated: hardly two are together in every state, so
+that it takes minutes."""
+TOPICS = 100
+"""Topics that a row of their sizes is taken to have where the disk is looked at: their number is known at the end."""
+
+
+class TopicRecorder(Recorder):
+    """What a run records of topics of documents."""
+
+    sizes = True
+
+    @property
+    def streamed(self) -> list[Streamed]:
+        every, held = self.cfg.perplexity.every, self.dataset.values.heldout
+        tables = [*super().streamed, Streamed(schema.TOPIC_SIZES, TOPICS, self.cfg.thin, "thin")]
+        if self.evaluates:
+            documents = 0 if held is None else held.tokens.J
+            tables.append(Streamed(schema.HELDOUT, documents, every, "perplexity.every"))
+        return tables
+
+    @property
+    def listed(self) -> bool:
+        return self.dataset.N <= LISTED
+
+    @property
+    def not_estimated(self) -> str | None:
+        return f"not estimated: more than {ESTIMATED:,} tokens" if self.dataset.N > ESTIMATED else None
+
+    def check(self, together: int) -> None:
+        """Held-out documents are there where they are to be evaluated, and so many chains find the memory they need."""
+        every, held, N = self.cfg.perplexity.every, self.dataset.values.heldout, self.dataset.N
+        if every and (held is None or held.observed.all()):
+            raise ConfigError(
+                f"perplexity.every={every}: data={self.cfg.data.name} holds no tokens out; expected data.heldout above "
+                "0, such as data.heldout=0.2"
+            )
+        if N * together * TOKEN_BYTES > memory():
+            raise ConfigError(
+                f"workers={show(self.cfg.workers)}: {together} chains at the same time, of {N} tokens each, need more "
+                "memory than this machine has; expected fewer, such as workers=1, or fewer documents (N)"
+            )
+
+    @property
+    def evaluates(self) -> bool:
+        return bool(self.cfg.perplexity.every > 0)
+
+    def until_evaluation(self, iteration: int) -> int:
+        every = self.cfg.perplexity.every
+        return every - iteration % every if every else NEVER
+
+    def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
+        """Record how likely the held-out documents are under the present state, where it is one to evaluate."""
+        asked, corpus = self.cfg.perplexity, self.dataset.values
+        model: Any = chain.model
+        if not asked.every or chain.iteration % asked.every:
+            return
+        # not needed by a run without held-out documents
+        from splitmerge_cli.models.heldout import log_likelihoods
+
+        seed = [self.cfg.seed, store.chain, chain.iteration]
+        topics = model.word_topics(), model.weights, model.alpha0, model.eta
+        state = corpus.tokens, corpus.heldout, model.labels
+        values = log_likelihoods(*topics, *state, asked.method, asked.particles, seed)
+        store.append_heldout(chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
+
+    def outcome(self, chain: "Chain") -> dict[str, Any]:
+        """What of the topics of the present state its labels do not say; weights in the order of `last_labels`."""
+        model: Any = chain.model
+        number = np.empty(model.K, dtype=np.int64)
+        number[chain.last_labels] = model.labels
+        weights = np.append(model.weights[number], model.weights[-1])
+        return {"topics": {"weights": weights, "alpha0": model.alpha0, "gamma": model.gamma, "eta": model.eta}}
+
+    def assemble(
+        self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, Any], list["Row"]]:
+        """Write the tables of the topics; what the summary and the diagnosis say of them."""
+        from splitmerge_cli.diagnostics import topic_tables as tables
+
+        states = self._last_topics(outcomes)
+        chain = best(outcomes, "best_log_joint")
+        store.write_streamed(schema.TOPIC_SIZES, chains, width=64)
+        for table, of_chain in [
+            (schema.TOPICS, tables.topics_table),
+            (schema.TOPIC_WORDS, tables.words_table),
+            (schema.TOPIC_DOCUMENTS, tables.documents_table),
+        ]:
+            store.write_parts(table, (of_chain(c, state) for c, state in enumerate(states)))
+        store.write_parts(schema.TOKENS, [tables.tokens_table(states[chain])])
+        fields: dict[str, Any] = {
+            "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": chain},
+            "topics": states[chain].overview(),
+            "hyperparameters": {name: outcomes[chain]["topics"][name] for name in ("gamma", "alpha0", "eta")},
+        }
+        truth = self._true_topics()
+        fields["true_topics"] = None if truth is None else int((truth.shares > 0).sum())
+        if self.evaluates:
+            fields["perplexity"] = self._assemble_perplexity(store, chains)
+        return fields, tables.agreement_rows(states, chain, truth)
+
+    def _last_topics(self, outcomes: Sequence[Mapping[str, Any]]) -> list["ChainTopics"]:
+        """The topics of every chain at its end."""
+        from splitmerge_cli.diagnostics.topic_tables import ChainTopics, Documents
+
+        corpus = self.dataset.values
+        data = Documents(corpus.tokens.words, corpus.tokens.starts, self.dataset.vocabulary or [], corpus.documents)
+        of = ("weights", "alpha0", "eta")
+        states = ((outcome["last_labels"], *(outcome["topics"][key] for key in of)) for outcome in outcomes)
+        return [ChainTopics(data, *state) for state in states]
+
+    def _true_topics(self) -> "Topics | None":
+        """The topics that the documents were generated with, where they were."""
+        from splitmerge_cli.diagnostics.topics import Topics
+
+        corpus, truth = self.dataset.values, self.dataset.truth
+        if corpus.topics is None or truth is None:
+            return None
+        return Topics.of_probabilities(corpus.topics, np.bincount(truth, minlength=len(corpus.topics)) / len(truth))
+
+    def _assemble_perplexity(self, store: "RunStore", chains: Sequence["ChainStore"]) -> dict[str, Any] | None:
+        """Write how well held-out documents were predicted; what the summary says of it, None where nothing was
+        evaluated (a budget may end before)."""
+        import pandas as pd
+        import pyarrow as pa
+
+        from splitmerge_cli.diagnostics import heldout
+
+        asked, frames, means = self.cfg.perplexity, [], []
+        for chain in chains:
+            rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.core(schema.HELDOUT))
+            if rows.num_rows:
+                iterations, tokens = rows["iteration"].to_numpy(), rows["tokens"].to_numpy()
+                log_lik = rows["log_lik"].combine_chunks().flatten().to_numpy().reshape(len(iterations), -1)
+                frame, mean = heldout.evaluations(iterations, tokens, log_lik)
+                frames.append(frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=asked.method))
+                means.append(mean)
+        columns = schema.core(schema.PERPLEXITY).names
+        store.write_frame(schema.PERPLEXITY, pd.concat(frames) if frames else pd.DataFrame(columns=columns))
+        if not frames:
+            return None
+        last = pd.concat([frame.iloc[[-1]] for frame in frames])
+        return {
+            "method": asked.method,
+            "particles": asked.particles,
+            "tokens": int(last["tokens"].iloc[0]),
+            **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
+            "all_chains": heldout.pooled(means, int(last["tokens"].iloc[0])),
+        }
+
+    @classmethod
+    def say(cls, run: "Run") -> None:
+        """Print the top words of the topics, and how well held-out documents were predicted."""
+        from rich.console import Console
+
+        from splitmerge_cli.diagnostics.topic_report import headline, overview, perplexity_line
+
+        console = Console(stderr=True) if sys.stderr.isatty() else Console(stderr=True, width=160)
+        console.print(headline(run.summary), highlight=False)
+        console.print(overview(run.summary))
+        if line := perplexity_line(run.summary):
+            console.print(line, highlight=False)

@@ -1,0 +1,89 @@
+"""What is imported, and built, before there is something to show."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from splitmerge_cli.config import compose, targets
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import datasets, plan, prepare, run, stored
+
+HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn", "splitmerge_cli._kernels", "typing")
+SMALL = ["N=20", "iterations=20", "chains=2", "progress=none"]
+
+IMPORTED = """
+import atexit, sys
+atexit.register(lambda: print(*(name for name in {heavy} if name in sys.modules), file=sys.stderr))
+sys.argv = ["smcmc", *{args}]
+from splitmerge_cli.__main__ import main
+main()
+"""
+
+
+def imported(*args: str) -> set[str]:
+    """Which of `HEAVY` a command has imported at its end."""
+    code = IMPORTED.format(heavy=HEAVY, args=list(args))
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(ended.stderr.splitlines()[-1].split()) - {"typing"}
+
+
+def test_help_needs_none_of_it() -> None:
+    assert imported("--help") <= {"rich"}
+
+
+def test_a_finished_run_needs_neither_data_nor_compiled_code(smcmc) -> None:
+    assert smcmc("run", *SMALL).exit_code == 0
+    assert imported("run", *SMALL) == set()
+
+
+@pytest.mark.parametrize("wrong", ["data.max_bytes=abc", "workers=0", "progress=loud", "perplexity.particles=0"])
+def test_what_is_no_part_of_its_identity_is_checked_all_the_same(smcmc, wrong: str) -> None:
+    assert smcmc("run", *SMALL).exit_code == 0
+    result = smcmc("run", *[arg for arg in SMALL if "progress" not in arg], wrong)
+    assert result.exit_code == 2 and result.stderr.startswith(f"smcmc: {wrong}: expected")
+
+
+def test_signals_are_heeded_before_anything_else_is_imported() -> None:
+    code = f"import sys, splitmerge_cli.runs.interrupts; print(*(n for n in {HEAVY} if n in sys.modules))"
+    # what the environment of the tests imports at the start of every process is not counted
+    before = subprocess.check_output([sys.executable, "-c", code.replace(", splitmerge_cli.runs.interrupts", "")])
+    assert subprocess.check_output([sys.executable, "-c", code]) == before
+
+
+def test_tables_are_imported_at_the_end_of_a_run() -> None:
+    code = "import sys, splitmerge_cli.runs.drive; print('pandas' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def counted(cls: Any, data: Any, **options: Any) -> EMM:
+        built.append(data)
+        return real(data, **options)
+
+    class Counted:
+        kind = EMM.kind
+        from_data = classmethod(counted)
+
+    real = EMM.from_data
+    monkeypatch.setattr(datasets, "locate", lambda path: Counted if path.endswith("EMM") else targets.locate(path))
+
+    path = run(prepare(compose(SMALL)))
+    assert len(built) == 2
+    found = Run(path)
+    for _ in range(3):
+        stored.dataset_of(found)
+    assert len(built) == 3
+
+
+def test_topics_are_a_matter_of_their_recorder() -> None:
+    """The runner does not ask what kind of data it has."""
+    folder = Path(plan.__file__).parent
+    naming = {file.name for file in folder.glob("*.py") if '"documents"' in file.read_text(encoding="utf-8")}
+    # which data set is an example of each kind
+    assert naming <= {"support.py"}

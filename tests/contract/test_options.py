@@ -1,0 +1,149 @@
+"""One source for every option: the files, the help and the messages say what the declaration says."""
+
+from importlib import resources
+
+import pytest
+
+from splitmerge_cli.config import (
+    GROUPS,
+    ConfigError,
+    check_options,
+    choice,
+    choices,
+    hydra_adapter,
+    locate,
+    options,
+    plain,
+    unshared,
+)
+from splitmerge_cli.config.facts import is_adaptive, of_documents
+from splitmerge_cli.config.files import written
+from splitmerge_cli.config.groups import main_defaults
+from splitmerge_cli.config.info import option_rows
+from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.core.options import Choice, Count, Number, Positive, PositiveOrGamma
+
+CONFIGURED = [(group, name) for group in ("model", "sampler") for name in choices(group)]
+
+
+def test_config_yaml_has_the_declared_defaults() -> None:
+    found = main_defaults()
+    nested = {f"{key}.{inner}": v for key, of in found.items() if isinstance(of, dict) for inner, v in of.items()}
+    flat = {key: value for key, value in found.items() if not isinstance(value, dict)} | nested
+    # which experiment there is, Hydra knows
+    declared = {key: option.default for key, option in all_keys() if key != "experiment"}
+    assert flat == declared
+
+
+@pytest.mark.parametrize(("group", "name"), [(group, name) for group in GROUPS for name in choices(group)])
+def test_files_that_are_read_directly_say_what_hydra_composes(group: str, name: str) -> None:
+    composed = hydra_adapter.composed([f"{group}={name}"])
+    assert choice(group, name) == unshared(group, plain(composed[group], resolve=False))
+
+
+class Stand:
+    """Stands in for a compiled sampler that lists its options."""
+
+    MOVES = ("move",)
+    OPTIONS = (
+        Choice("allocation", "sams", "how items are allocated", choices=("sams", "random")),
+        Count("t", 5, "restricted scans", least=0, most=100),
+        Positive("beta", 0.5, "probability of a merge", most=1),
+        PositiveOrGamma("strength", 1.0, "a number or a prior"),
+        Number("shift", None, "of the data; null: none", optional=True),
+    )
+
+    @classmethod
+    def supports(cls, model: object) -> tuple[bool, str]:
+        return True, ""
+
+
+@pytest.fixture
+def stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The class in place of that of sampler=dyadic, whose file has the same options."""
+    file = {"name": "dyadic", "_target_": "stand.Stand"} | {option.name: option.default for option in Stand.OPTIONS}
+    monkeypatch.setattr(options, "choice", lambda group, name, search_path=(): dict(file))
+    monkeypatch.setattr(options, "target_of", lambda group, name, path: Stand)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"t": 101}, "sampler.t: expected a whole number from 0 to 100, got 101"),
+        ({"t": True}, "sampler.t: expected a whole number from 0 to 100, got True"),
+        ({"allocation": "smas"}, "sampler.allocation: expected one of sams, random, got 'smas'"),
+        ({"beta": 2}, "sampler.beta: expected a positive number from 1e-100 to 1, got 2.0"),
+        ({"strength": "gamma(0,1)"}, "sampler.strength: shape of gamma: expected 0.001 to 1e6, got 0"),
+        ({"shift": "far"}, "sampler.shift: expected a number from -1e+100 to 1e+100 or null, got 'far'"),
+        ({"s": 1}, "sampler.s: no such key."),
+    ],
+)
+def test_a_class_says_what_its_options_take(stand: None, given: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError) as info:
+        check_options("sampler", "dyadic", given)
+    assert str(info.value).startswith(message)
+
+
+def test_what_is_checked_stays_as_it_was_configured(stand: None) -> None:
+    given = {"t": 3, "beta": 1, "strength": "gamma(1,2)", "shift": None}
+    assert check_options("sampler", "dyadic", given) == {"name": "dyadic"} | given | {"beta": 1.0}
+    assert type(check_options("sampler", "dyadic", {"strength": 2})["strength"]) is float
+
+
+FILE = """# A stand-in.
+name: stand
+_target_: stand.Stand
+t: 7                    # another comment
+allocation: random      # fixed here; what it was
+gone: 1
+"""
+
+
+def test_a_file_is_written_from_the_options_of_its_class() -> None:
+    assert written(FILE, Stand.OPTIONS).splitlines() == [
+        "# A stand-in.",
+        "name: stand",
+        "_target_: stand.Stand",
+        "allocation: random      # fixed here; how items are allocated: sams or random",
+        "t: 5                    # restricted scans",
+        "beta: 0.5               # probability of a merge",
+        "strength: 1.0           # a number or a prior",
+        "shift: null             # of the data; null: none",
+    ]
+    assert written(written(FILE, Stand.OPTIONS), Stand.OPTIONS) == written(FILE, Stand.OPTIONS)
+
+
+def test_a_file_that_builds_on_another_has_what_it_sets() -> None:
+    text = "# The second.\ndefaults:\n  - stand\n  - _self_\nname: second\nt: 9  # fixed here; whatever\n"
+    assert written(text, Stand.OPTIONS) == text.replace("t: 9  # fixed here; whatever", LINE)
+
+
+LINE = "t: 9                    # fixed here; restricted scans"
+
+
+def test_the_files_of_models_and_samplers_are_what_their_classes_say() -> None:
+    """scripts/write_conf.py writes them."""
+    for group, name in CONFIGURED:
+        listed = options.options_of(locate(choice(group, name)["_target_"]))
+        text = (resources.files("splitmerge_cli.conf") / group / f"{name}.yaml").read_text(encoding="utf-8")
+        assert not listed or written(text, list(listed.values())) == text, f"conf/{group}/{name}.yaml"
+
+
+@pytest.mark.parametrize(
+    ("group", "name"), [(group, name) for group in ("model", "sampler") for name in choices(group)]
+)
+def test_every_option_has_a_row(group: str, name: str) -> None:
+    rows = option_rows(group, name)
+    assert [row.key for row in rows] == [
+        f"{group}.{key}" for key in choice(group, name) if key not in ("name", "_target_")
+    ]
+    assert all(row.default and row.expected for row in rows)
+
+
+def test_facts_are_those_of_the_classes() -> None:
+    for name in choices("model"):
+        target = choice("model", name)["_target_"]
+        assert of_documents(target) == (locate(target).kind == "documents"), name
+    for name in choices("sampler"):
+        target = choice("sampler", name)["_target_"]
+        assert is_adaptive(target) == hasattr(locate(target), "learn_from"), name
