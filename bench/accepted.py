@@ -14,7 +14,7 @@ import scipy.sparse
 
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import gaussian
+from splitmerge_cli.data.generated import gaussian
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.dyadic import Dyadic

@@ -16,8 +16,9 @@ from bench import graph_tool
 from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfIRM, OfLines
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
-from splitmerge_cli.data import emm, gaussian, jain_neal, lines, network, published_graphs
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, network
+from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian

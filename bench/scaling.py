@@ -21,8 +21,9 @@ import numpy as np
 from splitmerge_cli._chain import Chain
 from splitmerge_cli._kernels import Rng, Sampler
 from splitmerge_cli._past import Past
-from splitmerge_cli.data import corpus_generated, emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.generated import documents as corpus_generated
+from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian

@@ -508,11 +508,11 @@ def data_list() -> None:
 def _data_facts(name: str) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
     from splitmerge_cli.config import choice, compose, locate, plain, unshared
-    from splitmerge_cli.data import published
+    from splitmerge_cli.data.published import sets
 
-    if name in published.SETS:
-        of = published.SETS[name]
-        return of.kind, of.N, published.listed(name)
+    if name in sets.SETS:
+        of = sets.SETS[name]
+        return of.kind, of.N, sets.listed(name)
     options = choice("data", name)
     if "path" in options:
         # a table is of the kind that the model reads
@@ -535,12 +535,12 @@ def data_info(name: str) -> None:
     import inspect
 
     from splitmerge_cli.config import choice, locate, shared, show
-    from splitmerge_cli.data import published
+    from splitmerge_cli.data.published import sets
 
     options = choice("data", name) | shared("data")
     typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
-    if name in published.SETS:
-        typer.echo("\nThe published set\n-----------------\n" + published.describe(name))
+    if name in sets.SETS:
+        typer.echo("\nThe published set\n-----------------\n" + sets.describe(name))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     for key, value in options.items():
         if key != "name":
@@ -552,14 +552,14 @@ def data_info(name: str) -> None:
 def data_fetch(name: str) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
     from splitmerge_cli.config import choice
-    from splitmerge_cli.data import published
+    from splitmerge_cli.data.published import sets
     from splitmerge_cli.data.transfer import shown
 
     options = choice("data", name)
-    if name in published.SETS:
+    if name in sets.SETS:
         with shown() as report:
-            path = published.fetch(name, report)
-        for note in published.unverified(name):
+            path = sets.fetch(name, report)
+        for note in sets.unverified(name):
             _complain(f"note: {note}")
         typer.echo(path)
     elif "path" in options:

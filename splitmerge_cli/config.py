@@ -23,6 +23,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from splitmerge_cli import moved
+
 GROUPS = ("data", "model", "sampler", "schedule")
 """Groups whose choices are files of ``conf/GROUP``."""
 
@@ -431,6 +433,7 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
     """
     left_out = RUNTIME_KEYS if cfg.perplexity.every else (*RUNTIME_KEYS, "perplexity")
     values = {key: value for key, value in plain(cfg).items() if key not in left_out}
+    values["data"] = moved.under_first_names(values["data"])
     return {key: unshared(key, value) if key in SHARED else value for key, value in values.items()}
 
 
@@ -481,6 +484,8 @@ def _composed(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, 
             options = plain(composed[group], resolve=False)
         except Exception as error:  # as in `compose_raw`
             raise ConfigError(_explain(error, [f"{group}={name}"], _search_path(search_path))) from error
+    if "_target_" in options:
+        options["_target_"] = moved.current(options["_target_"])
     if search_path and isinstance(target := options.get("_target_"), str):
         _own_targets.add(target)
     return options
@@ -545,6 +550,8 @@ def check_options(
     target = _target(group, name, known.get("_target_"))
     declared = _declared(target) | SHARED.get(group, {})
     checked = {"name": name} | dict(options)
+    if "_target_" in checked:
+        checked["_target_"] = moved.current(checked["_target_"])
     for key, value in checked.items():
         if key in ("name", "_target_"):
             if value != known[key]:

@@ -45,9 +45,9 @@ from splitmerge_cli.config import (
     show,
     unshared,
 )
-from splitmerge_cli.data import corpus_files
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.corpus import TOKEN_BYTES
+from splitmerge_cli.data.corpora import files as corpus_files
+from splitmerge_cli.data.corpora.corpus import TOKEN_BYTES
 from splitmerge_cli.data.opening import MAPPABLE, limited, memory, sha256
 from splitmerge_cli.initial import KEYWORDS, initial_labels, read_labels
 from splitmerge_cli.progress import ChainProgress, Reporter, is_live, reporter

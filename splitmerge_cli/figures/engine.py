@@ -24,8 +24,8 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from splitmerge_cli.config import ConfigError, compose, describe, plain
-from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.figures import claims
 from splitmerge_cli.figures.base import Drawing, Entry, manifest_of
 from splitmerge_cli.results.files import replaced
@@ -155,15 +155,15 @@ def _needs_stand_in(name: str, scale: str) -> bool:
         str(instead["published"])
         for source in sources
         for instead in _plan(source)["stand_in"]
-        if not published.present(instead["published"])
+        if not sets.present(instead["published"])
     ]
     if not absent:
         return False
     if scale != "quick":
-        where = published.folder() / absent[0]
+        where = sets.folder() / absent[0]
         raise ConfigError(
             f"{name} --scale {scale}: {where}: the published data are not there; expected them in the folder that the "
-            f"environment variable {published.VARIABLE} names (smcmc data info {absent[0]} says where they "
+            f"environment variable {sets.VARIABLE} names (smcmc data info {absent[0]} says where they "
             "come from; --scale quick generates others)"
         )
     return True

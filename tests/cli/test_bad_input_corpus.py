@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli import runner
-from splitmerge_cli.data import corpus
+from splitmerge_cli.data.corpora import corpus
 
 TABLE = "d.csv", "a,x\na,y\nb,x\nb,x\n"
 REFUSED_FILES = [

@@ -9,7 +9,7 @@ import pytest
 from splitmerge_cli import runner
 from splitmerge_cli._chain import advance_together
 from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
-from splitmerge_cli.data import published
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.figures import engine
 from splitmerge_cli.sweep import check_jobs, expand
 
@@ -28,7 +28,7 @@ NEEDS = {
     "smag": ["data=docs200"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm")},
 }
-GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in published.SETS]
+GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in sets.SETS]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def data_for(model: str) -> str:
     ("group", "name"), [(group, name) for group in ("data", "model", "sampler", "schedule") for name in choices(group)]
 )
 def test_composes_and_builds(group: str, name: str) -> None:
-    if group == "data" and name in published.SETS and not published.present(name):
+    if group == "data" and name in sets.SETS and not sets.present(name):
         pytest.skip(f"the folder SMCMC_DATA holds no {name}")
     data = [f"data={data_for(name)}"] if group == "model" else []
     cfg = compose([f"{group}={name}", *data, *NEEDS.get(name, [])])

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli._heldout import log_likelihoods
 from splitmerge_cli._kernels import Rng
-from splitmerge_cli.data.corpus import Heldout, Tokens
+from splitmerge_cli.data.corpora.corpus import Heldout, Tokens
 from splitmerge_cli.models.hdp import HDP
 
 V, ETA = 4, 0.3

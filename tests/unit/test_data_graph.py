@@ -13,11 +13,15 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data import bundled, files, network, published, published_graphs
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.edges import edges
-from splitmerge_cli.data.graphs import adjacency, keep, merge
-from splitmerge_cli.data.published import SETS, File, Published
+from splitmerge_cli.data.generated import network
+from splitmerge_cli.data.graphs import bundled
+from splitmerge_cli.data.graphs.adjacency import adjacency, keep, merge
+from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.data.published import graphs as published_graphs
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.data.published.sets import SETS, File, Published
+from splitmerge_cli.data.tables import files
 
 FUZZED = 400
 """Damaged lists of edges that are tried."""
@@ -274,7 +278,7 @@ def test_a_network_that_networkx_does_not_hold() -> None:
 
 
 def test_a_published_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
     with pytest.raises(DataError, match=r"^data=usair97: .*edges.csv.gz: no such file; .* SMCMC_DATA"):
         published_graphs.usair97()
     small = []
@@ -306,7 +310,7 @@ def test_a_published_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_the_published_networks(name: str, N: int, ties: int, isolated: int, scale: float, kept: int) -> None:
-    if not published.present(name):
+    if not sets.present(name):
         pytest.skip(f"SMCMC_DATA holds no {name}")
     load = getattr(published_graphs, name)
     graph = load()

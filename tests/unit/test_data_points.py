@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_npz
 
-from splitmerge_cli.data import base, files, matrices
+from splitmerge_cli.data import base
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.tables import files, matrices
 
 FUZZED = 600
 """Damaged files that are tried."""

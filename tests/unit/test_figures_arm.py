@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
-from splitmerge_cli.data.network import generate
+from splitmerge_cli.data.generated.network import generate
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.figures import (
     arm_exact,
@@ -62,7 +62,7 @@ def mixtures(tmp_path_factory):
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:

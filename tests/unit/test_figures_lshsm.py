@@ -8,7 +8,7 @@ import pytest
 
 from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.figures import claims, engine, lshsm_cache, lshsm_curves, lshsm_runs, lshsm_speed, lshsm_table
 from splitmerge_cli.figures.lshsm_runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.figures.style import styled
@@ -29,7 +29,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 @pytest.fixture(scope="module")

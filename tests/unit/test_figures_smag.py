@@ -8,8 +8,8 @@ import pytest
 
 from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
-from splitmerge_cli.data.corpus_generated import nested_topics
+from splitmerge_cli.data.generated.documents import nested_topics
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.figures import (
     claims,
     engine,
@@ -40,7 +40,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 @pytest.fixture(scope="module")

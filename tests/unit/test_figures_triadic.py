@@ -8,8 +8,8 @@ import pytest
 
 from splitmerge_cli import runner
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.figures import claims, engine, points, triadic, triadic_runs, triadic_table
 from splitmerge_cli.figures.run import traces
 from splitmerge_cli.figures.style import COLOURS, NAMES, styled
@@ -38,7 +38,7 @@ def runs(tmp_path_factory):
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 # which runs

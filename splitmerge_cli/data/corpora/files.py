@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from splitmerge_cli.data.bag_of_words import ROW
 from splitmerge_cli.data.base import DataError, Dataset, noted, require
-from splitmerge_cli.data.corpus import dataset
-from splitmerge_cli.data.corpus_formats import (
+from splitmerge_cli.data.corpora.bag_of_words import ROW
+from splitmerge_cli.data.corpora.corpus import dataset
+from splitmerge_cli.data.corpora.formats import (
     Read,
     checked_N,
     read_ldac,
@@ -19,11 +19,11 @@ from splitmerge_cli.data.corpus_formats import (
     read_uci,
     texts_in,
 )
-from splitmerge_cli.data.corpus_split import require_split, split
-from splitmerge_cli.data.corpus_words import keep_words, require_words
-from splitmerge_cli.data.opening import existing, readable, unpacked
-from splitmerge_cli.data.published import sha256_of
-from splitmerge_cli.data.tables import header_key, suffix_of
+from splitmerge_cli.data.corpora.split import require_split, split
+from splitmerge_cli.data.corpora.words import keep_words, require_words
+from splitmerge_cli.data.opening import existing, readable, sha256_of, unpacked
+from splitmerge_cli.data.tables.columns import header_key
+from splitmerge_cli.data.tables.encoded import suffix_of
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
 ENDINGS = {
@@ -98,11 +98,11 @@ def corpus(
     encoding : str
         Of all text.
     stop_words, min_documents, max_share
-        Which words are left out, as `splitmerge_cli.data.corpus_words.keep_words` takes it.
+        Which words are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
     N : int, optional
         Take the first N documents; all by default.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpus_split.split` takes it.
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
     Returns
     -------

@@ -17,9 +17,9 @@ from splitmerge_cli.data.base import (
     require_seed,
     require_size,
 )
-from splitmerge_cli.data.corpus import Corpus, Tokens, check_size, dataset
-from splitmerge_cli.data.corpus_split import require_split, split
-from splitmerge_cli.data.emm import token_names
+from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, dataset
+from splitmerge_cli.data.corpora.split import require_split, split
+from splitmerge_cli.data.generated.emm import token_names
 
 LENGTHS = ("poisson", "fixed")
 LARGEST_TABLE = 1 << 30
@@ -52,7 +52,7 @@ def nested_topics(
     seed : int
         Seed of the data, apart from that of the chains.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpus_split.split` takes it.
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def synthetic_documents(
     seed : int
         Seed of the data, apart from that of the chains.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpus_split.split` takes it.
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
     Returns
     -------

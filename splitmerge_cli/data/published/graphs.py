@@ -1,4 +1,4 @@
-"""The four networks of paper 003 (see `splitmerge_cli.data.published` for their provenance).
+"""The four networks of paper 003 (see `splitmerge_cli.data.published.sets` for their provenance).
 
 Prepared as the paper has it (section 3.3): the transpose added, what is not above 0 and the diagonal dropped. A smaller
 network keeps the nodes of highest degree, those of equal degree by descending number, in the order in which they were.
@@ -9,11 +9,11 @@ from io import BytesIO
 
 import pandas as pd
 
-from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.edges import edges
-from splitmerge_cli.data.graphs import check_kept, keep
+from splitmerge_cli.data.graphs.adjacency import check_kept, keep
+from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.opening import content
+from splitmerge_cli.data.published import sets
 
 EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"
@@ -114,8 +114,8 @@ def hagmann998(scale: float = 1.0, N: int | None = None) -> Dataset:
 def _network(name: str, label: str | None, scale: float, N: int | None) -> Dataset:
     """One of them; column `label` of the file of nodes holds the names."""
     check_kept(scale, N)
-    path = published.locate(name, EDGES)
-    nodes = None if label is None else published.locate(name, NODES)
+    path = sets.locate(name, EDGES)
+    nodes = None if label is None else sets.locate(name, NODES)
     graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
     names = graph.names
     if nodes is not None:

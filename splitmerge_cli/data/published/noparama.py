@@ -1,4 +1,4 @@
-"""The published sets of the authors of paper 004 (see `splitmerge_cli.data.published` for their provenance)."""
+"""The published sets of the authors of paper 004 (see `splitmerge_cli.data.published.sets` for their provenance)."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.data import published
 from splitmerge_cli.data.base import Dataset, require
-from splitmerge_cli.data.files import csv
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.data.tables.files import csv
 
 SETS = 100
 FILE = "points.csv.gz"
@@ -36,7 +36,7 @@ def lines(dataset: int = 0, N: int | None = None) -> Dataset:
     """
     known = isinstance(dataset, int) and 0 <= dataset < SETS
     require(known, "data.dataset", dataset, f"a whole number from 0 to {SETS - 1}")
-    table = csv(published.locate("noparama_lines", FILE), "points", truth="cluster", columns=["x", "y", "dataset"])
+    table = csv(sets.locate("noparama_lines", FILE), "points", truth="cluster", columns=["x", "y", "dataset"])
     rows = table.values[:, 2] == dataset
     assert table.truth is not None
     return _dataset("noparama_lines", table.values[rows, :2], table.truth[rows], N, {"dataset": dataset})
@@ -60,7 +60,7 @@ def two_gaussians(N: int | None = None) -> Dataset:
     DataError
         N out of range; the file is absent or not the published one.
     """
-    table = csv(published.locate("noparama_twogaussians", FILE), "points", truth="cluster", columns=["x", "y"])
+    table = csv(sets.locate("noparama_twogaussians", FILE), "points", truth="cluster", columns=["x", "y"])
     assert table.truth is not None
     return _dataset("noparama_twogaussians", table.values, table.truth, N, {})
 

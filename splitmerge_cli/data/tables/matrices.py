@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, LARGEST, DataError, place_not_finite
 from splitmerge_cli.data.opening import check_archive, check_rows, readable
-from splitmerge_cli.data.tables import Table, load_npy
+from splitmerge_cli.data.tables.npy import load_npy
+from splitmerge_cli.data.tables.table import Table
 
 MAPPED = 1 << 26
 """Bytes of an array from which on it is mapped from its file: read where it is looked at, and shared by processes."""

@@ -20,7 +20,7 @@ from splitmerge_cli.data.base import (
     require_seed,
     require_size,
 )
-from splitmerge_cli.data.graphs import Nodes, adjacency
+from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency
 
 STRUCTURES = ("blocks", "grid", "random")
 MOST_EDGES = 10**9

@@ -14,25 +14,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, KINDS, MAGNITUDE, DataError, Dataset, noted, require
-from splitmerge_cli.data.matrices import Matrix, read_numbers, read_sparse
 from splitmerge_cli.data.opening import Limit, existing
-from splitmerge_cli.data.tables import (
-    MISSING,
-    NUMBER,
-    Table,
-    Text,
-    codes,
-    header_key,
-    index,
-    is_number,
-    matrix_of,
-    position,
-    quoted,
-    read_npy,
-    read_parquet,
-    read_text,
-    suffix_of,
-)
+from splitmerge_cli.data.tables.columns import codes, header_key, index, is_number, matrix_of, position
+from splitmerge_cli.data.tables.encoded import read_text, suffix_of
+from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
+from splitmerge_cli.data.tables.npy import read_npy
+from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.table import MISSING, NUMBER, Table, quoted
+from splitmerge_cli.data.tables.text import Text
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 FORMATS = ".csv, .tsv, .txt (also .gz), .parquet, .npy, .npz"

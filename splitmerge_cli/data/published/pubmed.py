@@ -6,9 +6,10 @@ counts NMI and accuracy are not public.
 
 from dataclasses import replace
 
-from splitmerge_cli.data import bag_of_words, published
 from splitmerge_cli.data.base import Dataset, noted, require_size
-from splitmerge_cli.data.documents import Documents, points, read_vocabulary
+from splitmerge_cli.data.corpora import bag_of_words
+from splitmerge_cli.data.corpora.counts import Documents, points, read_vocabulary
+from splitmerge_cli.data.published import sets
 
 COUNTS = "docword.pubmed.txt.gz"
 VOCABULARY = "vocab.pubmed.txt"
@@ -33,8 +34,8 @@ def read_pubmed(documents: int | None = None) -> Documents:
     """
     if documents is not None:
         require_size("data.documents", documents)
-    path = published.locate("pubmed", COUNTS, bag_of_words.digest)
-    words = published.locate("pubmed", VOCABULARY)
+    path = sets.locate("pubmed", COUNTS, bag_of_words.digest)
+    words = sets.locate("pubmed", VOCABULARY)
     counts = bag_of_words.read(path, documents)
     return Documents(counts, read_vocabulary(words, counts.shape[1]))
 
@@ -68,5 +69,5 @@ def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_document
         cannot be written.
     """
     made = points("pubmed", read_pubmed(documents), weights, min_documents)
-    notes = published.unverified("pubmed", bag_of_words.digest)
+    notes = sets.unverified("pubmed", bag_of_words.digest)
     return replace(made, meta=made.meta | noted(notes))

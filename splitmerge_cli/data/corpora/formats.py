@@ -17,26 +17,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data import bag_of_words
 from splitmerge_cli.data.base import LARGEST, DataError
-from splitmerge_cli.data.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
-from splitmerge_cli.data.documents import WORD_BYTES, read_counts, read_vocabulary
+from splitmerge_cli.data.corpora import bag_of_words
+from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
+from splitmerge_cli.data.corpora.counts import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.data.opening import Limit, check_rows, kind_of
-from splitmerge_cli.data.tables import (
-    MOST_COLUMNS,
-    NUMBER,
-    Table,
-    Text,
-    codes,
-    index,
-    listed,
-    numbers,
-    position,
-    quoted,
-    read_parquet,
-    read_text,
-    suffix_of,
-)
+from splitmerge_cli.data.tables.columns import codes, index, numbers, position
+from splitmerge_cli.data.tables.encoded import read_text, suffix_of
+from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, listed, quoted
+from splitmerge_cli.data.tables.text import Text
 
 
 class Read(NamedTuple):

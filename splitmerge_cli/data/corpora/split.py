@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError, Dataset, require
-from splitmerge_cli.data.corpus import BY, Corpus, Heldout, Tokens, dataset
+from splitmerge_cli.data.corpora.corpus import BY, Corpus, Heldout, Tokens, dataset
 
 
 def require_split(heldout: float, heldout_by: str, split_seed: int) -> None:

@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError, require
-from splitmerge_cli.data.free_text import is_numeric
-from splitmerge_cli.data.tables import NUMBER, Table, Text, index, numbers, position, quoted, words
+from splitmerge_cli.data.tables.columns import index, numbers, position, words
+from splitmerge_cli.data.tables.free_text import is_numeric
+from splitmerge_cli.data.tables.table import NUMBER, Table, quoted
+from splitmerge_cli.data.tables.text import Text
 
 ENDS = ("source", "target")
 HEADER_WORDS = {

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError, Dataset, require
-from splitmerge_cli.data.corpus import Corpus, Tokens, dataset
+from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, dataset
 
 STOP_WORDS = (None, "english")
 

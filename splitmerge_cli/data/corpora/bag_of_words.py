@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import LARGEST, DataError
-from splitmerge_cli.data.opening import Limit, check_rows, content, existing, opened, unpacked
-from splitmerge_cli.data.published import sha256_of
-from splitmerge_cli.data.tables import quoted
+from splitmerge_cli.data.opening import Limit, check_rows, content, existing, opened, sha256_of, unpacked
+from splitmerge_cli.data.tables.table import quoted
 from splitmerge_cli.data.transfer import LINE_EVERY, shown
 
 CHUNK = 1 << 24

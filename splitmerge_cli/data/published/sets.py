@@ -12,12 +12,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.download import Report, download
-from splitmerge_cli.data.opening import content, sha256
+from splitmerge_cli.data.published.download import download
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.transfer import Report
+from splitmerge_cli.data.opening import content, sha256_of
 
 VARIABLE = "SMCMC_DATA"
 SUMS = "SHA256SUMS"
@@ -318,14 +322,6 @@ def unverified(name: str, digest: Callable[[Path], str] | None = None) -> list[s
     return notes
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file; a `DataError` if it cannot be read."""
-    try:
-        return sha256(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
 def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> Path:
     """Path of a file of a published set, checked against its SHA-256 where that is known.
 
@@ -411,7 +407,7 @@ def describe(name: str) -> str:
     return "\n".join(lines)
 
 
-def fetch(name: str, report: Report | None = None) -> Path:
+def fetch(name: str, report: "Report | None" = None) -> Path:
     """Download what is missing of a set, and check what is here.
 
     A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.

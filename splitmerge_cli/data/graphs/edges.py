@@ -18,21 +18,24 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, noted, require, require_number, require_size
-from splitmerge_cli.data.edge_rows import A_NODE, MISSING, NOT_NEGATIVE, WHOLE, Columns, Rows, are_whole, names_of
-from splitmerge_cli.data.free_text import SEPARATORS, read_list
-from splitmerge_cli.data.graphs import Nodes, adjacency, check_kept, keep, merge, sizes
-from splitmerge_cli.data.opening import CHUNK, check_rows, content, existing
-from splitmerge_cli.data.tables import (
-    MOST_COLUMNS,
-    Table,
-    Text,
-    codes,
-    header_key,
-    index,
-    quoted,
-    read_parquet,
-    suffix_of,
+from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency, check_kept, keep, merge, sizes
+from splitmerge_cli.data.graphs.edge_rows import (
+    A_NODE,
+    MISSING,
+    NOT_NEGATIVE,
+    WHOLE,
+    Columns,
+    Rows,
+    are_whole,
+    names_of,
 )
+from splitmerge_cli.data.opening import CHUNK, check_rows, content, existing
+from splitmerge_cli.data.tables.columns import codes, header_key, index
+from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
+from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quoted
+from splitmerge_cli.data.tables.text import Text
 
 if TYPE_CHECKING:
     import networkx

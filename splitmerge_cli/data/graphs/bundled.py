@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from splitmerge_cli.data.base import Dataset, require
-from splitmerge_cli.data.graphs import adjacency, check_kept, keep, sizes
+from splitmerge_cli.data.graphs.adjacency import adjacency, check_kept, keep, sizes
 
 GRAPHS = {
     "karate": ("karate_club_graph", "club"),

@@ -6,7 +6,9 @@ from io import StringIO
 from pathlib import Path
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.tables import MOST_COLUMNS, NUMBER, Text, read_text, suffix_of
+from splitmerge_cli.data.tables.encoded import read_text, suffix_of
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER
+from splitmerge_cli.data.tables.text import Text
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "space": "\t"}
 """What ends a cell; runs of spaces are read as tabs."""

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.data.base import LARGEST, Dataset, require
-from splitmerge_cli.data.corpus import Corpus, dataset, tokens_of
-from splitmerge_cli.data.corpus_split import require_split, split
-from splitmerge_cli.data.corpus_words import keep_words, require_words
-from splitmerge_cli.data.documents import OUT_OF_DATE, Documents, read_ohsumed23, read_published
+from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
+from splitmerge_cli.data.corpora.counts import Documents
+from splitmerge_cli.data.corpora.split import require_split, split
+from splitmerge_cli.data.corpora.words import keep_words, require_words
+from splitmerge_cli.data.published.counts import OUT_OF_DATE, read_ohsumed23, read_published
 
 NEWS = 16_242
 NIPS = 1740
@@ -27,7 +28,7 @@ def news20_w100(
     N : int, optional
         Take the first N documents, which are in the order of their groups; all by default.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpus_split.split` takes it.
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def nips_abstracts(
     longest : int, optional
         Abstracts of more tokens, stop words counted, are left out, those that run on; all are taken by default.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpus_split.split` takes it.
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def nips0_12(
     max_share : float
         Words that more than this share of the papers have are left out.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpus_split.split` takes it.
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
     Returns
     -------
@@ -157,7 +158,7 @@ def ohsumed23_documents(
     max_share : float
         Words that more than this share of the documents have are left out.
     heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpus_split.split` takes it.
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
 
     Returns
     -------
