@@ -59,14 +59,14 @@ extensions = [
     for source in sources
 ]
 
-subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/__init__.py"))
+subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/**/__init__.py"))
 groups = sorted(p.parent.name for p in Path("conf").glob("*/__init__.py"))
 
 setup(
     options=options,
     packages=["splitmerge_cli", *subpackages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
     package_dir={"splitmerge_cli.conf": "conf"},
-    package_data={"": ["*.yaml", "*.pxd", "*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
+    package_data={"": ["*.yaml", "experiment/*.yaml", "*.pxd", "*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
     include_package_data=False,
     ext_modules=cythonize(
         extensions,

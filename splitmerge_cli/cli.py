@@ -149,7 +149,7 @@ def _complete_override(incomplete: str) -> list[str]:
 
 
 def _complete_figure(incomplete: str) -> list[str]:
-    from splitmerge_cli.figures.engine import list_figures
+    from splitmerge_cli.papers.experiments import list_figures
 
     return [name for name, _ in list_figures() if name.startswith(incomplete)]
 
@@ -169,7 +169,9 @@ Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg
 Info = Annotated[
     str | None, typer.Option("--info", help="Hydra's account: all, config, defaults, plugins, searchpath.")
 ]
-ConfigDir = Annotated[str | None, typer.Option("--config-dir", help="A folder with configuration groups of your own.")]
+ConfigDir = Annotated[
+    str | None, typer.Option("--config-dir", help="A folder of your own: configuration groups, perhaps a paper.")
+]
 Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
 Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
 Figures = Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=_complete_figure)]
@@ -342,11 +344,12 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")
     ] = None,
+    config_dir: ConfigDir = None,
 ) -> None:
     """Run what figures need (skipping what is done), draw them, check their claims."""
-    from splitmerge_cli.figures import engine
+    from splitmerge_cli.papers import reproduce as papers
 
-    raise typer.Exit(engine.reproduce(ids, _scale(scale), out, workers))
+    raise typer.Exit(papers.reproduce(ids, _scale(scale), out, workers, config_dir))
 
 
 @app.command()
@@ -358,18 +361,18 @@ def plot(
     config_dir: ConfigDir = None,
 ) -> None:
     """Draw figures, or the traces of a run, from stored results only."""
-    from splitmerge_cli.figures import engine
+    from splitmerge_cli.papers import reproduce as papers
 
-    raise typer.Exit(engine.plot(targets, _scale(scale), out, config_dir))
+    raise typer.Exit(papers.plot(targets, _scale(scale), out, config_dir))
 
 
 @app.command()
 @_explained
-def report(out: Out = Path("results")) -> None:
+def report(out: Out = Path("results"), config_dir: ConfigDir = None) -> None:
     """Write results/report.html: every figure, the papers' numbers beside ours, verdicts."""
-    from splitmerge_cli.figures import engine
+    from splitmerge_cli.papers.report import report as write_report
 
-    typer.echo(engine.report(out))
+    typer.echo(write_report(out, config_dir))
 
 
 def _scale(scale: str) -> str:
@@ -473,15 +476,22 @@ def bench(
 
 @app.command("list")
 @_explained
-def list_(what: Annotated[str, typer.Argument(metavar="samplers|models|data|figures|schedules")]) -> None:
-    """List samplers, models, data sets, schedules or figures."""
+def list_(
+    what: Annotated[str, typer.Argument(metavar="samplers|models|data|figures|schedules")], config_dir: ConfigDir = None
+) -> None:
+    """List samplers, models, data sets, schedules or figures; of a folder of your own the figures."""
     from splitmerge_cli.config import ConfigError, describe
 
+    entries: Sequence[tuple[str, ...]]
     groups = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
     if what == "figures":
-        from splitmerge_cli.figures.engine import list_figures
+        from splitmerge_cli.papers.discovery import paper_names
+        from splitmerge_cli.papers.experiments import list_figures
 
-        entries = list(list_figures())
+        names = paper_names(config_dir)
+        entries = [(name, names[name], title) for name, title in list_figures(config_dir)]
+    elif config_dir is not None:
+        raise ConfigError(f"--config-dir {config_dir}: expected list figures; the other lists are those of the package")
     elif what in groups:
         entries = describe(groups[what])
     else:

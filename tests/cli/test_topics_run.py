@@ -12,7 +12,7 @@ from splitmerge_cli import runner
 from splitmerge_cli._heldout import METHODS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.figures.topics import FEW_WORDS
+from splitmerge_cli.plots.topics import FEW_WORDS
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.runner import prepare
 

@@ -10,7 +10,7 @@ from splitmerge_cli import runner
 from splitmerge_cli._chain import advance_together
 from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.figures import engine
+from splitmerge_cli.papers import experiments
 from splitmerge_cli.sweep import check_jobs, expand
 
 MODELS = choices("model")
@@ -149,7 +149,7 @@ def test_data_options_are_those_of_the_function(name: str) -> None:
 @pytest.mark.parametrize("name", choices("experiment"))
 def test_every_experiment_composes(name: str, tmp_path: Path) -> None:
     # with generated data in the place of published ones, which a machine may lack
-    jobs = engine.jobs(name, "quick", tmp_path, stand_in=True) or expand([f"experiment={name}"])
+    jobs = experiments.jobs(name, "quick", tmp_path, stand_in=True) or expand([f"experiment={name}"])
     for outcome in check_jobs(jobs[:3]):
         assert outcome.error is None
         assert outcome.path is None or outcome.path.parent.name in EXPERIMENTS

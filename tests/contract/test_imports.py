@@ -28,7 +28,8 @@ MAY = {
     "data": set(),
     "diagnostics": set(),
     "results": set(),
-    "config": set(),
+    "moved": set(),
+    "config": {"moved"},
     "progress": set(),
     "_interrupt": set(),
     "interrupts": {"_interrupt"},
@@ -40,10 +41,11 @@ MAY = {
     },
     "job": {"config", "interrupts", "progress", "results", "runner"},
     "sweep": {"config", "data", "interrupts", "job", "progress", "results", "runner"},
+    "plots": {"diagnostics", "results", "sweep"},
     # a figure never samples: its runs are made by `sweep`, its exact numbers by `verify`
-    "figures": {"config", "data", "diagnostics", "results", "sweep", "verify"},
+    "papers": {"config", "data", "diagnostics", "plots", "results", "sweep", "verify"},
     "verify": {*KERNELS, "config", "data", "initial", "models", "runner", "samplers"},
-    "cli": {"config", "data", "diagnostics", "figures", "interrupts", "results", "runner", "sweep", "verify"},
+    "cli": {"config", "data", "diagnostics", "interrupts", "papers", "results", "runner", "sweep", "verify"},
 }
 
 
@@ -92,6 +94,36 @@ def test_imports(file: Path) -> None:
         if part in ("__version__", own):
             continue
         assert part in allowed, f"{name} imports {module}"
+
+
+# what the kinds of data may import of each other
+KINDS_OF_DATA = {
+    "tables": set(),
+    "graphs": {"tables"},
+    "corpora": {"tables"},
+    "generated": {"corpora", "graphs"},
+    "published": {"corpora", "generated", "graphs", "tables"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_DATA)
+def test_kinds_of_data_import_downwards(kind: str) -> None:
+    for file in (ROOT / "data" / kind).glob("*.py"):
+        for module in imports(file):
+            part = [*module.split("."), "", ""][2]
+            if module.startswith("splitmerge_cli.data.") and part in KINDS_OF_DATA:
+                assert part in {kind, *KINDS_OF_DATA[kind]}, f"{file.name} imports {module}"
+
+
+def test_papers_do_not_import_each_other() -> None:
+    keys = {folder.parent.name for folder in (ROOT / "papers").glob("*/paper.py")}
+    assert len(keys) >= 5
+    for key in keys:
+        for file in (ROOT / "papers" / key).glob("*.py"):
+            others = {part for module in imports(file) for part in module.split(".")[2:3] if part in keys - {key}}
+            assert not others, f"papers/{key}/{file.name} imports {others}"
+    shared = [module for file in (ROOT / "papers").glob("*.py") for module in imports(file)]
+    assert not [module for module in shared if module.split(".")[1] == "papers" and module.split(".")[2:3][0] in keys]
 
 
 # one model in two files: gaussian hands sparse points on

@@ -21,8 +21,8 @@ from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.summary import diagnose, table
-from splitmerge_cli.figures import network, points
-from splitmerge_cli.figures.style import save, styled
+from splitmerge_cli.plots import network, points
+from splitmerge_cli.plots.style import save, styled
 from splitmerge_cli.progress import ChainProgress, Reporter
 from splitmerge_cli.results import state
 from splitmerge_cli.results.files import DamagedRun
