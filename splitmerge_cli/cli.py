@@ -261,12 +261,12 @@ def _show(
     import hydra
     from omegaconf import OmegaConf
 
-    from splitmerge_cli.config import ConfigError, compose_raw, rewrite
+    from splitmerge_cli.config import ConfigError, compose_raw, rewrite, search_path_overrides
 
     composed = compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
     if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
-    argv = ["smcmc", *rewrite(overrides)]
+    argv = ["smcmc", *rewrite(overrides), *search_path_overrides(None)]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
     before, sys.argv = sys.argv, argv + ["--resolve"] * resolve

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import splitmerge_cli.papers
-from splitmerge_cli.config import ConfigError, import_beside
+from splitmerge_cli.config import ConfigError, import_beside, places
 from splitmerge_cli.papers.declaration import Paper, PaperFigure
 
 DECLARATION = "paper.py"
@@ -40,10 +40,13 @@ def papers(config_dir: str | Path | None = None) -> list[Paper]:
     Raises
     ------
     ConfigError
-        A folder whose ``paper.py`` cannot be imported or declares no paper, or one that is there already.
+        There is no such folder; or the ``paper.py`` of a folder cannot be imported, or declares no paper, or one that
+        is there already.
     """
     found = {paper.key: paper for paper in _packaged(tuple(splitmerge_cli.papers.__path__))}
+    beside = places(config_dir)
     if config_dir is not None and (file := Path(config_dir).resolve() / DECLARATION).is_file():
+        import_beside(beside)
         own = _own(file)
         if own.key in found:
             raise ConfigError(f"{file}: key={own.key}: expected a key that no other paper has")
@@ -66,7 +69,6 @@ def _own(file: Path) -> Paper:
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(file.parent)]
     package = sys.modules[name] = module_from_spec(spec)
-    import_beside([f"file://{file.parent}"])
     return _declared(package)
 
 
