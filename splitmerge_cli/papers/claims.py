@@ -27,7 +27,7 @@ NOT_REPRODUCED = "not reproduced"
 NOT_TESTABLE = "not testable"
 UNDECIDED = "undecided at this scale"
 MIXED = 1.2
-"""An R-hat up to this is compatible with mixing (paper 003: "lower than 1.1 or 1.2")."""
+"""An R-hat up to this is compatible with mixing (Herlau et al. 2014: "lower than 1.1 or 1.2")."""
 ROOMY = 100
 """Columns of a terminal from which on a table of verdicts shows intervals."""
 

@@ -1,7 +1,7 @@
-"""Generated corpora: the nested topics of paper 002, and draws from the prior of the model.
+"""Generated corpora: the nested topics of Rana et al. 2013, and draws from the prior of the model.
 
-Source: paper 002, section 4.1 (10 topics over 10 words, the first uniform on all, the last on one word alone; four
-groups, "random simplex" mixtures). It gives no number of words; 1,000 a group is ours.
+Source: Rana et al. 2013, section 4.1 (10 topics over 10 words, the first uniform on all, the last on one word alone;
+four groups, "random simplex" mixtures). It gives no number of words; 1,000 a group is ours.
 """
 
 from collections.abc import Mapping

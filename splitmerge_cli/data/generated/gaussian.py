@@ -1,7 +1,7 @@
 """Round clouds of points: a mixture of normal distributions that differ in their means, and in their spreads if asked.
 
-Source: paper 001, section 4.2.1 (S1 to S3: 10 components that differ in mean and variance, D = 25, 100 to 10,000
-points); it gives neither the distances nor the spreads.
+Source: Luo & Shrivastava 2018, section 4.2.1 (S1 to S3: 10 components that differ in mean and variance, D = 25, 100 to
+10,000 points); it gives neither the distances nor the spreads.
 """
 
 from collections.abc import Sequence

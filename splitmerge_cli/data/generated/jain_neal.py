@@ -1,4 +1,4 @@
-"""Bernoulli mixtures in the manner of Jain & Neal (2004), as papers 000 and 003 use them.
+"""Bernoulli mixtures in the manner of Jain & Neal (2004), as Wang & Russell 2015 and Herlau et al. 2014 use them.
 
 Each component holds an attribute with probability .95 or .05; with more than six attributes the last column of the
 table is repeated, so that components differ in the first columns only and are hard to tell apart.
@@ -36,8 +36,8 @@ def generate(N: int, components: int = 5, attributes: int = 15, example: int | N
     attributes : int
         Number of attributes.
     example : {1, 2, 3} or None
-        Paper 003's Examples: 6, 8 or 10 attributes and five components of exactly N / 5 observations each;
-        `components` and `attributes` are then not looked at.
+        The Examples of Herlau et al. 2014: 6, 8 or 10 attributes and five components of exactly N / 5 observations
+        each; `components` and `attributes` are then not looked at.
     seed : int
         Seed of the data, apart from that of the chains.
 

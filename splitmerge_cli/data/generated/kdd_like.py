@@ -1,6 +1,7 @@
-"""Points like the protein data of KDD Cup 2004, which paper 001 uses (section 4.2.2), with the truth that these lack.
+"""Points like the protein data of KDD Cup 2004, with the truth that these lack.
 
-See `splitmerge_cli.data.published.kdd` for the published set: it has as many rows and columns.
+Luo & Shrivastava 2018 use the published set (section 4.2.2, see `splitmerge_cli.data.published.kdd`), which has as many
+rows and columns.
 """
 
 from collections.abc import Sequence

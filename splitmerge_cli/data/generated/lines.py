@@ -1,11 +1,12 @@
-"""Points along line segments, as paper 004 has them.
+"""Points along line segments, as van Rossum et al. 2018 have them.
 
-Source: paper 004, section 3, and the authors' 100 published sets (`splitmerge_cli.data.noparama`). The paper: points
-uniform along a line of length 20, normal noise across it, a Dirichlet process mixture, slope and intercept from
-N(0, sigma0^2). The published sets follow another recipe, which their files confirm (Kolmogorov-Smirnov p of .2 to .4
-for each part): a line is a point and a direction; the direction is uniform; point and noise come from a
-normal-inverse-Wishart distribution, under which each coordinate of the point is Student t with 3 degrees of freedom and
-scale 1.83, and the variance across the line inverse gamma (1.5, .0005); the points lie within 10 of that point.
+Source: van Rossum et al. 2018, section 3, and the authors' 100 published sets
+(`splitmerge_cli.data.published.noparama`). The paper: points uniform along a line of length 20, normal noise across it,
+a Dirichlet process mixture, slope and intercept from N(0, sigma0^2). The published sets follow another recipe, which
+their files confirm (Kolmogorov-Smirnov p of .2 to .4 for each part): a line is a point and a direction; the direction
+is uniform; point and noise come from a normal-inverse-Wishart distribution, under which each coordinate of the point is
+Student t with 3 degrees of freedom and scale 1.83, and the variance across the line inverse gamma (1.5, .0005); the
+points lie within 10 of that point.
 """
 
 import numpy as np

@@ -58,8 +58,8 @@ def merge(
 ) -> Merged:
     """Merge the rows of a list of edges into a simple graph.
 
-    Paper 003 prepares its networks so: the transpose is added, what is not above the threshold and the diagonal are
-    dropped.
+    Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the diagonal
+    are dropped.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def network(graph: str = "karate", scale: float = 1.0, N: int | None = None) -> 
         1941). ``florentine``: 15 families, 20 marriages (Padgett & Ansell 1993). ``les_miserables``: 77 characters of
         the novel, 254 pairs that appear together (Knuth 1993).
     scale : float
-        Share of the nodes that are kept: those of highest degree, as paper 003 does.
+        Share of the nodes that are kept: those of highest degree, as Herlau et al. 2014 do.
     N : int, optional
         Number of nodes that are kept, in place of `scale`.
 

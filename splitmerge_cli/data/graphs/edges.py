@@ -103,7 +103,7 @@ def edges(
     truth : str or int, optional
         Column of the true clusters in the file `nodes` (.graphml, .gml: attribute of the nodes).
     scale : float
-        Share of the nodes that are kept: those of highest degree, as paper 003 does.
+        Share of the nodes that are kept: those of highest degree, as Herlau et al. 2014 do.
     N : int, optional
         Number of nodes that are kept, in place of `scale`.
 

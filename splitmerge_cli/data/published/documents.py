@@ -1,4 +1,4 @@
-"""The published sets of documents, as tokens: those of paper 002, whole papers of the same conference, and OHSUMED."""
+"""Published sets of documents, as tokens: those of Rana et al. 2013, whole papers of the conference, and OHSUMED."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ NIPS = 1740
 def news20_w100(
     N: int | None = None, heldout: float = 0.0, heldout_by: str = "document", split_seed: int = 0
 ) -> Dataset:
-    """16,242 postings of 20 newsgroups in four groups, as presence of 100 chosen words (paper 002).
+    """16,242 postings of 20 newsgroups in four groups, as presence of 100 chosen words (Rana et al. 2013).
 
     A word is a token of a document or it is not: the data are 0 and 1.
 
@@ -55,7 +55,7 @@ def nips_abstracts(
     heldout_by: str = "document",
     split_seed: int = 0,
 ) -> Dataset:
-    """1,740 abstracts of NIPS 0 to 12 (1987 to 1999), 269,965 tokens of 12,728 words (paper 002).
+    """1,740 abstracts of NIPS 0 to 12 (1987 to 1999), 269,965 tokens of 12,728 words (Rana et al. 2013).
 
     Stop words, single letters and the noise of scanning are in. The paper tells of "1392 abstracts consisting of 263K
     words": 1,392 is 80% of 1,740, so it is likely the training part (``data.heldout=.2``), but those 1,392 have some

@@ -1,4 +1,4 @@
-"""The four networks of paper 003 (see `splitmerge_cli.data.published.sets` for their provenance).
+"""The four networks of Herlau et al. 2014 (see `splitmerge_cli.data.published.sets` for their provenance).
 
 Prepared as the paper has it (section 3.3): the transpose added, what is not above 0 and the diagonal dropped. A smaller
 network keeps the nodes of highest degree, those of equal degree by descending number, in the order in which they were.

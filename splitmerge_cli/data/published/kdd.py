@@ -1,11 +1,11 @@
-"""The protein data of KDD Cup 2004 as paper 001 uses them (section 4.2.2).
+"""The protein data of KDD Cup 2004 as Luo & Shrivastava 2018 use them (section 4.2.2).
 
 Each of the 145,751 rows of the published set compares a protein with one whose structure is known, in 74 numbers:
 scores, lengths and counts whose scales differ a thousandfold (Caruana, Joachims & Backstrom 2004, "KDD-Cup 2004:
-results and analysis"). Paper 001 speaks of 2,000 true clusters. No such labels are public: the original file tells only
-which of 153 proteins a row belongs to and whether the two are homologous, and the collection of clustering data sets
-that the paper names gives 2,000 as a number of clusters to look for. `splitmerge_cli.data.generated.kdd_like` has what
-the real set lacks, a truth.
+results and analysis"). Luo & Shrivastava 2018 speak of 2,000 true clusters. No such labels are public: the original
+file tells only which of 153 proteins a row belongs to and whether the two are homologous, and the collection of
+clustering data sets that the paper names gives 2,000 as a number of clusters to look for.
+`splitmerge_cli.data.generated.kdd_like` has what the real set lacks, a truth.
 """
 
 import numpy as np
@@ -29,9 +29,10 @@ BEFORE = 3
 def kddcup04bio(N: int | None = None) -> Dataset:
     """The published protein data of KDD Cup 2004: 145,751 rows of 74 numbers.
 
-    The file is that of the collection of clustering data sets that paper 001 names, numbers separated by spaces or
-    tabs. The original ``bio_train.dat`` under its name is read too: its first three columns (block, example, homologous
-    or not) are left out. The truth is not known: labels of the 2,000 clusters that paper 001 speaks of are not public.
+    The file is that of the collection of clustering data sets that Luo & Shrivastava 2018 name, numbers separated by
+    spaces or tabs. The original ``bio_train.dat`` under its name is read too: its first three columns (block, example,
+    homologous or not) are left out. The truth is not known: labels of the 2,000 clusters that Luo & Shrivastava 2018
+    speak of are not public.
 
     Parameters
     ----------

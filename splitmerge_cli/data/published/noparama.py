@@ -1,4 +1,4 @@
-"""The published sets of the authors of paper 004 (see `splitmerge_cli.data.published.sets` for their provenance)."""
+"""The sets that van Rossum et al. published (see `splitmerge_cli.data.published.sets` for their provenance)."""
 
 from typing import Any
 

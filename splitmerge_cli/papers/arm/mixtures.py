@@ -1,4 +1,4 @@
-"""Table 2 and Figures 4 and 6b of paper 003: traces and autocorrelation times on Bernoulli mixtures."""
+"""Table 2 and Figures 4 and 6b: traces and autocorrelation times on Bernoulli mixtures."""
 
 from collections.abc import Sequence
 

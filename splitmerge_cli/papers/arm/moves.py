@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of paper 003: a reconfiguration move plate by plate, and why its path must be unique."""
+"""Figures 1 and 2: a reconfiguration move plate by plate, and why its path must be unique."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Figures 3, 5 and 6a of paper 003: the 4-node network, whole networks, R-hat against the number of chains."""
+"""Figures 3, 5 and 6a: the 4-node network, whole networks, R-hat against the number of chains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

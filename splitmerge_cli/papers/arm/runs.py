@@ -1,4 +1,4 @@
-"""The runs of paper 003 on networks: which they are, what they cost in Gibbs sweeps, and R-hat between restarts."""
+"""The runs on networks: which they are, what they cost in Gibbs sweeps, and R-hat between restarts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

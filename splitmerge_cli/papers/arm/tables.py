@@ -1,4 +1,4 @@
-"""Tables 3 to 5 of paper 003: R-hat between restarts and acceptance, for every start, beside the published values."""
+"""Tables 3 to 5: R-hat between restarts and acceptance, for every start, beside the published values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

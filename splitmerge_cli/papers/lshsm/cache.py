@@ -1,4 +1,4 @@
-"""How many probabilities of collision LSHSM's cache served (paper 001, section 4.3.1)."""
+"""How many probabilities of collision LSHSM's cache served (Luo & Shrivastava 2018, section 4.3.1)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Figures 1 to 3 of paper 001: log likelihood against iteration and sampling time."""
+"""Figures 1 to 3: log likelihood against iteration and sampling time."""
 
 from collections.abc import Sequence
 from typing import Any

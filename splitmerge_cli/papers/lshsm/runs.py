@@ -1,4 +1,4 @@
-"""The runs of paper 001: which they are, how far each chain has climbed and when, and who leads whom."""
+"""The runs of Luo & Shrivastava 2018: which they are, how far each chain has climbed and when, and who leads whom."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

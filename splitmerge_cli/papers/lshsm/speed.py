@@ -1,4 +1,4 @@
-"""Five times faster? Time to the best log joint against N, D and the number of clusters (paper 001)."""
+"""Five times faster? Time to the best log joint against N, D and the number of clusters (Luo & Shrivastava 2018)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Table 1 of paper 001: NMI and accuracy of the best state of every chain."""
+"""Table 1: NMI and accuracy of the best state of every chain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

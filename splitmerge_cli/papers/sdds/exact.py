@@ -1,4 +1,4 @@
-"""What the exact figures of paper 000 show: computed from the compiled proposals, without sampling.
+"""What the exact figures of Wang & Russell 2015 show: computed from the compiled proposals, without sampling.
 
 `smcmc reproduce` stores these tables; `smcmc plot` draws from them.
 """

@@ -1,4 +1,4 @@
-"""Figure 4 of paper 002: how the topics found, and the mixtures of the groups, are confused with the true ones."""
+"""Figure 4: how the topics found, and the mixtures of the groups, are confused with the true ones."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Figure 2 of paper 002: the generated corpus."""
+"""Figure 2: the generated corpus."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Figure 3 of paper 002: the number of topics against iteration, and what was accepted."""
+"""Figure 3: the number of topics against iteration, and what was accepted."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Figure 5 of paper 002: perplexity of held-out documents, Gibbs alone and with split-merge in the same time."""
+"""Figure 5: perplexity of held-out documents, Gibbs alone and with split-merge in the same time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The runs of paper 002: which they are, when a chain has found its topics, and what was accepted by then."""
+"""The runs of Rana et al. 2013: which they are, when a chain has found its topics, and what was accepted by then."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The runs of paper 004's Table 1: their settings, and the scores of their states."""
+"""The runs of Table 1 of van Rossum et al. 2018: their settings, and the scores of their states."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

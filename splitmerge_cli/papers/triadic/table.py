@@ -1,4 +1,4 @@
-"""Table 1 of paper 004, with what the paper leaves open: noise, lines kept or not, literal ratios, equal time."""
+"""Table 1, with what the paper leaves open: noise, lines kept or not, literal ratios, equal time."""
 
 from collections.abc import Sequence
 from typing import Any
