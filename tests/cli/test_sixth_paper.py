@@ -1,5 +1,6 @@
 """A sixth paper touches no file that is there: from a folder of the user's own, or as a folder within the package."""
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,86 +12,17 @@ import pytest
 import splitmerge_cli.papers
 from splitmerge_cli.papers import discovery
 
-PAPER = '''
-"""A toy paper: one figure from two runs, one table that is computed."""
-
-from splitmerge_cli.papers.declaration import Paper, PaperFigure
-
-PAPER = Paper(
-    key="toy",
-    authors=("Doe, Jane", "Roe, Richard"),
-    year=2026,
-    title="Two Samplers & Twenty Mentions",
-    venue="Journal of Toys 1",
-    figures=(
-        PaperFigure("toy-fig1", "The last number of clusters of every chain.", "curves.fig1"),
-        PaperFigure("toy-table1", "How many items there are.", "curves.table1", compute="curves.sizes"),
-    ),
+DOCS = Path(__file__).parents[2] / "docs" / "adding-a-paper.md"
+FILES = dict(
+    re.findall(r"^`my-paper/(\S+)`\n\n```\w*\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 )
-'''
-CURVES = """
-import matplotlib.pyplot as plt
-import pandas as pd
-
-from splitmerge_cli.papers.claims import by_majority, exactly, published
-from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.runs import option, pick, series
-
-
-def fig1(runs):
-    figure, ax = plt.subplots()
-    (claim,) = published("toy-fig1")
-    rows = []
-    for sampler in ("sdds", "ss"):
-        _, K = series(pick(runs, sampler=sampler), "K")
-        ax.plot(K.T)
-        rows += [{"sampler": sampler, "chain": c, "K": last} for c, last in enumerate(K[:, -1])]
-    plotted = pd.DataFrame(rows)
-    return Drawing(figure, plotted, [by_majority(claim, plotted["K"], plotted["K"] >= 1, "a cluster at least")])
-
-
-def sizes(cfg):
-    return pd.DataFrame({"N": [cfg.N]})
-
-
-def table1(table):
-    figure, ax = plt.subplots()
-    ax.bar(["N"], table["N"])
-    (claim,) = published("toy-table1")
-    return Drawing(figure, table, [exactly(claim, float(table["N"][0]), 0.5)])
-"""
-CLAIMS = """id,data,sampler,metric,value,unit,statement
-toy-fig1,emm N=20,sdds,has_clusters,,,every chain has a cluster
-toy-table1,emm N=20,data,items,20,,
-"""
-ERRATA = "where,printed,correct\nSection 1,twenty-one mentions,twenty\n"
-FIG1 = """# @package _global_
-# Figure 1: two samplers on twenty mentions
-defaults:
-  - override /data: emm
-  - override /model: emm
-N: 20
-iterations: 30
-chains: 3
-progress: none
-hydra:
-  sweeper:
-    params:
-      sampler: sdds,ss
-reproduce:
-  quick:
-    - {seed: 0}
-  paper:
-    - {seed: range(2)}
-"""
-TABLE1 = "# @package _global_\n# Table 1: the size of the data\ndefaults:\n  - override /data: emm\nN: 20\n"
+"""The files of the example that the documentation gives."""
+PAPER = FILES["paper.py"]
 
 
 def write(folder: Path, name: str = "paper.py", text: str = PAPER) -> Path:
     """A toy paper in a folder, one of its files replaced."""
-    files = {"paper.py": PAPER, "curves.py": CURVES, "claims.csv": CLAIMS, "errata.csv": ERRATA}
-    files |= {"experiment/toy-fig1.yaml": FIG1, "experiment/toy-table1.yaml": TABLE1, name: text}
-    for file, content in files.items():
+    for file, content in (FILES | {name: text}).items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(content, encoding="utf-8")
     return folder
