@@ -1,7 +1,7 @@
 """The abstracts of PubMed as bags of words: the large data set of Luo & Shrivastava 2018 (section 4.2.2).
 
 8,200,000 documents over 141,043 words, of the UCI collection "Bag of Words". It has no labels: those by which Luo &
-Shrivastava 2018 counts NMI and accuracy are not public.
+Shrivastava 2018 count NMI and accuracy are not public.
 """
 
 from dataclasses import replace

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.opening import content, sha256_of
 from splitmerge_cli.data.published.download import download
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.transfer import Report
-from splitmerge_cli.data.opening import content, sha256_of
 
 VARIABLE = "SMCMC_DATA"
 SUMS = "SHA256SUMS"
