@@ -58,7 +58,11 @@ def papers(config_dir: str | Path | None = None) -> list[Paper]:
 def _packaged(places: tuple[str, ...]) -> list[Paper]:
     """The papers of the package, whose folders are in `places`."""
     names = [module.name for module in pkgutil.iter_modules(places) if module.ispkg]
-    return [_declared(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names]
+    found = [_declared(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names]
+    for name, paper in zip(names, found, strict=True):
+        if paper.key != name:
+            raise ConfigError(f"{paper.folder / DECLARATION}: key={paper.key}: expected {name}, the name of the folder")
+    return found
 
 
 @cache

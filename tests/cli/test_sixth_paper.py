@@ -126,6 +126,8 @@ def test_a_paper_with_a_fault(smcmc, name: str, text: str, message: str) -> None
 def test_a_folder_without_a_paper_adds_none(smcmc) -> None:
     Path("mine").mkdir()
     assert smcmc("list", "figures", "--config-dir", "mine").stdout == smcmc("list", "figures").stdout
+    result = smcmc("list", "samplers", "--config-dir", "mine")
+    assert result.exit_code == 2 and "expected list figures" in result.stderr
     result = smcmc("list", "figures", "--config-dir", "absent")
     assert result.exit_code == 2 and result.stderr == "smcmc: --config-dir absent: no such folder\n"
 
