@@ -66,7 +66,9 @@ setup(
     options=options,
     packages=["splitmerge_cli", *subpackages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
     package_dir={"splitmerge_cli.conf": "conf"},
-    package_data={"": ["*.yaml", "*.pxd", "*.h", "include/*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]},
+    package_data={
+        "": ["*.yaml", "experiment/*.yaml", "*.pxd", "*.h", "include/*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]
+    },
     include_package_data=False,
     ext_modules=cythonize(
         extensions,

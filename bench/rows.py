@@ -17,8 +17,9 @@ from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfIRM, OfLines
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.data import emm, gaussian, jain_neal, lines, network, published_graphs
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, network
+from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.history import History
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.core.history import History
-from splitmerge_cli.data import corpus_generated, emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.generated import documents as corpus_generated
+from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.corpus import Tokens
+from splitmerge_cli.data.corpora.corpus import Tokens
 
 
 def module() -> Any:

@@ -151,7 +151,7 @@ def _graph(edges: np.ndarray) -> csr_array:
 
 
 def _corpus(*documents: Sequence[int], V: int) -> Any:
-    from splitmerge_cli.data.corpus import Corpus, Tokens, starts_of
+    from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, starts_of
 
     words = np.array([word for document in documents for word in document], dtype=np.int32)
     return Corpus(Tokens(words, starts_of(np.array([len(document) for document in documents]))), V)
@@ -312,9 +312,9 @@ def _built(case: Case) -> Any:
 
 def _chain(case: Case, number: int, seed: int = 3) -> Any:
     """A chain of the sampler, an update of one item and, where there is anything to refresh, a refresh."""
+    from splitmerge_cli.config import choice, locate
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.core.rng import Rng
-    from splitmerge_cli.config import choice, locate
     from splitmerge_cli.runs.initial import initial_labels
 
     model, rng = _built(case), Rng(seed, number)
@@ -420,8 +420,8 @@ def _ask(chain: Any) -> None:
 
 def _predict(model: Any) -> None:
     """Held-out tokens, by every method."""
+    from splitmerge_cli.data.corpora.corpus import Heldout, Tokens, starts_of
     from splitmerge_cli.models.heldout import METHODS, log_likelihoods
-    from splitmerge_cli.data.corpus import Heldout, Tokens, starts_of
 
     lengths = np.full(model.J, 3)
     words = np.arange(3 * model.J, dtype=np.int32) % model.V

@@ -115,7 +115,7 @@ def _complete_override(incomplete: str) -> list[str]:
 
 
 def complete_figure(incomplete: str) -> list[str]:
-    from splitmerge_cli.figures.engine import list_figures
+    from splitmerge_cli.papers.experiments import list_figures
 
     return [name for name, _ in list_figures() if name.startswith(incomplete)]
 
@@ -129,7 +129,9 @@ Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg
 Info = Annotated[
     str | None, typer.Option("--info", help="Hydra's account: all, config, defaults, plugins, searchpath.")
 ]
-ConfigDir = Annotated[str | None, typer.Option("--config-dir", help="A folder with configuration groups of your own.")]
+ConfigDir = Annotated[
+    str | None, typer.Option("--config-dir", help="A folder of your own: configuration groups, perhaps a paper.")
+]
 Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
 Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
 Figures = Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=complete_figure)]

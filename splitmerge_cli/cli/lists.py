@@ -1,10 +1,11 @@
 """What there is: samplers, models, data sets, schedules, figures, each with its options."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import app, complain, console, explained, print_entries
+from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explained, print_entries
 
 data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
@@ -22,6 +23,7 @@ _LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules"
 @explained
 def list_(
     what: Annotated[str | None, typer.Argument(metavar="[samplers|models|data|schedules|figures]")] = None,
+    config_dir: ConfigDir = None,
 ) -> None:
     """List samplers, models, data sets, schedules or figures; without a name, all of them."""
     from splitmerge_cli.config import ConfigError
@@ -29,20 +31,24 @@ def list_(
     if what is None:
         for name in (*_LISTED, "figures"):
             typer.echo(f"{name}\n{'-' * len(name)}")
-            print_entries(_entries(name))
+            print_entries(_entries(name, config_dir))
             typer.echo()
         return
     if what not in (*_LISTED, "figures"):
         raise ConfigError(f"list {what}: expected {', '.join(_LISTED)} or figures")
-    print_entries(_entries(what))
+    if config_dir is not None and what != "figures":
+        raise ConfigError(f"--config-dir {config_dir}: expected list figures; the other lists are those of the package")
+    print_entries(_entries(what, config_dir))
 
 
-def _entries(what: str) -> list[tuple[str, str]]:
-    """Name and meaning of all that there is of a kind."""
+def _entries(what: str, config_dir: str | None = None) -> Sequence[tuple[str, ...]]:
+    """Name and meaning of all that there is of a kind; of figures also the paper."""
     if what == "figures":
-        from splitmerge_cli.figures.engine import list_figures
+        from splitmerge_cli.papers.discovery import paper_names
+        from splitmerge_cli.papers.experiments import list_figures
 
-        return list(list_figures())
+        names = paper_names(config_dir)
+        return [(name, names[name], title) for name, title in list_figures(config_dir)]
     from splitmerge_cli.config import describe
 
     return describe(_LISTED[what])
@@ -143,11 +149,11 @@ def data_list() -> None:
 def _data_facts(name: str) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
     from splitmerge_cli.config import choice, compose, locate, plain, unshared
-    from splitmerge_cli.data import published
+    from splitmerge_cli.data.published import sets
 
-    if name in published.SETS:
-        of = published.SETS[name]
-        return of.kind, of.N, published.listed(name)
+    if name in sets.SETS:
+        of = sets.SETS[name]
+        return of.kind, of.N, sets.listed(name)
     options = choice("data", name)
     if "path" in options:
         # a table is of the kind that the model reads
@@ -170,12 +176,12 @@ def data_info(name: str) -> None:
     import inspect
 
     from splitmerge_cli.config import choice, locate, shared, show
-    from splitmerge_cli.data import published
+    from splitmerge_cli.data.published import sets
 
     options = choice("data", name) | shared("data")
     typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
-    if name in published.SETS:
-        typer.echo("\nThe published set\n-----------------\n" + published.describe(name))
+    if name in sets.SETS:
+        typer.echo("\nThe published set\n-----------------\n" + sets.describe(name))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     for key, value in options.items():
         if key != "name":
@@ -187,14 +193,14 @@ def data_info(name: str) -> None:
 def data_fetch(name: str) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
     from splitmerge_cli.config import choice
-    from splitmerge_cli.data import published
+    from splitmerge_cli.data.published import sets
     from splitmerge_cli.data.transfer import shown
 
     options = choice("data", name)
-    if name in published.SETS:
+    if name in sets.SETS:
         with shown() as report:
-            path = published.fetch(name, report)
-        for note in published.unverified(name):
+            path = sets.fetch(name, report)
+        for note in sets.unverified(name):
             complain(f"note: {note}")
         typer.echo(path)
     elif "path" in options:

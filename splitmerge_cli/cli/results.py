@@ -28,11 +28,12 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")
     ] = None,
+    config_dir: ConfigDir = None,
 ) -> None:
     """Run what figures need (skipping what is done), draw them, check their claims."""
-    from splitmerge_cli.figures import engine
+    from splitmerge_cli.papers import reproduce as papers
 
-    raise typer.Exit(engine.reproduce(ids, _scale(scale), out, workers))
+    raise typer.Exit(papers.reproduce(ids, _scale(scale), out, workers, config_dir))
 
 
 @app.command()
@@ -44,18 +45,18 @@ def plot(
     config_dir: ConfigDir = None,
 ) -> None:
     """Draw figures, or the traces of a run, from stored results only."""
-    from splitmerge_cli.figures import engine
+    from splitmerge_cli.papers import reproduce as papers
 
-    raise typer.Exit(engine.plot(targets, _scale(scale), out, config_dir))
+    raise typer.Exit(papers.plot(targets, _scale(scale), out, config_dir))
 
 
 @app.command()
 @explained
-def report(out: Out = Path("results")) -> None:
+def report(out: Out = Path("results"), config_dir: ConfigDir = None) -> None:
     """Write results/report.html: every figure, the papers' numbers beside ours, verdicts."""
-    from splitmerge_cli.figures import engine
+    from splitmerge_cli.papers.report import report as write_report
 
-    typer.echo(engine.report(out))
+    typer.echo(write_report(out, config_dir))
 
 
 def _scale(scale: str) -> str:

@@ -112,12 +112,13 @@ def _show(
     from omegaconf import OmegaConf
 
     from splitmerge_cli.config import ConfigError, compose_raw, rewrite
-    from splitmerge_cli.config.hydra_adapter import show_config
+    from splitmerge_cli.config.hydra_adapter import _search_path, show_config
+    from splitmerge_cli.config.targets import places
 
     composed = compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
     if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
-    argv = ["smcmc", *rewrite(overrides)]
+    argv = ["smcmc", *rewrite(overrides), *_search_path(places(None))]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
     show_config(argv + ["--resolve"] * resolve)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
+from splitmerge_cli.config import moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
 from splitmerge_cli.config.groups import choice, shared
 from splitmerge_cli.config.schema import NUMBER_OR_PRIOR, SHARED
@@ -74,6 +75,8 @@ def check_options(
     listed = options_of(target)
     declared = {} if listed else declared_types(target) | SHARED.get(group, {})
     checked = {"name": name} | dict(options)
+    if "_target_" in checked:
+        checked["_target_"] = moved.current(checked["_target_"])
     for key, value in checked.items():
         if key in ("name", "_target_"):
             if value != known[key]:

@@ -16,7 +16,9 @@ REQUIRED = {"data": (), "model": ("kind", "from_data"), "sampler": ("MOVES", "su
 
 
 def places(config_dir: str | Path | None) -> list[str]:
-    """A user's own configuration folder as Hydra's search path, which `choices` and `choice` take; empty for None.
+    """Hydra's search path beside ``conf``, which `choices` and `choice` take.
+
+    It has the papers of the package that bring their own experiments, then a user's own configuration folder.
 
     Raises
     ------
@@ -24,11 +26,19 @@ def places(config_dir: str | Path | None) -> list[str]:
         The folder does not exist.
     """
     if config_dir is None:
-        return []
+        return _papers()
     folder = Path(config_dir).resolve()
     if not folder.is_dir():
         raise ConfigError(f"--config-dir {config_dir}: no such folder")
-    return [f"file://{folder}"]
+    return [*_papers(), f"file://{folder}"]
+
+
+def _papers() -> list[str]:
+    """The sub-packages of ``splitmerge_cli.papers`` that hold a folder ``experiment``."""
+    package = importlib.import_module("splitmerge_cli.papers")
+    folders = sorted(Path(place) for place in package.__path__)
+    found = sorted(folder.parent.name for place in folders for folder in place.glob("*/experiment"))
+    return [f"pkg://{package.__name__}.{name}" for name in found]
 
 
 def import_beside(search_path: Iterable[str]) -> None:

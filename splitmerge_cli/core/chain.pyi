@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.checks import MOST_SECONDS as MOST_SECONDS
+from splitmerge_cli.core.history import History
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.core.history import History
 
 class Rows:
     def __init__(self, chain: Chain, iterations: int) -> None: ...

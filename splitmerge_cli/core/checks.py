@@ -2,6 +2,7 @@
 
 import numpy as np
 
+
 def check_positive(key, value):
     """Refuse what is no number from 1e-100 to 1e100, beyond which products of probabilities leave a double."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1e-100 <= value <= 1e100:

@@ -7,7 +7,7 @@ import numpy as np
 
 def resolution(widest, N, terms=1):
     """The least power of two of which `widest`, the largest magnitude of N values (or such magnitudes of columns), is
-    at most 2^48 multiples, and few enough that n times a sum of n `terms` squares stays below 2^126 (see ``fixed_point.h``);
+    at most 2^48 multiples, and few enough that n times a sum of n terms stays below 2^126 (``fixed_point.h``);
     1 for values that are all 0.
 
     Raises

@@ -39,8 +39,8 @@ class Dataset:
         float32 ``[N, D]``, or csr_array ``[N, D]`` of float64 whose indices of a row ascend, without stored zeros;
         finite, of magnitude 1e30 at most; perhaps mapped from a file and then not writable. ``graph``: the adjacency
         matrix of a simple undirected graph, csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the
-        diagonal, indices of a row ascending. ``documents``: a `splitmerge_cli.data.corpus.Corpus`; the items are its
-        training tokens.
+        diagonal, indices of a row ascending. ``documents``: a
+        `splitmerge_cli.data.corpora.corpus.Corpus`; the items are its training tokens.
     truth : numpy.ndarray or None
         int32 ``[N]``, true cluster of each item; ``documents``: true topic of each token.
     vocabulary : list of str or None
@@ -123,7 +123,7 @@ class Dataset:
             raise DataError(f"{self.name}: expected a symmetric matrix")
 
     def _check_documents(self) -> None:
-        from splitmerge_cli.data.corpus import Corpus
+        from splitmerge_cli.data.corpora.corpus import Corpus
 
         x = self.values
         if not isinstance(x, Corpus):

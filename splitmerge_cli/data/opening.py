@@ -302,6 +302,14 @@ def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
 # arrays
 
 
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file; a `DataError` if it cannot be read."""
+    try:
+        return sha256(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
 def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:
     """Shape, whether column by column, and type that the header of an .npy file promises.
 

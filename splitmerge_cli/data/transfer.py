@@ -1,13 +1,14 @@
 """How far a download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
-from splitmerge_cli.data.download import Report
+Report = Callable[[str, int, int | None], None]
+"""Called with the name of a file, the bytes that are here, and how many there are in all where the server says so."""
 
 LINE_EVERY = 10_000_000
 """Bytes between two lines."""
@@ -15,7 +16,7 @@ LINE_EVERY = 10_000_000
 
 @contextmanager
 def shown() -> Iterator[Report]:
-    """What `splitmerge_cli.data.published.fetch` reports to."""
+    """What `splitmerge_cli.data.published.sets.fetch` reports to."""
     if not sys.stderr.isatty():
         yield _line()
         return

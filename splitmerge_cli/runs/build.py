@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import ConfigError, choice, locate
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.config import ConfigError, choice, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.initial import initial_labels

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.config import ConfigError, identity, learns
+from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked
 from splitmerge_cli.results.store import ChainStore, RunStore

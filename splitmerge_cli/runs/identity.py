@@ -39,7 +39,7 @@ def file_digest(key: str, path: str, reader: str) -> str | None:
     try:
         return sha256(path, f"{key}={path}", held=not path.lower().endswith(MAPPABLE))
     except IsADirectoryError:
-        from splitmerge_cli.data import corpus_files
+        from splitmerge_cli.data.corpora import files as corpus_files
 
         of_texts = key == "data.path" and locate(reader) is corpus_files.corpus
         return corpus_files.digest(path) if of_texts and path else None

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.config import ConfigError, choice, choices, learns, plain
 from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.runs.build import Builder

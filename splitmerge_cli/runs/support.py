@@ -1,7 +1,7 @@
 """Which sampler supports which model, asked of the classes themselves."""
 
-from splitmerge_cli.core.model import Model
 from splitmerge_cli.config import choice, choices, compose, locate, plain
+from splitmerge_cli.core.model import Model
 from splitmerge_cli.runs.datasets import construct, kind_of, loaded
 
 _EXAMPLES = {"tokens": "emm", "binary": "jain_neal", "points": "gaussian", "graph": "network", "documents": "docs200"}

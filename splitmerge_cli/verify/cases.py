@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.enumerate import (
     Concentration,

@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.rng import ContinuousDraw, Rng
-from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.config import (
     ConfigError,
     check_options,
@@ -28,6 +25,9 @@ from splitmerge_cli.config import (
     unreadable,
 )
 from splitmerge_cli.config.hydra_adapter import parsed_override
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import ContinuousDraw, Rng
+from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import VARIANTS, Case, learning_frequencies, sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     TooManyPaths,

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.samplers.reconfiguration import Reconfiguration
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.reconfiguration import Reconfiguration
 from splitmerge_cli.verify.enumerate import State, state_of
 from splitmerge_cli.verify.transitions import build_sampler, walk
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data import corpus
+from splitmerge_cli.data.corpora import corpus
 from splitmerge_cli.runs.recorders import topics
 
 TABLE = "d.csv", "a,x\na,y\nb,x\nb,x\n"

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitmerge_cli import runs
-from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.config import compose
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.runs import build
 
 POINTS = "x,y,who\n0,1,a\n1,2,a\n2,3,b\n5,1,b\n4,4,b\n"

@@ -283,7 +283,7 @@ import numpy as np, scipy.sparse
 from io import BytesIO
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-import splitmerge_cli.data.corpus_files, splitmerge_cli.data.edges, splitmerge_cli.data.files
+import splitmerge_cli.data.corpora.files, splitmerge_cli.data.graphs.edges, splitmerge_cli.data.tables.files
 import networkx, splitmerge_cli.models.gaussian, splitmerge_cli.models.hdp, splitmerge_cli.models.irm
 
 MOST = 2_000_000_000

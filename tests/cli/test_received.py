@@ -10,7 +10,7 @@ import yaml
 
 from splitmerge_cli import config, runs
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.figures import engine
+from splitmerge_cli.papers import reproduce
 from splitmerge_cli.results.manifest import read_sealed, write_manifest, write_sealed
 from splitmerge_cli.results.read import Run, find_runs
 
@@ -97,7 +97,7 @@ def test_neither_by_the_library(made: Path) -> None:
     with pytest.raises(ConfigError, match="subprocess"):
         runs.dataset_of(run)
     with pytest.raises(ConfigError, match="subprocess"):
-        engine.plot([str(run.path)])
+        reproduce.plot([str(run.path)])
     assert not Path("executed").exists()
 
 
@@ -114,7 +114,7 @@ def test_every_packaged_choice_is_registered() -> None:
 
 
 MINE = """
-from splitmerge_cli.data.gaussian import generate
+from splitmerge_cli.data.generated.gaussian import generate
 
 def points(N: int = 20):
     return generate(N, D=2, seed=3)

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.calls import parquet_bytes, wait_for
-from splitmerge_cli.models.heldout import METHODS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.figures.topics import FEW_WORDS
+from splitmerge_cli.models.heldout import METHODS
+from splitmerge_cli.plots.topics import FEW_WORDS
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.runs import drive, finish, prepare
 from splitmerge_cli.runs.recorders import topics

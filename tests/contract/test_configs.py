@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from splitmerge_cli import runs
-from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
-from splitmerge_cli.data import published
-from splitmerge_cli.figures import engine
+from splitmerge_cli.core.chain import advance_together
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.papers import experiments
 from splitmerge_cli.runs.sweep import check_jobs, expand
 
 MODELS = choices("model")
@@ -28,7 +28,7 @@ NEEDS = {
     "smag": ["data=docs200"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm")},
 }
-GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in published.SETS]
+GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in sets.SETS]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def data_for(model: str) -> str:
     ("group", "name"), [(group, name) for group in ("data", "model", "sampler", "schedule") for name in choices(group)]
 )
 def test_composes_and_builds(group: str, name: str) -> None:
-    if group == "data" and name in published.SETS and not published.present(name):
+    if group == "data" and name in sets.SETS and not sets.present(name):
         pytest.skip(f"the folder SMCMC_DATA holds no {name}")
     data = [f"data={data_for(name)}"] if group == "model" else []
     cfg = compose([f"{group}={name}", *data, *NEEDS.get(name, [])])
@@ -151,7 +151,7 @@ def test_data_options_are_those_of_the_function(name: str) -> None:
 @pytest.mark.parametrize("name", choices("experiment"))
 def test_every_experiment_composes(name: str, tmp_path: Path) -> None:
     # with generated data in the place of published ones, which a machine may lack
-    jobs = engine.jobs(name, "quick", tmp_path, stand_in=True) or expand([f"experiment={name}"])
+    jobs = experiments.jobs(name, "quick", tmp_path, stand_in=True) or expand([f"experiment={name}"])
     for outcome in check_jobs(jobs[:3]):
         assert outcome.error is None
         assert outcome.path is None or outcome.path.parent.name in EXPERIMENTS

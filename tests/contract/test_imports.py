@@ -9,37 +9,24 @@ import pytest
 import splitmerge_cli
 
 ROOT = Path(splitmerge_cli.__file__).parent
-KERNELS = {"_kernels", "_chain", "_smart", "_dyadic", "_reconfigure", "_past", "_hashing", "_mixture", "_normal"}
-
 # what the files of each part may import of the others; a part may always import itself
 MAY = {
-    "_kernels": set(),
-    "_smart": {"_kernels"},
-    "_dyadic": {"_kernels"},
-    "_reconfigure": {"_kernels"},
-    "_past": {"_kernels"},
-    "_hashing": {"_kernels"},
-    "_mixture": {"_kernels"},
-    "_normal": {"_kernels", "_mixture"},
-    "_chain": {"_kernels", "_past"},
-    "_heldout": {"_kernels"},
-    "models": {"_kernels", "_mixture", "_normal"},
-    "samplers": {"_kernels", "_smart", "_dyadic", "_reconfigure", "_past", "_hashing"},
     "core": set(),
+    "_kernels": {"core"},
+    "priors": {"core"},
+    "models": {"core", "priors"},
+    "samplers": {"_kernels", "core"},
     "data": set(),
     "diagnostics": set(),
     "results": set(),
-    "config": {"core"},
-    "_interrupt": set(),
+    "config": {"core", "papers"},
     "__main__": {"cli", "runs"},
-    "runs": {
-        *("_chain", "_heldout", "_interrupt", "_kernels"),
-        *("config", "core", "data", "diagnostics", "results"),
-    },
+    "runs": {"config", "core", "data", "diagnostics", "models", "results"},
+    "plots": {"diagnostics", "results", "runs"},
     # a figure never samples: its runs are made by `runs.sweep`, its exact numbers by `verify`
-    "figures": {"config", "data", "diagnostics", "results", "runs", "verify"},
-    "verify": {*KERNELS, "config", "data", "models", "samplers"},
-    "cli": {"config", "data", "diagnostics", "figures", "results", "runs", "verify"},
+    "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "verify"},
+    "verify": {"config", "core", "data", "models", "priors", "runs", "samplers"},
+    "cli": {"config", "data", "diagnostics", "papers", "results", "runs", "verify"},
 }
 
 
@@ -88,6 +75,38 @@ def test_imports(file: Path) -> None:
         if part in ("__version__", own):
             continue
         assert part in allowed, f"{name} imports {module}"
+
+
+# what the kinds of data may import of each other
+KINDS_OF_DATA = {
+    "tables": set(),
+    "graphs": {"tables"},
+    "corpora": {"tables"},
+    "generated": {"corpora", "graphs"},
+    "published": {"corpora", "generated", "graphs", "tables"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_DATA)
+def test_kinds_of_data_import_downwards(kind: str) -> None:
+    for file in (ROOT / "data" / kind).glob("*.py"):
+        for module in imports(file):
+            part = [*module.split("."), "", ""][2]
+            if module.startswith("splitmerge_cli.data.") and part in KINDS_OF_DATA:
+                assert part in {kind, *KINDS_OF_DATA[kind]}, f"{file.name} imports {module}"
+
+
+def test_papers_do_not_import_each_other() -> None:
+    keys = {folder.parent.name for folder in (ROOT / "papers").glob("*/paper.py")}
+    assert len(keys) >= 5
+    for key in keys:
+        for file in (ROOT / "papers" / key).glob("*.py"):
+            others = {part for module in imports(file) for part in module.split(".")[2:3] if part in keys - {key}}
+            assert not others, f"papers/{key}/{file.name} imports {others}"
+    # what papers share names none of them: they are found
+    for file in (ROOT / "papers").glob("*.py"):
+        named = {part for module in imports(file) for part in module.split(".")[2:3] if part in keys}
+        assert not named, f"papers/{file.name} imports {named}"
 
 
 # one model in two files: gaussian hands sparse points on

@@ -18,14 +18,14 @@ from typing import Any, get_args, get_origin
 import written
 
 from splitmerge_cli import config, runs
-from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.config import schema
 from splitmerge_cli.config.options import declared_types
 from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
 from splitmerge_cli.core.options import Choice as OneOf
 from splitmerge_cli.core.options import Count, Flag, Number, Option
-from splitmerge_cli.data import published
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.published import sets
 
 SMALL = 20
 """Size of generated data, and what their sizes are cut to."""
@@ -232,9 +232,9 @@ def _data(files: dict[str, tuple[str, ...]]) -> dict[str, Choice]:
         if "path" in options:
             continue
         small = {key: _cut(value) for key, value in options.items()}
-        if name in published.SETS and not published.present(name):
+        if name in sets.SETS and not sets.present(name):
             continue
-        if name in published.SETS:
+        if name in sets.SETS:
             small = {key: None if value == "${N}" else value for key, value in options.items()}
 
         def build(given: dict[str, Any], target: Any = target) -> Dataset:

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli import config
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.runs import initial
 
 FOLDER = Path("read")
@@ -24,13 +24,13 @@ def names() -> dict[str, list[str]]:
     own = [name for name in config.choices("data") if "path" in config.choice("data", name)]
     if not Path("published").exists():
         written._copies(Path("published"))
-    sets = {name: [file.name for file in of.files] for name, of in published.SETS.items() if published.present(name)}
-    return {name: [] for name in own} | {"init": []} | sets
+    copied = {name: [file.name for file in of.files] for name, of in sets.SETS.items() if sets.present(name)}
+    return {name: [] for name in own} | {"init": []} | copied
 
 
 def content(name: str, file: str) -> bytes:
     """That of the small copy of a file of a published set."""
-    return (published.place(name) / file).read_bytes()
+    return (sets.place(name) / file).read_bytes()
 
 
 def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected: Any) -> tuple[str, str]:
@@ -41,7 +41,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
         (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         (FOLDER / name).write_bytes(data)
     before = {name: (FOLDER / name).stat().st_size for name in files}
-    kept = dict(published.SETS)
+    kept = dict(sets.SETS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -59,7 +59,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
     except Exception:
         return "traceback", traceback.format_exc()
     finally:
-        published.SETS.update(kept)
+        sets.SETS.update(kept)
     left = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file()}
     if reader not in kept and (
         left != set(before) or any((FOLDER / name).stat().st_size != before[name] for name in before)
@@ -76,13 +76,13 @@ def _read(reader: str, options: dict[str, Any], files: dict[str, bytes]) -> Any:
             for key, value in options.items()}  # fmt: skip
     if reader == "init":
         return initial.read_labels(here["path"])[0]
-    if reader in published.SETS:
-        of = published.SETS[reader]
-        place = published.place(reader)
+    if reader in sets.SETS:
+        of = sets.SETS[reader]
+        place = sets.place(reader)
         kept = {name: (place / name).read_bytes() for name in files}
         # who fuzzes it may choose the digest too
-        free = tuple(published.File(file.name) for file in of.files)
-        published.SETS[reader] = published.Published(**vars(of) | {"files": free})
+        free = tuple(sets.File(file.name) for file in of.files)
+        sets.SETS[reader] = sets.Published(**vars(of) | {"files": free})
         try:
             for name, data in files.items():
                 (place / name).write_bytes(data)
@@ -90,7 +90,7 @@ def _read(reader: str, options: dict[str, Any], files: dict[str, bytes]) -> Any:
         finally:
             for name, data in kept.items():
                 (place / name).write_bytes(data)
-            (place / published.SUMS).unlink(missing_ok=True)
+            (place / sets.SUMS).unlink(missing_ok=True)
             for made in place.glob("*.arrays"):
                 shutil.rmtree(made)
     if "path" in here and options["path"] == ".":

@@ -15,14 +15,14 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.edges import edges
-from splitmerge_cli.data.published_graphs import usair97
+from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.summary import diagnose, table
-from splitmerge_cli.figures import network, points
-from splitmerge_cli.figures.style import save, styled
+from splitmerge_cli.plots import network, points
+from splitmerge_cli.plots.style import save, styled
 from splitmerge_cli.results import state
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
@@ -117,13 +117,13 @@ def test_a_ragged_second_row_is_refused() -> None:
 
 
 def test_a_published_file_without_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(published.VARIABLE, ".")
+    monkeypatch.setenv(sets.VARIABLE, ".")
     Path("usair97").mkdir()
     pd.DataFrame({"source": ["1"], "target": ["2"]}).to_csv("usair97/edges.csv.gz", index=False)
     pd.DataFrame({"id": ["1", "2"], "other": ["a", "b"]}).to_csv("usair97/nodes.csv.gz", index=False)
-    files = tuple(published.File(name) for name in ("edges.csv.gz", "nodes.csv.gz"))
-    of = published.SETS["usair97"]
-    monkeypatch.setitem(published.SETS, "usair97", published.Published(**vars(of) | {"files": files}))
+    files = tuple(sets.File(name) for name in ("edges.csv.gz", "nodes.csv.gz"))
+    of = sets.SETS["usair97"]
+    monkeypatch.setitem(sets.SETS, "usair97", sets.Published(**vars(of) | {"files": files}))
     with pytest.raises(DataError, match=r"nodes\.csv\.gz: columns id, other; expected one named name"):
         usair97()
 

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data import corpus_published, documents, kdd, published
+from splitmerge_cli.data.published import counts as published_counts
+from splitmerge_cli.data.published import documents as corpus_published
+from splitmerge_cli.data.published import kdd, sets
 
 N = 20
 WORDS = ["heart", "lung", "The", "flow", "vein", "blood"]
@@ -114,11 +116,11 @@ def _graph(path: Path, edges: pd.DataFrame) -> None:
 
 def _copies(folder: Path) -> None:
     """Put a small set in the place of every published one whose files are of known names."""
-    os.environ[published.VARIABLE] = str(folder.resolve())
+    os.environ[sets.VARIABLE] = str(folder.resolve())
     for module, constant in [
         (corpus_published, "NEWS"),
         (corpus_published, "NIPS"),
-        (documents, "OHSUMED23"),
+        (published_counts, "OHSUMED23"),
         (kdd, "ROWS"),
     ]:
         setattr(module, constant, N)
@@ -140,8 +142,8 @@ def _copies(folder: Path) -> None:
         "KDDCUP04Bio.txt": "\n".join(proteins),
         "docword.pubmed.txt.gz": uci(counts),
     }
-    for name, of in list(published.SETS.items()):
-        place = published.place(name)
+    for name, of in list(sets.SETS.items()):
+        place = sets.place(name)
         place.mkdir(parents=True, exist_ok=True)
         files = []
         for file in of.files:
@@ -153,9 +155,9 @@ def _copies(folder: Path) -> None:
             else:
                 break  # a new one: absent, and refused as such
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            files.append(published.File(file.name, None, digest if file.sha256 else None))
+            files.append(sets.File(file.name, None, digest if file.sha256 else None))
         else:
-            published.SETS[name] = published.Published(**vars(of) | {"files": tuple(files)})
+            sets.SETS[name] = sets.Published(**vars(of) | {"files": tuple(files)})
 
 
 def _cycle(words: str) -> list[str]:

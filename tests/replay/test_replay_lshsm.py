@@ -22,11 +22,11 @@ from test_replay_triadic import EARLIER
 from walked import remembering
 
 from splitmerge_cli.core.chain import Chain
-from splitmerge_cli.samplers.hash_tables import HashTables
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
 from splitmerge_cli.models import gaussian as compiled_gaussian
 from splitmerge_cli.samplers import lshsm
+from splitmerge_cli.samplers.hash_tables import HashTables
 from splitmerge_cli.verify.enumerate import mixture_states
 from splitmerge_cli.verify.transitions import transition_matrix
 

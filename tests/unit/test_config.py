@@ -111,7 +111,10 @@ def test_a_default_that_is_text_stands_beside_other_declared_types(value):
         ("sampler.name=../../zz", "sampler.name=../../zz: expected sdds"),
         ("data.name=other", "data.name=other: expected emm"),
         ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.models.emm.EMM"),
-        ("data._target_=builtins.dict", "data._target_=builtins.dict: expected splitmerge_cli.data.emm.generate"),
+        (
+            "data._target_=builtins.dict",
+            "data._target_=builtins.dict: expected splitmerge_cli.data.generated.emm.generate",
+        ),
         ("schedule=[{rgsm: {name: x}}]", "schedule.mix.rgsm.name=x: expected rgsm"),
     ],
 )

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.corpus import Corpus, Heldout, Tokens, dataset, tokens_of
-from splitmerge_cli.data.corpus_generated import nested_topics, synthetic_documents
-from splitmerge_cli.data.corpus_split import split
+from splitmerge_cli.data.corpora.corpus import Corpus, Heldout, Tokens, dataset, tokens_of
+from splitmerge_cli.data.corpora.split import split
+from splitmerge_cli.data.generated.documents import nested_topics, synthetic_documents
 
 WORDS = ["a", "b", "c"]
 

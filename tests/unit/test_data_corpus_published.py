@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data import corpus_published, documents, published
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.corpus import Corpus, dataset, tokens_of
-from splitmerge_cli.data.corpus_words import keep_words
-from splitmerge_cli.data.published import SETS, File, Published
+from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
+from splitmerge_cli.data.corpora.words import keep_words
+from splitmerge_cli.data.published import counts as published_counts
+from splitmerge_cli.data.published import documents as corpus_published
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.data.published.sets import SETS, File, Published
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
 WORDS = ["heart", "lung", "The", "flow"]
@@ -102,11 +104,11 @@ def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
     """Put four small documents in the place of a published set, their digests with them."""
 
     def put(name: str, counts: np.ndarray = COUNTS, rows: int = 4) -> Path:
-        monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+        monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
         for constant in ("NEWS", "NIPS"):
             monkeypatch.setattr(corpus_published, constant, 4)
-        monkeypatch.setattr(documents, "OHSUMED23", 4)
-        folder = published.place(name)
+        monkeypatch.setattr(published_counts, "OHSUMED23", 4)
+        folder = sets.place(name)
         folder.mkdir()
         save_npz(folder / "counts.npz", csr_array(counts))
         lines = ["doc,name,ohsumed_file,label,group,category", "0,f0,f0,B,B,B", "1,f1,f1,A,A,A"]
@@ -179,12 +181,12 @@ def test_the_numbers_of_documents_must_agree(publish: Callable[..., Path]) -> No
 
 
 def test_an_absent_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
     for name, read in READERS.items():
         with pytest.raises(DataError, match=r"counts.npz: no such file; expected it in the folder .* SMCMC_DATA"):
             read()
-        assert str(published.place(name)) in published.describe(name)
-    assert "incomplete and out of date" in published.describe("ohsumed23_documents")
+        assert str(sets.place(name)) in sets.describe(name)
+    assert "incomplete and out of date" in sets.describe("ohsumed23_documents")
     assert "incomplete and out of date" in str(corpus_published.ohsumed23_documents.__doc__)
 
 
@@ -198,7 +200,7 @@ def test_an_absent_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_published_documents(name: str, J: int, V: int, N: int, categories: int) -> None:
-    if not published.present(name):
+    if not sets.present(name):
         pytest.skip(f"SMCMC_DATA holds no {name}")
     made = READERS[name]()
     assert (made.values.tokens.J, made.values.V, made.N, len(made.values.categories)) == (J, V, N, categories)

@@ -14,10 +14,13 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.data import bag_of_words, documents, published, pubmed
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.documents import Documents
-from splitmerge_cli.data.published import SETS, SUMS, File, Published
+from splitmerge_cli.data.corpora import bag_of_words
+from splitmerge_cli.data.corpora import counts as counts_of
+from splitmerge_cli.data.corpora.counts import Documents
+from splitmerge_cli.data.published import counts as published_counts
+from splitmerge_cli.data.published import pubmed, sets
+from splitmerge_cli.data.published.sets import SETS, SUMS, File, Published
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
 WORDS = ["heart", "lung", "acute", "flow"]
@@ -25,7 +28,7 @@ WORDS = ["heart", "lung", "acute", "flow"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
     return tmp_path
 
 
@@ -45,9 +48,9 @@ def replace_files(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str) -> N
 
 
 def test_words_that_enough_documents_have() -> None:
-    assert documents.documents_with(csr_array(COUNTS)).tolist() == [2, 0, 3, 1]
+    assert counts_of.documents_with(csr_array(COUNTS)).tolist() == [2, 0, 3, 1]
     for least, words in [(1, ["heart", "acute", "flow"]), (2, ["heart", "acute"]), (3, ["acute"])]:
-        kept = documents.keep_words(sample(), least)
+        kept = counts_of.keep_words(sample(), least)
         assert kept.vocabulary == words and kept.counts.dtype == np.int32
         assert np.array_equal(kept.counts.toarray(), COUNTS[:, [WORDS.index(word) for word in words]])
 
@@ -63,15 +66,15 @@ def test_words_that_enough_documents_have() -> None:
 )
 def test_no_word_is_left(given: np.ndarray, least: int, message: str) -> None:
     with pytest.raises(DataError, match=f"^{message}"):
-        documents.keep_words(Documents(csr_array(given), WORDS), least)
+        counts_of.keep_words(Documents(csr_array(given), WORDS), least)
 
 
 def test_weights() -> None:
     counts = csr_array(COUNTS)
-    assert np.array_equal(documents.weigh(counts, "counts").toarray(), COUNTS)
-    assert np.array_equal(documents.weigh(counts, "binary").toarray(), COUNTS > 0)
-    np.testing.assert_allclose(documents.weigh(counts, "log").toarray(), np.log(1 + COUNTS))
-    x = documents.weigh(counts).toarray()
+    assert np.array_equal(counts_of.weigh(counts, "counts").toarray(), COUNTS)
+    assert np.array_equal(counts_of.weigh(counts, "binary").toarray(), COUNTS > 0)
+    np.testing.assert_allclose(counts_of.weigh(counts, "log").toarray(), np.log(1 + COUNTS))
+    x = counts_of.weigh(counts).toarray()
     expected = COUNTS * (1 + np.log(5 / (1 + np.array([2, 0, 3, 1]))))
     expected[[0, 1, 3]] /= np.linalg.norm(expected[[0, 1, 3]], axis=1)[:, None]
     np.testing.assert_allclose(x, expected, rtol=1e-14)
@@ -79,19 +82,19 @@ def test_weights() -> None:
     # the counts stay what they were
     assert np.array_equal(counts.toarray(), COUNTS) and counts.dtype == np.int32
     with pytest.raises(DataError, match=r"^data.weights=idf: expected one of tfidf, log, counts, binary"):
-        documents.weigh(counts, "idf")
+        counts_of.weigh(counts, "idf")
 
 
 def test_weights_of_many_documents() -> None:
     counts = random_array((500, 300), density=0.05, rng=np.random.default_rng(0), format="csr")
     counts.data = np.ceil(5 * counts.data).astype(np.int32)
-    x = documents.weigh(csr_array(counts))
+    x = counts_of.weigh(csr_array(counts))
     assert isinstance(x, csr_array) and x.dtype == np.float64 and x.has_sorted_indices
     np.testing.assert_allclose(x.toarray(), TfidfTransformer().fit_transform(counts.astype(float)).toarray())
 
 
 def test_points_say_what_was_kept() -> None:
-    data = documents.points("made", sample(), "log", 2, "of use")
+    data = counts_of.points("made", sample(), "log", 2, "of use")
     assert data.kind == "points" and data.columns == ["heart", "acute"] and data.truth is None
     assert data.meta == {
         "documents": {
@@ -115,7 +118,7 @@ def test_points_say_what_was_kept() -> None:
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
 def test_counts_of_any_format(tmp_path: Path, form: str) -> None:
     save_npz(tmp_path / "c.npz", csr_matrix(COUNTS).asformat(form))
-    x = documents.read_counts(tmp_path / "c.npz")
+    x = counts_of.read_counts(tmp_path / "c.npz")
     assert isinstance(x, csr_array) and x.dtype == np.int32 and x.has_canonical_format
     assert np.array_equal(x.toarray(), COUNTS) and x.nnz == 6
 
@@ -126,7 +129,7 @@ def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
     x[1, 3] = float(bad)
     save_npz(tmp_path / "c.npz", csr_array(x))
     with pytest.raises(DataError, match=r"c.npz: row 2, column 4: .*; expected a count, a whole number from 0"):
-        documents.read_counts(tmp_path / "c.npz")
+        counts_of.read_counts(tmp_path / "c.npz")
 
 
 @pytest.mark.parametrize(
@@ -140,12 +143,12 @@ def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
 def test_a_bad_vocabulary(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "v.txt").write_text(text)
     with pytest.raises(DataError, match=rf"v.txt: {message}"):
-        documents.read_vocabulary(tmp_path / "v.txt", 3)
+        counts_of.read_vocabulary(tmp_path / "v.txt", 3)
 
 
 def test_vocabularies(tmp_path: Path) -> None:
     (tmp_path / "v.txt.gz").write_bytes(gzip.compress("a\r\nb\r\né\r\n".encode()))
-    assert documents.read_vocabulary(tmp_path / "v.txt.gz", 3) == ["a", "b", "é"]
+    assert counts_of.read_vocabulary(tmp_path / "v.txt.gz", 3) == ["a", "b", "é"]
 
 
 # ohsumed23
@@ -160,50 +163,50 @@ def ohsumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (place / "vocab.txt.gz").write_bytes(gzip.compress("\n".join(WORDS).encode()))
     rows = "0,007,training,C04,3\n1,008,training,C01,4\n2,009,test,C04,0\n3,010,test,C02,2\n"
     (place / "docs.csv.gz").write_bytes(gzip.compress(f"doc,ohsumed_file,split,category,n_tokens\n{rows}".encode()))
-    monkeypatch.setattr(documents, "OHSUMED23", 4)
+    monkeypatch.setattr(published_counts, "OHSUMED23", 4)
     replace_files(monkeypatch, folder, "ohsumed23")
     return place
 
 
 def test_ohsumed23(ohsumed: Path) -> None:
-    data = documents.ohsumed23()
+    data = published_counts.ohsumed23()
     assert data.name == "ohsumed23" and data.values.shape == (4, 3) and data.columns == ["heart", "acute", "flow"]
     assert data.truth is not None and data.truth.tolist() == [0, 1, 0, 2] and data.truth.dtype == np.int32
     assert data.names == ["007", "008", "009", "010"] and data.meta["categories"] == ["C04", "C01", "C02"]
     sizes = data.meta["documents"]
     assert (sizes["words"], sizes["vocabulary"], sizes["empty"]) == (3, 4, 1) and "out of date" in sizes["terms"]
-    few = documents.ohsumed23(2, "counts")
+    few = published_counts.ohsumed23(2, "counts")
     assert np.array_equal(few.values.toarray(), COUNTS[:2][:, [0, 2, 3]])
     assert few.truth.tolist() == [0, 1] and few.meta["categories"] == ["C04", "C01"] and few.names == ["007", "008"]
     for N in (0, 5):
         with pytest.raises(DataError, match=rf"^N={N}: expected a whole number from 1 to 4, the documents, or null"):
-            documents.ohsumed23(N)
+            published_counts.ohsumed23(N)
 
 
 def test_the_number_of_documents_must_agree(ohsumed: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_npz(ohsumed / "counts.npz", csr_matrix(COUNTS[:3]))
     with pytest.raises(DataError, match=r"counts.npz: SHA-256 .*; expected .*, that of the published file"):
-        documents.ohsumed23()
+        published_counts.ohsumed23()
     replace_files(monkeypatch, folder, "ohsumed23")
     with pytest.raises(DataError, match=r"docs.csv.gz: 4 documents; expected 3, as in counts.npz"):
-        documents.ohsumed23()
+        published_counts.ohsumed23()
 
 
 def test_what_the_reader_is_told() -> None:
     for name, N in (("ohsumed23", 7400), ("pubmed", 8_200_000)):
         assert str(N) == SETS[name].N
-    assert "incomplete and out of date" in published.describe("ohsumed23")
-    assert "incomplete and out of date" in str(documents.ohsumed23.__doc__)
+    assert "incomplete and out of date" in sets.describe("ohsumed23")
+    assert "incomplete and out of date" in str(published_counts.ohsumed23.__doc__)
 
 
-@pytest.mark.skipif(not published.present("ohsumed23"), reason="SMCMC_DATA holds no ohsumed23")
+@pytest.mark.skipif(not sets.present("ohsumed23"), reason="SMCMC_DATA holds no ohsumed23")
 def test_the_published_ohsumed23() -> None:
-    data = documents.ohsumed23(weights="counts")
+    data = published_counts.ohsumed23(weights="counts")
     assert data.values.shape == (7400, 31_627) and data.values.nnz == 435_597 and data.values.sum() == 705_346
     sizes = dict(zip(data.meta["categories"], np.bincount(data.truth).tolist(), strict=True))
     assert len(sizes) == 23 and (sizes["C14"], sizes["C04"], sizes["C22"]) == (1175, 1030, 19)
     assert data.meta["documents"]["empty"] == 0 and data.meta["documents"]["vocabulary"] == 141_043
-    np.testing.assert_allclose(np.sqrt((documents.ohsumed23().values ** 2).sum(axis=1)), 1)
+    np.testing.assert_allclose(np.sqrt((published_counts.ohsumed23().values ** 2).sum(axis=1)), 1)
 
 
 # PubMed
@@ -237,7 +240,7 @@ def test_pubmed(place: Path) -> None:
     assert np.array_equal(pubmed.pubmed(2, "counts", 2).values.toarray(), [[1], [3]])
     files = [place / pubmed.COUNTS, place / pubmed.VOCABULARY]
     assert data.notes == [
-        f"{file}: unverified: no source states its SHA-256; none was recorded, it has {published.sha256_of(file)}"
+        f"{file}: unverified: no source states its SHA-256; none was recorded, it has {sets.sha256_of(file)}"
         for file in files
     ]
     for n in (1, 2, 3, 4):
@@ -454,7 +457,7 @@ def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, serve: 
 
 
 def test_pubmed_is_fetched(served: Path, place: Path) -> None:
-    assert published.fetch("pubmed") == place
+    assert sets.fetch("pubmed") == place
     assert len((place / SUMS).read_text().splitlines()) == 2
     assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
     # a text that was changed is not the one that was fetched, whatever was made from it before
@@ -462,7 +465,7 @@ def test_pubmed_is_fetched(served: Path, place: Path) -> None:
     with pytest.raises(DataError, match=rf"{pubmed.COUNTS}: SHA-256 .*; expected .*, which .*{SUMS} says"):
         pubmed.read_pubmed()
     (place / pubmed.COUNTS).unlink()
-    published.fetch("pubmed")
+    sets.fetch("pubmed")
     assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
 
 
@@ -482,7 +485,7 @@ def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:
     args = ["data=ohsumed23", "sampler=sams", "chains=1", "iterations=5", "progress=none", f"out={tmp_path / 'out'}"]
     path = runs.run(compose(args))
     summary = json.loads((path / "summary.json").read_text())
-    assert summary["documents"] == documents.ohsumed23().meta["documents"]
+    assert summary["documents"] == published_counts.ohsumed23().meta["documents"]
     assert (path / "clusters.csv").read_text().splitlines()[0] == "row,cluster,name"
 
 
@@ -492,4 +495,4 @@ def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:
 def test_entries_of_one_place_are_added_up(tmp_path: Path) -> None:
     twice = coo_array((np.array([100, 100, 5], dtype=np.int8), ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
     save_npz(tmp_path / "c.npz", twice)
-    assert documents.read_counts(tmp_path / "c.npz").toarray().tolist() == [[0, 200], [5, 0]]
+    assert counts_of.read_counts(tmp_path / "c.npz").toarray().tolist() == [[0, 200], [5, 0]]

@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from splitmerge_cli import cli
-from splitmerge_cli.data import download, kdd, published, transfer
+from splitmerge_cli.data import transfer
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.published import SETS, SUMS, File, Published
+from splitmerge_cli.data.published import download, kdd, sets
+from splitmerge_cli.data.published.sets import SETS, SUMS, File, Published
 
 CONTENT = b"1 2 3\n" * 200_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -80,7 +81,7 @@ def plain(start: Callable[..., str]) -> Server:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of published sets that is made by the first fetch."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "data"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "data"))
     return tmp_path / "data"
 
 
@@ -102,14 +103,14 @@ def test_a_file_arrives_whole(
     offer(monkeypatch, server, sha256)
     server.announced = announced
     told: list[tuple[str, int, int | None]] = []
-    assert published.fetch("far", lambda *at: told.append(at)) == folder / "far"
+    assert sets.fetch("far", lambda *at: told.append(at)) == folder / "far"
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT
     assert [name for name, _, _ in told] == ["a.txt"] * len(told) and len(told) > 1
     assert told[-1] == ("a.txt", len(CONTENT), announced) and sorted(told, key=lambda at: at[1]) == told
     names = {path.name for path in (folder / "far").iterdir()}
     assert names == ({"a.txt"} if sha256 else {"a.txt", SUMS})
     # what is here is not fetched again
-    published.fetch("far")
+    sets.fetch("far")
     assert server.requests == 1
 
 
@@ -117,22 +118,22 @@ def test_an_unknown_digest_is_recorded_and_held_to(
     folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = offer(monkeypatch, server)
-    assert "SHA-256 not known" in published.describe("far") and address in published.describe("far")
-    published.fetch("far")
+    assert "SHA-256 not known" in sets.describe("far") and address in sets.describe("far")
+    sets.fetch("far")
     sums, path = folder / "far" / SUMS, folder / "far" / "a.txt"
     assert sums.read_text() == f"{DIGEST}  a.txt\n"
-    assert f"SHA-256 {DIGEST} (recorded when it was fetched)" in published.describe("far")
-    assert published.locate("far", "a.txt") == path
+    assert f"SHA-256 {DIGEST} (recorded when it was fetched)" in sets.describe("far")
+    assert sets.locate("far", "a.txt") == path
     path.write_bytes(CONTENT[:-6])
     with pytest.raises(DataError, match=rf"a.txt: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, which .*{SUMS} says"):
-        published.locate("far", "a.txt")
+        sets.locate("far", "a.txt")
     path.unlink()
     server.content = CONTENT.replace(b"3", b"4")
     with pytest.raises(DataError, match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, which .*{SUMS} says"):
-        published.fetch("far")
+        sets.fetch("far")
     assert [p.name for p in (folder / "far").iterdir()] == [SUMS]
     sums.unlink()
-    published.fetch("far")
+    sets.fetch("far")
     assert path.read_bytes() == server.content
 
 
@@ -142,20 +143,20 @@ def test_a_file_that_was_put_there_is_taken_as_it_is(
     offer(monkeypatch, server)
     (folder / "far").mkdir(parents=True)
     (folder / "far" / "a.txt").write_text("mine")
-    assert published.fetch("far") == folder / "far" and server.requests == 0
-    assert published.locate("far", "a.txt").read_text() == "mine"
+    assert sets.fetch("far") == folder / "far" and server.requests == 0
+    assert sets.locate("far", "a.txt").read_text() == "mine"
 
 
 def test_a_damaged_record_is_named(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server)
-    published.fetch("far")
+    sets.fetch("far")
     sums = folder / "far" / SUMS
     sums.write_text(f"{DIGEST}  a.txt\nabc  b.txt\n")
     with pytest.raises(DataError, match=rf"{SUMS}: row 2: expected a SHA-256, two spaces"):
-        published.locate("far", "a.txt")
+        sets.locate("far", "a.txt")
     sums.write_bytes(b"\xff")
     with pytest.raises(DataError, match=rf"{SUMS}: cannot be read"):
-        published.locate("far", "a.txt")
+        sets.locate("far", "a.txt")
 
 
 @pytest.mark.parametrize(
@@ -176,9 +177,9 @@ def test_nothing_is_left_of_a_failure(
     for key, value in answer.items():
         setattr(server, key, value)
     with pytest.raises(DataError, match=rf"^{address}: {message}"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
-    assert not published.present("far")
+    assert not sets.present("far")
 
 
 def test_nothing_is_left_of_an_interruption(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +189,7 @@ def test_nothing_is_left_of_an_interruption(folder: Path, server: Server, monkey
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        published.fetch("far", interrupt)
+        sets.fetch("far", interrupt)
     assert not folder.exists()
 
 
@@ -201,7 +202,7 @@ def test_a_machine_without_a_network(folder: Path, server: Server, monkeypatch: 
 
     monkeypatch.setattr(download, "_opener", Unreachable)
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: Name or service not known \(a machine"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
 
 
@@ -225,7 +226,7 @@ def test_a_server_that_falls_silent(folder: Path, server: Server, monkeypatch: p
     address = offer(monkeypatch, server)
     monkeypatch.setattr(download, "_opener", lambda: Silent(b"1 2 3"))
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: timed out"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
 
 
@@ -233,7 +234,7 @@ def test_a_place_that_cannot_be_written(folder: Path, server: Server, monkeypatc
     offer(monkeypatch, server)
     folder.write_text("a file, no folder")
     with pytest.raises(DataError, match=r"far/a.txt: cannot be written: (Not a directory|File exists)"):
-        published.fetch("far")
+        sets.fetch("far")
     assert folder.read_text() == "a file, no folder" and server.requests == 0
 
 
@@ -262,27 +263,27 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
 
 def test_unverified_files_are_listed_as_such(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server)
-    assert published.listed("far") == "absent" and published.unverified("far") == []
-    assert "; unverified" not in published.describe("far")
+    assert sets.listed("far") == "absent" and sets.unverified("far") == []
+    assert "; unverified" not in sets.describe("far")
     path = folder / "far" / "a.txt"
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     note = f"{path}: unverified: no source states its SHA-256; none was recorded"
-    assert published.unverified("far") == [note]
-    assert published.unverified("far", published.sha256_of) == [f"{note}, it has {published.sha256_of(path)}"]
-    assert published.listed("far") == f"{path.parent} (unverified)"
-    assert "SHA-256 not known; unverified: no source states it" in published.describe("far")
+    assert sets.unverified("far") == [note]
+    assert sets.unverified("far", sets.sha256_of) == [f"{note}, it has {sets.sha256_of(path)}"]
+    assert sets.listed("far") == f"{path.parent} (unverified)"
+    assert "SHA-256 not known; unverified: no source states it" in sets.describe("far")
     path.unlink()
-    published.fetch("far")
-    assert published.listed("far") == f"{path.parent} (unverified)"
-    assert f"{DIGEST} (recorded when it was fetched); unverified: no source states it" in published.describe("far")
+    sets.fetch("far")
+    assert sets.listed("far") == f"{path.parent} (unverified)"
+    assert f"{DIGEST} (recorded when it was fetched); unverified: no source states it" in sets.describe("far")
     offer(monkeypatch, server, DIGEST)
-    assert published.listed("far") == str(path.parent) and published.unverified("far") == []
-    assert "; unverified" not in published.describe("far")
+    assert sets.listed("far") == str(path.parent) and sets.unverified("far") == []
+    assert "; unverified" not in sets.describe("far")
 
 
 def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
     (tmp_path / "kddcup04bio").mkdir()
     (tmp_path / "kddcup04bio" / kdd.FILE).write_text("1\t2\n")
     # of the list one line alone, which costs less
@@ -302,14 +303,14 @@ def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest
 def test_another_scheme_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     offer(monkeypatch, address)
     with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected https, by which|cannot be fetched)"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
 
 
 def test_a_server_of_http_is_not_asked(folder: Path, plain: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, plain)
     with pytest.raises(DataError, match="expected https"):
-        published.fetch("far")
+        sets.fetch("far")
     assert plain.requests == 0 and not folder.exists()
 
 
@@ -317,7 +318,7 @@ def test_a_file_of_this_machine_is_not_fetched(folder: Path, tmp_path: Path, mon
     (tmp_path / "secret").write_text("x")
     offer(monkeypatch, (tmp_path / "secret").as_uri())
     with pytest.raises(DataError, match="expected https"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
 
 
@@ -328,7 +329,7 @@ def test_a_redirect_to_http_is_refused(
     address = offer(monkeypatch, server)
     server.status, server.location = status, plain.address
     with pytest.raises(DataError, match=rf"^{address}: redirects to {plain.address}: expected https"):
-        published.fetch("far")
+        sets.fetch("far")
     assert server.requests == 1 and plain.requests == 0 and not folder.exists()
 
 
@@ -339,7 +340,7 @@ def test_a_redirect_to_another_scheme_is_refused(
     address = offer(monkeypatch, server)
     server.status, server.location = 302, target
     with pytest.raises(DataError, match=rf"^{address}: redirects to {target}: expected https"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
 
 
@@ -349,7 +350,7 @@ def test_a_redirect_to_https_is_followed(
 ) -> None:
     offer(monkeypatch, server)
     server.status, server.location = 302, "/b.txt" if relative else server.address.replace("a.txt", "b.txt")
-    published.fetch("far")
+    sets.fetch("far")
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT and server.requests == 2
 
 
@@ -361,7 +362,7 @@ def test_a_redirect_after_a_redirect_is_refused_too(
     server.status, server.location = 302, second.address
     second.status, second.location = 302, plain.address
     with pytest.raises(DataError, match=rf"^{second.address}: redirects to {plain.address}: expected https"):
-        published.fetch("far")
+        sets.fetch("far")
     assert address != second.address and second.requests == 1 and plain.requests == 0 and not folder.exists()
 
 
@@ -369,7 +370,7 @@ def test_redirects_in_a_circle_end(folder: Path, server: Server, monkeypatch: py
     address = offer(monkeypatch, server)
     server.status, server.location = 302, server.address
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: 302 .*infinite loop"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
 
 
@@ -385,7 +386,7 @@ def test_a_certificate_that_does_not_hold_is_refused(
         # the certificate is not that of this name
         address = offer(monkeypatch, server.address.replace("127.0.0.1", "localhost"))
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: .*certificate verify failed"):
-        published.fetch("far")
+        sets.fetch("far")
     assert server.requests == 0 and not folder.exists()
 
 
@@ -398,13 +399,13 @@ def test_no_variable_of_the_environment_switches_that_off(
     monkeypatch.setattr(ssl, "_create_default_https_context", ssl._create_unverified_context)
     offer(monkeypatch, server)
     with pytest.raises(DataError, match="certificate verify failed"):
-        published.fetch("far")
+        sets.fetch("far")
     # a proxy does not take a request of http either
     monkeypatch.delenv("no_proxy")
     monkeypatch.setenv("http_proxy", plain.address)
     offer(monkeypatch, "http://example.org/a.txt")
     with pytest.raises(DataError, match="expected https"):
-        published.fetch("far")
+        sets.fetch("far")
     assert plain.requests == 0
 
 
@@ -421,24 +422,24 @@ def test_a_server_that_sends_for_ever(folder: Path, server: Server, monkeypatch:
     address = offer(monkeypatch, server)
     server.announced, server.endless = None, True
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
     # in the answer that redirects too
     server.status, server.location = 302, "/b.txt"
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
-        published.fetch("far")
+        sets.fetch("far")
 
 
 def test_a_size_that_is_known_is_held_to(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     address = offer(monkeypatch, server, size=len(CONTENT) - 1)
     with pytest.raises(DataError, match=rf"^{address}: announces 1,200,000 bytes; expected 1,199,999$"):
-        published.fetch("far")
+        sets.fetch("far")
     server.announced = None
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 1,199,999$"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not folder.exists()
     offer(monkeypatch, server, size=len(CONTENT))
-    published.fetch("far")
+    sets.fetch("far")
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT
 
 
@@ -449,8 +450,8 @@ def test_a_file_whose_digest_cannot_be_recorded_does_not_stay(
     (folder / "far").mkdir(parents=True)
     (folder / "far" / f".{SUMS}.{os.getpid()}").mkdir()
     with pytest.raises(DataError, match=rf"{SUMS}: cannot be written: "):
-        published.fetch("far")
-    assert not published.present("far")
+        sets.fetch("far")
+    assert not sets.present("far")
 
 
 def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,14 +9,16 @@ from scipy import stats
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.data import gaussian, kdd, published
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.generated import gaussian
+from splitmerge_cli.data.generated.kdd_like import kdd_like, uneven_sizes
+from splitmerge_cli.data.published import kdd, sets
 
 # generated
 
 
 def test_kdd_like_has_the_size_of_the_published_set() -> None:
-    data = kdd.kdd_like()
+    data = kdd_like()
     assert data.kind == "points" and data.values.shape == (145_751, 74) and data.values.dtype == np.float64
     assert data.truth is not None and data.truth.dtype == np.int32
     sizes = np.sort(np.bincount(data.truth))[::-1]
@@ -32,16 +34,16 @@ def test_kdd_like_has_the_size_of_the_published_set() -> None:
 
 
 def test_fewer_points_are_the_first_of_the_same_data() -> None:
-    few, more = kdd.kdd_like(200), kdd.kdd_like(3000)
+    few, more = kdd_like(200), kdd_like(3000)
     assert np.array_equal(few.values, more.values[:200]) and np.array_equal(few.truth, more.truth[:200])
     for data in (few, more):
         K = len(np.unique(data.truth))
         assert data.truth.max() + 1 == K == len(data.meta["means"]) == len(data.meta["deviations"]) < 2000
-    assert kdd.kdd_like(1).truth.tolist() == [0]
+    assert kdd_like(1).truth.tolist() == [0]
 
 
 def test_more_points_than_published() -> None:
-    data = kdd.kdd_like(200_000, components=50, D=2)
+    data = kdd_like(200_000, components=50, D=2)
     assert data.values.shape == (200_000, 2) and len(np.unique(data.truth)) == 50
 
 
@@ -56,17 +58,17 @@ def test_more_points_than_published() -> None:
     ],
 )
 def test_uneven_sizes(N: int, K: int, exponent: float, sizes: list[int]) -> None:
-    assert kdd.uneven_sizes(N, K, exponent).tolist() == sizes
+    assert uneven_sizes(N, K, exponent).tolist() == sizes
 
 
 def test_uneven_sizes_add_up() -> None:
     for exponent in (0.0, 0.5, 1.0, 2.5):
-        sizes = kdd.uneven_sizes(10_000, 777, exponent)
+        sizes = uneven_sizes(10_000, 777, exponent)
         assert sizes.sum() == 10_000 and sizes.min() >= 1 and len(sizes) == 777
 
 
 def test_data_depend_on_their_seed_alone() -> None:
-    one, two, other = (kdd.kdd_like(300, seed=seed) for seed in (7, 7, 8))
+    one, two, other = (kdd_like(300, seed=seed) for seed in (7, 7, 8))
     assert np.array_equal(one.values, two.values) and np.array_equal(one.truth, two.truth)
     assert not np.array_equal(one.values, other.values)
 
@@ -74,7 +76,7 @@ def test_data_depend_on_their_seed_alone() -> None:
 @pytest.mark.parametrize(
     "generate",
     [
-        lambda **kwargs: kdd.kdd_like(70_000, components=30, D=3, **kwargs),
+        lambda **kwargs: kdd_like(70_000, components=30, D=3, **kwargs),
         lambda **kwargs: gaussian.generate(70_000, D=3, spreads=[0.5, 1.5], sizes="crp", **kwargs),
     ],
 )
@@ -89,19 +91,19 @@ def test_points_of_half_the_memory_are_the_same(generate: Callable[..., Dataset]
 @pytest.mark.parametrize(
     ("call", "key"),
     [
-        (lambda: kdd.kdd_like(5, dtype="float16"), "data.dtype=float16"),
+        (lambda: kdd_like(5, dtype="float16"), "data.dtype=float16"),
         (lambda: gaussian.generate(5, dtype="f4"), "data.dtype=f4"),
-        (lambda: kdd.kdd_like(0), "N=0"),
-        (lambda: kdd.kdd_like(5, components=0), "data.components=0"),
-        (lambda: kdd.kdd_like(5, components=145_752), "data.components=145752"),
-        (lambda: kdd.kdd_like(5, D=0), "data.D=0"),
-        (lambda: kdd.kdd_like(5, D=2**30), "data.D=1073741824"),
-        (lambda: kdd.kdd_like(5, separation=-1.0), "data.separation=-1.0"),
-        (lambda: kdd.kdd_like(5, exponent=11.0), "data.exponent=11.0"),
-        (lambda: kdd.kdd_like(5, seed=-1), "data.seed=-1"),
-        (lambda: kdd.kdd_like(5, spreads=[2.0, 1.0]), r"data.spreads=\[2.0, 1.0\]"),
-        (lambda: kdd.kdd_like(5, scales=[0.0, 1.0]), r"data.scales=\[0.0, 1.0\]"),
-        (lambda: kdd.kdd_like(5, scales=[1.0]), r"data.scales=\[1.0\]"),
+        (lambda: kdd_like(0), "N=0"),
+        (lambda: kdd_like(5, components=0), "data.components=0"),
+        (lambda: kdd_like(5, components=145_752), "data.components=145752"),
+        (lambda: kdd_like(5, D=0), "data.D=0"),
+        (lambda: kdd_like(5, D=2**30), "data.D=1073741824"),
+        (lambda: kdd_like(5, separation=-1.0), "data.separation=-1.0"),
+        (lambda: kdd_like(5, exponent=11.0), "data.exponent=11.0"),
+        (lambda: kdd_like(5, seed=-1), "data.seed=-1"),
+        (lambda: kdd_like(5, spreads=[2.0, 1.0]), r"data.spreads=\[2.0, 1.0\]"),
+        (lambda: kdd_like(5, scales=[0.0, 1.0]), r"data.scales=\[0.0, 1.0\]"),
+        (lambda: kdd_like(5, scales=[1.0]), r"data.scales=\[1.0\]"),
         (lambda: gaussian.generate(5, spreads=[-1.0, 1.0]), r"data.spreads=\[-1.0, 1.0\]"),
         (lambda: gaussian.generate(5, spreads=[1.0, float("nan")]), r"data.spreads=\[1.0, nan\]"),
         (lambda: gaussian.generate(5, spreads=["a", 1.0]), r"data.spreads=\['a', 1.0\]"),
@@ -162,7 +164,7 @@ ROW = " ".join(f"{d / 4 - 3:.2f}" for d in range(kdd.FEATURES))
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the file belongs, for a set of three rows."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
     monkeypatch.setattr(kdd, "ROWS", 3)
     (tmp_path / "kddcup04bio").mkdir()
     return tmp_path / "kddcup04bio" / kdd.FILE
@@ -190,10 +192,10 @@ def test_the_published_file(place: Path, text: str) -> None:
 
 def test_the_published_file_is_said_to_be_unverified(place: Path) -> None:
     place.write_text(f"{ROW}\n" * 3)
-    seen = published.sha256_of(place)
+    seen = sets.sha256_of(place)
     said = f"{place}: unverified: no source states its SHA-256; "
     assert kdd.kddcup04bio().notes == [f"{said}none was recorded, it has {seen}"]
-    (place.parent / published.SUMS).write_text(f"{seen}  {kdd.FILE}\n")
+    (place.parent / sets.SUMS).write_text(f"{seen}  {kdd.FILE}\n")
     assert kdd.kddcup04bio().notes == [f"{said}{seen} was recorded when it was fetched"]
 
 

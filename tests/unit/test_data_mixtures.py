@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from splitmerge_cli.data import gaussian, lines
 from splitmerge_cli.data.base import DataError, Dataset, crp, equal_sizes
+from splitmerge_cli.data.generated import gaussian, lines
 
 # partitions
 

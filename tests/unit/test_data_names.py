@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data import files, tables
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.corpus_files import corpus
-from splitmerge_cli.data.edges import edges
+from splitmerge_cli.data.corpora.files import corpus
+from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.data.tables import files
+from splitmerge_cli.data.tables import text as text_files
 
 POINTS = pd.DataFrame({"x": [0.5, -1.25, 2.0], "y": [3.0, 0.125, 7.5]})
 ASKED = "may name the columns or be the first row of data; expected data.header=true or false"
@@ -264,7 +265,7 @@ def test_a_header_of_numbers_that_cannot_be_binary(read: Callable[..., Dataset])
 
 
 def test_the_rows_that_are_looked_at_are_few(read: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "LOOKED_AT", 2)
+    monkeypatch.setattr(text_files, "LOOKED_AT", 2)
     assert read("0,1\n0.5,0.5\n1.5,1.5\n7,7\n").values.tolist() == [[0.5, 0.5], [1.5, 1.5], [7, 7]]
     assert read("0,1\n0.5,0.5\n1.5,1.5\n7,7\n", header=False).N == 4
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from splitmerge_cli.data import noparama, published
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.published import SETS, File, Published
+from splitmerge_cli.data.published import noparama, sets
+from splitmerge_cli.data.published.sets import SETS, File, Published
 
 LINES = "dataset,x,y,cluster\n0,1.5,2,1\n0,3,4,2\n7,5,6,2\n7,7,8,4\n7,9,0,2\n"
 GAUSSIANS = "x,y,cluster\n0,1,0\n2,3,0\n4,5,1\n"
@@ -18,7 +18,7 @@ GAUSSIANS = "x,y,cluster\n0,1,0\n2,3,0\n4,5,1\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
     return tmp_path
 
 
@@ -76,7 +76,7 @@ def test_another_file_than_the_published_one_is_not_read(folder: Path, monkeypat
     publish(folder, monkeypatch, "noparama_lines", LINES)
     path = folder / "noparama_lines" / "points.csv.gz"
     path.write_bytes(gzip.compress(LINES.replace("1.5", "1.6").encode()))
-    for read in (lambda: noparama.lines(0), lambda: published.fetch("noparama_lines")):
+    for read in (lambda: noparama.lines(0), lambda: sets.fetch("noparama_lines")):
         with pytest.raises(DataError, match=r"points.csv.gz: SHA-256 [0-9a-f]{64}; expected [0-9a-f]{64}"):
             read()
 
@@ -84,18 +84,18 @@ def test_another_file_than_the_published_one_is_not_read(folder: Path, monkeypat
 def test_the_folder_is_the_users_cache_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for unset in (
-        lambda: monkeypatch.delenv(published.VARIABLE, raising=False),
+        lambda: monkeypatch.delenv(sets.VARIABLE, raising=False),
         lambda: monkeypatch.setenv("SMCMC_DATA", ""),
     ):
         unset()
-        assert published.folder().name == "smcmc"
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "here"))
-    assert published.folder() == tmp_path / "here"
+        assert sets.folder().name == "smcmc"
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "here"))
+    assert sets.folder() == tmp_path / "here"
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_every_set_is_described(folder: Path, name: str) -> None:
-    text = published.describe(name)
+    text = sets.describe(name)
     assert "absent" in text and str(folder) in text and "SMCMC_DATA" in text
     for file in SETS[name].files:
         assert file.name in text
@@ -104,9 +104,9 @@ def test_every_set_is_described(folder: Path, name: str) -> None:
         assert of and of in text
         assert "\n" not in of
     for file in SETS[name].files:
-        published.place(name).mkdir(exist_ok=True)
-        (published.place(name) / file.name).touch()
-    assert "present" in published.describe(name)
+        sets.place(name).mkdir(exist_ok=True)
+        (sets.place(name) / file.name).touch()
+    assert "present" in sets.describe(name)
 
 
 @pytest.mark.parametrize("name", ["noparama_lines", "noparama_twogaussians"])
@@ -114,7 +114,7 @@ def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -
     with pytest.raises(
         DataError, match=rf"^{name}: no address is known .*github.com/mrquincle/noparama-datasets"
     ) as info:
-        published.fetch(name)
+        sets.fetch(name)
     assert str(folder / name) in str(info.value) and str(SETS[name].files[0].sha256) in str(info.value)
     assert not list(folder.iterdir())
 
@@ -134,30 +134,30 @@ def offered(folder: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[[Path
 
 
 def test_fetched_files_are_those_of_the_address(folder: Path, offered: Path) -> None:
-    assert published.fetch("far") == folder / "far" and published.present("far")
+    assert sets.fetch("far") == folder / "far" and sets.present("far")
     for name in ("a.csv", "b.csv"):
         assert (folder / "far" / name).read_bytes() == (offered / name).read_bytes()
-    assert {path.name for path in (folder / "far").iterdir()} == {"a.csv", "b.csv", published.SUMS}
+    assert {path.name for path in (folder / "far").iterdir()} == {"a.csv", "b.csv", sets.SUMS}
     # what is here is not fetched again
     (offered / "b.csv").unlink()
-    assert published.fetch("far") == folder / "far"
+    assert sets.fetch("far") == folder / "far"
 
 
 def test_a_file_that_is_not_the_published_one_does_not_stay(folder: Path, offered: Path) -> None:
     (offered / "a.csv").write_text("other")
     with pytest.raises(DataError, match=r"a.csv.*: SHA-256 .*; expected .*, that of the published file"):
-        published.fetch("far")
+        sets.fetch("far")
     assert not (folder / "far").exists()
 
 
 def test_an_address_that_does_not_answer(folder: Path, offered: Path) -> None:
     (offered / "a.csv").unlink()
     with pytest.raises(DataError, match=r"^https://.*a.csv: cannot be fetched: "):
-        published.fetch("far")
+        sets.fetch("far")
     assert not (folder / "far").exists()
 
 
-@pytest.mark.skipif(not published.present("noparama_lines"), reason="SMCMC_DATA holds no noparama_lines")
+@pytest.mark.skipif(not sets.present("noparama_lines"), reason="SMCMC_DATA holds no noparama_lines")
 def test_the_published_lines() -> None:
     number = []
     for dataset in range(100):
@@ -167,7 +167,7 @@ def test_the_published_lines() -> None:
     assert (min(number), max(number), sum(number)) == (2, 13, 587)
 
 
-@pytest.mark.skipif(not published.present("noparama_twogaussians"), reason="SMCMC_DATA holds no noparama_twogaussians")
+@pytest.mark.skipif(not sets.present("noparama_twogaussians"), reason="SMCMC_DATA holds no noparama_twogaussians")
 def test_the_published_gaussians() -> None:
     data = noparama.two_gaussians()
     assert data.truth is not None and np.bincount(data.truth).tolist() == [100, 100]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.data import tables
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.files import csv
 from splitmerge_cli.data.opening import Limit, limited, memory
+from splitmerge_cli.data.tables import text
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.models.gaussian import Gaussian
 
 COLUMNS = 1200
@@ -30,7 +30,7 @@ def put(path: Path, rows: np.ndarray, names: bool = False, end: str = "\n", spac
 
 def by_column(monkeypatch: pytest.MonkeyPatch, path: Path, kind: str = "points", **options: object) -> object:
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "WIDE", 10**9)
+        patch.setattr(text, "WIDE", 10**9)
         return csv(path, kind, **options)
 
 
@@ -41,7 +41,7 @@ def test_cells_are_read_as_columns_are(
 ) -> None:
     path = put(tmp_path / "x.csv", rows, names, end, spaces=" ")
     for options in [{}, {"N": 3}, {"drop": [1, 5]}, {"columns": [9, 2, -1]}, {"columns": [4, 3], "truth": 1}]:
-        monkeypatch.setattr(tables, "_BLOCK", 100_000)
+        monkeypatch.setattr(text, "_BLOCK", 100_000)
         wide, usual = csv(path, "points", **options), by_column(monkeypatch, path, **options)
         assert np.array_equal(wide.values, usual.values)
         assert wide.values.dtype == usual.values.dtype and wide.columns == usual.columns
@@ -86,8 +86,8 @@ def test_columns_do_not_cost_the_parser_one_by_one(
     rows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(tmp_path / "x.csv", rows)
-    parse, asked = tables._parsed, []
-    monkeypatch.setattr(tables, "_parsed", lambda *args: asked.append(len(args[3])) or parse(*args))
+    parse, asked = text._parsed, []
+    monkeypatch.setattr(text, "_parsed", lambda *args: asked.append(len(args[3])) or parse(*args))
     csv(path, "points")
     assert asked == [1]
 

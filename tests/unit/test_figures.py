@@ -12,8 +12,12 @@ import pytest
 from splitmerge_cli import __version__
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.figures import base, claims, engine, exact, page, sdds
-from splitmerge_cli.figures.style import COLOURS, LINES, save, styled
+from splitmerge_cli.papers import claims, discovery, experiments, report, reproduce
+from splitmerge_cli.papers.sdds import acceptance, climbs, exact, proposals, running_means
+from splitmerge_cli.papers.sdds import runs as sdds_runs
+from splitmerge_cli.papers.sdds import traces as sdds_traces
+from splitmerge_cli.plots.runs import option, pick
+from splitmerge_cli.plots.style import COLOURS, LINES, save, styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs import run as make_run
@@ -32,7 +36,7 @@ def make(out):
     """Make a small run (or find it) and return it."""
 
     def _make(*overrides):
-        return Run(make_run(compose([*overrides, engine._out(out), "progress=none"])))
+        return Run(make_run(compose([*overrides, experiments.out_override(out), "progress=none"])))
 
     return _make
 
@@ -40,41 +44,35 @@ def make(out):
 @pytest.fixture(scope="module")
 def drawn(out):
     """The exact figures, reproduced."""
-    assert engine.reproduce(EXACT, "quick", out) == 0
-    return out / engine.FOLDER
-
-
-def test_every_figure_is_listed_and_can_be_drawn():
-    names = [name for name, _ in engine.list_figures()]
-    assert set(names) == set(engine.entries())
-    assert all(title for _, title in engine.list_figures())
+    assert reproduce.reproduce(EXACT, "quick", out) == 0
+    return out / report.FOLDER
 
 
 def test_selection():
-    names = [name for name, _ in engine.list_figures()]
-    assert engine.select(["all"]) == names
-    assert engine.select(["sdds"]) == [n for n in names if n.startswith("sdds-")]
-    assert engine.select(["sdds-fig4", "sdds-fig3", "sdds-fig4"]) == ["sdds-fig4", "sdds-fig3"]
+    names = [name for name, _ in experiments.list_figures()]
+    assert discovery.select(["all"]) == names
+    assert discovery.select(["sdds"]) == [n for n in names if n.startswith("sdds-")]
+    assert discovery.select(["sdds-fig4", "sdds-fig3", "sdds-fig4"]) == ["sdds-fig4", "sdds-fig3"]
     with pytest.raises(ConfigError, match=r"sdds-fig33: no such figure.*Did you mean sdds-fig3\?"):
-        engine.select(["sdds-fig33"])
+        discovery.select(["sdds-fig33"])
 
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
-@pytest.mark.parametrize("name", [n for n, e in engine.entries().items() if e.compute is None])
+@pytest.mark.parametrize("name", [n for n, e in discovery.figures().items() if e.compute is None])
 def test_experiments_compose(name, scale, tmp_path):
     # the published data need not be here
-    jobs = engine.jobs(name, scale, tmp_path, stand_in=True)
+    jobs = experiments.jobs(name, scale, tmp_path, stand_in=True)
     assert len({tuple(job) for job in jobs}) == len(jobs)
     for job in (jobs[0], jobs[-1]):
-        assert prepare(compose(job)).cfg.experiment in (*engine._plan(name)["of"], name)
+        assert prepare(compose(job)).cfg.experiment in (*experiments._plan(name)["of"], name)
 
 
 def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
     for name in ("sdds-fig3", "sdds-fig4"):
-        jobs = [dict(o.split("=", 1) for o in job) for job in engine.jobs(name, "paper", tmp_path)]
+        jobs = [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, "paper", tmp_path)]
         assert {int(j["seed"]) for j in jobs} == set(range(10))
         for job in jobs:
-            assert int(job["iterations"]) == sdds.ITERATIONS[int(job.get("N", 500))]
+            assert int(job["iterations"]) == sdds_runs.ITERATIONS[int(job.get("N", 500))]
 
 
 # exact figures
@@ -135,9 +133,9 @@ def test_fig3_draws_running_means(make, out):
         for labels in ("literal", "labelled")
     ]
     with styled():
-        drawing = sdds.fig3(runs)
+        drawing = running_means.fig3(runs)
     at = drawing.plotted[(drawing.plotted["sampler"] == "sdds") & (drawing.plotted["target"] == "labelled")]
-    trace = base.pick(runs, sampler="sdds", model__labels="labelled")[0].trace()
+    trace = pick(runs, sampler="sdds", model__labels="labelled")[0].trace()
     means = trace[trace["iteration"] > 0].groupby("chain")["K"].mean()
     last = at[at["iteration"] == 30].iloc[0]
     assert (last["low"], last["median"], last["high"]) == pytest.approx((means.min(), means.median(), means.max()))
@@ -162,8 +160,8 @@ def test_coinciding_lines_uncover_those_before_them():
 
 def test_fig2_says_why_its_ratios_are_equal(out, drawn):
     with styled():
-        figure = sdds.fig2(pd.read_csv(out / "sdds-fig2" / engine.TABLE)).figure
-    said = [[text.get_text() for text in ax.texts if sdds.EQUAL in text.get_text()] for ax in figure.axes]
+        figure = proposals.fig2(pd.read_csv(out / "sdds-fig2" / reproduce.TABLE)).figure
+    said = [[text.get_text() for text in ax.texts if proposals.EQUAL in text.get_text()] for ax in figure.axes]
     assert [len(texts) for texts in said] == [1, 0]
 
 
@@ -184,10 +182,10 @@ def test_fig4_counts_arrivals(make):
         for schedule, labels in [("full_scan", "literal"), ("single_site", "literal"), ("full_scan", "labelled")]
     ]
     with styled():
-        drawing = sdds.fig4(runs)
+        drawing = running_means.fig4(runs)
     arrived = drawing.plotted[drawing.plotted["panel"] == "arrived"].set_index(["sampler", "K0", "schedule"])
-    for run in base.pick(runs, model__labels="literal"):
-        key = (base.option(run, "sampler"), run.config["K0"], base.option(run, "schedule"))
+    for run in pick(runs, model__labels="literal"):
+        key = (option(run, "sampler"), run.config["K0"], option(run, "schedule"))
         K = second_half(run.trace())["K"].mean(axis=1)
         assert arrived.loc[key, "share"] == np.mean(np.abs(K - 10) <= 1)
     readings = {v.reading for v in drawing.verdicts}
@@ -210,9 +208,9 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
         for schedule, labels in [("full_scan", "literal"), ("full_scan", "labelled"), ("single_site", "literal")]
     ]
     with styled():
-        drawing = sdds.fig5(runs)
+        drawing = acceptance.fig5(runs)
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
-    run = base.pick(runs, N=100, sampler="sdds", schedule="full_scan", model__labels="literal")[0]
+    run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__labels="literal")[0]
     moves = run.moves()
     splits = moves[moves["move"] == "smart_split"]
     rate = plotted.loc["split acceptance", 100, "sdds", "smart_split, ratios as printed"]["centre"]
@@ -224,7 +222,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
     assert 0 < alone < scan
     assert {v.verdict for v in drawing.verdicts if v.claim.metric == "time_per_iteration"} == {claims.NOT_TESTABLE}
     assert not any(v.undecided for v in drawing.verdicts if v.claim.metric == "time_per_iteration")
-    styles = [sdds.DASHES["labelled"], *(style for _, _, style in sdds.TIMED.values())]
+    styles = [acceptance.DASHES["labelled"], *(style for _, _, style in acceptance.TIMED.values())]
     assert len(set(styles)) == len(styles)
 
 
@@ -236,7 +234,7 @@ def test_fig6_and_traces(make):
         for sampler in ("sdds", "rgsm", "gibbs")
     ]
     with styled():
-        drawing = sdds.fig6(
+        drawing = climbs.fig6(
             [
                 *runs,
                 *[
@@ -245,7 +243,7 @@ def test_fig6_and_traces(make):
                 ],
             ]
         )
-        traced = sdds.traces(runs)
+        traced = sdds_traces.traces(runs)
     assert len(drawing.verdicts) == len(claims.published("sdds-fig6"))
     assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
     assert "Level: 99%" in drawing.figure.get_supxlabel()
@@ -256,11 +254,11 @@ def test_fig6_and_traces(make):
 
 def test_leads_count_what_has_not_arrived_with_all_its_time():
     def climb(times, heights):
-        return sdds._Climb(np.array(times, float), np.array(heights, float), np.array(heights, float))
+        return climbs._Climb(np.array(times, float), np.array(heights, float), np.array(heights, float))
 
     first = [climb([0, 1, 2], [0, 5, 9]), climb([0, 1, 2], [0, 0, 0]), climb([0, 1, 2], [0, 0, 0])]
     second = [climb([0, 4, 8], [0, 0, 9]), climb([0, 4, 8], [0, 9, 9]), climb([0, 4, 8], [0, 0, 0])]
-    leads = sdds._leads(first, second, level=9)
+    leads = climbs._leads(first, second, level=9)
     assert leads[:2].tolist() == [8 - 2, 4 - 2] and np.isnan(leads[2])
 
 
@@ -268,14 +266,14 @@ def test_leads_count_what_has_not_arrived_with_all_its_time():
 
 
 def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
-    assert engine.plot(["sdds-fig1"], "quick", out) == 0
+    assert reproduce.plot(["sdds-fig1"], "quick", out) == 0
     before = {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")}
     assert len(before) == 5
-    assert engine.plot(["sdds-fig1"], "quick", out) == 0
+    assert reproduce.plot(["sdds-fig1"], "quick", out) == 0
     assert {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")} == before
-    table = pd.read_csv(out / "sdds-fig1" / engine.TABLE)
+    table = pd.read_csv(out / "sdds-fig1" / reproduce.TABLE)
     with styled():
-        paths = save(sdds.fig1(table).figure, tmp_path / "again")
+        paths = save(proposals.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
 
 
@@ -294,12 +292,12 @@ def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
 def test_reproduce_says_in_one_line_what_is_missing(
     monkeypatch, capsys, tmp_path, status: str, exit_status: int, said: list[str]
 ):
-    def run_jobs(jobs, workers):
+    def run_jobs(jobs, workers, config_dir):
         error = "it broke" if status == "failed" else None
         return [JobOutcome(list(job), status, tmp_path, error) for job in jobs]
 
-    monkeypatch.setattr(engine, "run_jobs", run_jobs)
-    assert engine.reproduce(["sdds-fig3", "sdds-fig4"], "quick", tmp_path) == exit_status
+    monkeypatch.setattr(reproduce, "run_jobs", run_jobs)
+    assert reproduce.reproduce(["sdds-fig3", "sdds-fig4"], "quick", tmp_path) == exit_status
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == len(said)
     for line, pattern in zip(lines, said, strict=True):
@@ -308,9 +306,9 @@ def test_reproduce_says_in_one_line_what_is_missing(
 
 
 def test_plot_names_the_command_that_is_missing(tmp_path, capsys):
-    assert engine.plot(["sdds-fig1", "sdds-traces"], "quick", tmp_path) == 2
+    assert reproduce.plot(["sdds-fig1", "sdds-traces"], "quick", tmp_path) == 2
     assert f"smcmc reproduce sdds-fig1 sdds-traces --scale quick --out {tmp_path}" in capsys.readouterr().err
-    assert not (tmp_path / engine.FOLDER).exists()
+    assert not (tmp_path / report.FOLDER).exists()
 
 
 def test_a_run_is_plotted_into_its_folder(make, out):
@@ -318,12 +316,12 @@ def test_a_run_is_plotted_into_its_folder(make, out):
         make("sampler=sdds", "N=50", "iterations=20"),
         make("data=jain_neal", "N=50", "iterations=20", "chains=1"),
     ):
-        assert engine.plot([str(run.path)], "quick", out) == 0
+        assert reproduce.plot([str(run.path)], "quick", out) == 0
         assert {p.suffix for p in run.path.glob("traces.*")} == {".png", ".pdf"}
 
 
 def test_report_shows_figures_verdicts_errata_and_commands(drawn, out):
-    text = engine.report(out).read_text(encoding="utf-8")
+    text = report.report(out).read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == len(EXACT)
     assert "erratum" in text and "Table 1" in text and claims.NOT_REPRODUCED in text
     assert f"smcmc reproduce sdds-fig3 --out {shlex.quote(str(out))}" in unescape(text)
@@ -332,11 +330,11 @@ def test_report_shows_figures_verdicts_errata_and_commands(drawn, out):
 
 
 def test_report_begins_with_its_contents(drawn, out):
-    text = engine.report(out).read_text(encoding="utf-8")
+    text = report.report(out).read_text(encoding="utf-8")
     contents = text[text.index("<nav") : text.index("</nav>")]
     links = re.findall('href="#([^"]*)"', contents)
     papers = [f"{paper}-errata" for paper in ("arm", "lshsm", "sdds", "smag", "triadic")]
-    assert links == [*(name for name, _ in engine.list_figures()), *papers]
+    assert links == [*(name for name, _ in experiments.list_figures()), *papers]
     assert all(f'id="{link}"' in text for link in links)
     # of Table 1, five claims are reproduced and one is not
     row = contents[contents.index("#sdds-table1") :].partition("</tr>")[0]
@@ -346,11 +344,11 @@ def test_report_begins_with_its_contents(drawn, out):
 def test_report_has_no_empty_columns_and_says_what_is_undecided():
     claim = claims.published("sdds-fig5")[0]
     few = claims.by_majority(claim, [1, 0], [True, False], "rule")
-    html = page._table(claims.frame([few], "quick"))
+    html = report._table(claims.frame([few], "quick"))
     assert ">reading</th>" not in html and ">why</th>" in html
     assert f'<td class="v open">{claims.UNDECIDED}</td>' in html
 
 
 def test_report_of_nothing_says_what_to_do(tmp_path):
-    text = page.page(engine.list_figures(), dict.fromkeys(engine.entries(), ""), tmp_path / "figures", tmp_path)
+    text = report.page(discovery.papers(), dict(experiments.list_figures()), tmp_path)
     assert "No figure has been drawn yet" in text

@@ -8,21 +8,30 @@ import pytest
 from scipy.sparse import csr_array
 
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
-from splitmerge_cli.data.network import generate
+from splitmerge_cli.data.generated.network import generate
+from splitmerge_cli.data.published import sets
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
-from splitmerge_cli.figures import (
-    arm_exact,
-    arm_mixtures,
-    arm_moves,
-    arm_networks,
-    arm_runs,
-    arm_tables,
-    claims,
-    engine,
-    network,
+from splitmerge_cli.papers import claims, discovery, experiments, reproduce
+from splitmerge_cli.papers.arm import (
+    exact as arm_exact,
 )
-from splitmerge_cli.figures.style import styled
+from splitmerge_cli.papers.arm import (
+    mixtures as arm_mixtures,
+)
+from splitmerge_cli.papers.arm import (
+    moves as arm_moves,
+)
+from splitmerge_cli.papers.arm import (
+    networks as arm_networks,
+)
+from splitmerge_cli.papers.arm import (
+    runs as arm_runs,
+)
+from splitmerge_cli.papers.arm import (
+    tables as arm_tables,
+)
+from splitmerge_cli.plots import network
+from splitmerge_cli.plots.style import styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 from splitmerge_cli.verify import plates
@@ -47,7 +56,7 @@ def made(jobs: list[dict[str, str]]) -> list[Run]:
 def networks(tmp_path_factory):
     """Runs of Table 4 at quick scale on two generated networks, from two starts."""
     out = tmp_path_factory.mktemp("results")
-    jobs = [small(job, K0=6) for job in engine.jobs("arm-table4", "quick", out, stand_in=True)]
+    jobs = [small(job, K0=6) for job in experiments.jobs("arm-table4", "quick", out, stand_in=True)]
     jobs = [job | {"N": "24"} for job in jobs if job["data.seed"] in "13" and job["seed"] != "2"]
     return made([*jobs, *(job | {"init": "one_cluster", "K0": "null"} for job in jobs)])
 
@@ -56,26 +65,26 @@ def networks(tmp_path_factory):
 def mixtures(tmp_path_factory):
     """The runs of Table 2 at quick scale, short."""
     out = tmp_path_factory.mktemp("results")
-    return made([small(job, chains=2, iterations=60) for job in engine.jobs("arm-table2", "quick", out)])
+    return made([small(job, chains=2, iterations=60) for job in experiments.jobs("arm-table2", "quick", out)])
 
 
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
-    return [dict(o.split("=", 1) for o in job) for job in engine.jobs(name, scale, out, **kind)]
+    return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
 # which runs
 
 
 def test_figures_share_runs(tmp_path):
-    jobs = {name: {tuple(j) for j in engine.jobs(name, "paper", tmp_path)} for name in [*NETWORKS, "arm-table2"]}
+    jobs = {name: {tuple(j) for j in experiments.jobs(name, "paper", tmp_path)} for name in [*NETWORKS, "arm-table2"]}
     for name, only in (("arm-fig4", 60), ("arm-fig6b", 180)):
-        own = {tuple(job) for job in engine.jobs(name, "paper", tmp_path)}
+        own = {tuple(job) for job in experiments.jobs(name, "paper", tmp_path)}
         assert own <= jobs["arm-table2"] and len(own) == only
     assert jobs["arm-table4"] < jobs["arm-table5"]
     beside = jobs["arm-table5"] - jobs["arm-table4"]
@@ -100,17 +109,17 @@ def test_paper_scale_is_the_papers(tmp_path):
 
 def test_each_network_has_its_stand_in(absent, tmp_path):
     for name in NETWORKS:
-        assert engine._needs_stand_in(name, "quick")
+        assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
         assert {job["data"] for job in jobs} == {"network"} and {job["data.seed"] for job in jobs} >= set("123")
         assert not any("data.scale" in job for job in jobs)
         with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*nips234: .*SMCMC_DATA"):
-            engine.reproduce([name], "paper", tmp_path)
-    assert not engine._needs_stand_in("arm-table2", "quick")
+            reproduce.reproduce([name], "paper", tmp_path)
+    assert not experiments.needs_stand_in("arm-table2", "quick")
 
 
 def test_the_network_of_four_is_the_papers(tmp_path):
-    job = engine.jobs("arm-fig3", "quick", tmp_path)[0]
+    job = experiments.jobs("arm-fig3", "quick", tmp_path)[0]
     data = compose(job).data
     graph = generate(4, **{key: data[key] for key in ("structure", "p", "seed")})
     i, j = graph.values.nonzero()
@@ -218,7 +227,7 @@ def test_numbers_of_the_tables_are_the_papers():
     )
     assert len([key for key in table if key[2].startswith("rhat")]) == 72
     assert len([c for c in claims.published("arm-table5") if c.metric == "acceptance_percent"]) == 16
-    errata = claims.errata("003")
+    errata = claims.errata(discovery.paper_of("arm-fig1"))
     assert errata["correct"].str.contains("Bell").any() and len(errata) >= 8
 
 
@@ -267,7 +276,7 @@ def test_table5_compares_acceptance_over_restarts(networks):
 
 
 def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
-    jobs = [small(job, K0=6, N=24) for job in engine.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
+    jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
     own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
     runs = [*(r for r in networks if r.config["init"] == "random"), *made(own)]
     with styled():
@@ -277,7 +286,7 @@ def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
 
 
 def test_fig5_counts_cost_in_sweeps(tmp_path):
-    jobs = [small(job, K0=6, N=24) for job in engine.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
+    jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
     runs = made([job for job in jobs if job["data.seed"] == "3"])
     with styled():
         drawing = arm_networks.fig5(runs)
@@ -293,7 +302,7 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
 
 
 def test_fig3_counts_all_partitions(tmp_path):
-    jobs = [job for job in engine.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
+    jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
     runs = made([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
     with styled():
         drawing = arm_networks.fig3(runs)
@@ -351,7 +360,7 @@ def test_the_move_shows_all_plates_and_is_undone(move):
 
 
 def test_fig1_and_fig2_are_computed_and_drawn(tmp_path):
-    assert engine.reproduce(["arm-fig1", "arm-fig2"], "quick", tmp_path) == 0
+    assert reproduce.reproduce(["arm-fig1", "arm-fig2"], "quick", tmp_path) == 0
     fig1 = pd.read_csv(tmp_path / "figures" / "arm-fig1-claims.csv")
     fig2 = pd.read_csv(tmp_path / "figures" / "arm-fig2-claims.csv")
     assert (fig1["verdict"] == claims.REPRODUCED).all() and (fig2["verdict"] == claims.REPRODUCED).all()
@@ -403,7 +412,7 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
     (tmp_path / "mine.txt").write_text(rows)
     words = ["data=edges", "data.path=mine.txt", "sampler=arm", "iterations=30", "chains=3", "progress=none"]
     run = Run(make_run(compose(words)))
-    assert engine.plot([str(run.path)]) == 0
+    assert reproduce.plot([str(run.path)]) == 0
     assert (run.path / "network.png").is_file() and (run.path / "traces.png").is_file()
     with styled():
         figure = network.clusters(run)

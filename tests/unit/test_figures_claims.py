@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from splitmerge_cli.figures import claims
-from splitmerge_cli.figures.engine import list_figures
-from splitmerge_cli.figures.posterior import mean_K
+from splitmerge_cli.papers import claims
+from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers.sdds.posterior import mean_K
 
 CLAIM = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, "", "")
 

@@ -7,16 +7,31 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
-from splitmerge_cli.figures import claims, engine, lshsm_cache, lshsm_curves, lshsm_runs, lshsm_speed, lshsm_table
-from splitmerge_cli.figures.lshsm_runs import Climb, Climbs, Lead, lead
-from splitmerge_cli.figures.style import styled
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.papers import claims, discovery, experiments, reproduce
+from splitmerge_cli.papers.lshsm import (
+    cache as lshsm_cache,
+)
+from splitmerge_cli.papers.lshsm import (
+    curves as lshsm_curves,
+)
+from splitmerge_cli.papers.lshsm import (
+    runs as lshsm_runs,
+)
+from splitmerge_cli.papers.lshsm import (
+    speed as lshsm_speed,
+)
+from splitmerge_cli.papers.lshsm import (
+    table as lshsm_table,
+)
+from splitmerge_cli.papers.lshsm.runs import Climb, Climbs, Lead, lead
+from splitmerge_cli.plots.style import styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
 
 def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
-    return [dict(o.split("=", 1) for o in job) for job in engine.jobs(name, scale, out, **kind)]
+    return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
 def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
@@ -29,7 +44,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +66,12 @@ def large(tmp_path_factory):
 
 
 def test_figures_share_runs(tmp_path):
-    jobs = {name: {tuple(j) for j in engine.jobs(name, "paper", tmp_path)} for name in ("lshsm-fig1", "lshsm-fig2")}
+    jobs = {
+        name: {tuple(j) for j in experiments.jobs(name, "paper", tmp_path)} for name in ("lshsm-fig1", "lshsm-fig2")
+    }
     assert jobs["lshsm-fig1"] == jobs["lshsm-fig2"]
-    table = {tuple(j) for j in engine.jobs("lshsm-table1", "paper", tmp_path)}
-    others = {tuple(j) for j in engine.jobs("lshsm-fig3", "paper", tmp_path)} | jobs["lshsm-fig1"]
+    table = {tuple(j) for j in experiments.jobs("lshsm-table1", "paper", tmp_path)}
+    others = {tuple(j) for j in experiments.jobs("lshsm-fig3", "paper", tmp_path)} | jobs["lshsm-fig1"]
     assert others < table and all("experiment=lshsm-table1" in job for job in table - others)
 
 
@@ -78,7 +95,7 @@ def test_paper_scale_is_the_papers(tmp_path):
 
 def test_generated_data_stand_in_for_ohsumed23_alone(absent, tmp_path):
     for name in ("lshsm-fig3", "lshsm-table1", "lshsm-cache"):
-        assert engine._needs_stand_in(name, "quick")
+        assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
         there = options(name, "quick", tmp_path)
         assert len(jobs) == len(there) and not any(job["data"] == "ohsumed23" for job in jobs)
@@ -86,8 +103,8 @@ def test_generated_data_stand_in_for_ohsumed23_alone(absent, tmp_path):
             assert instead["data"] == ("kdd_like" if own["data"] == "ohsumed23" else own["data"])
             assert own["data"] != "ohsumed23" or instead["data.seed"] == str(lshsm_runs.STOOD_IN)
         with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*ohsumed23: .*SMCMC_DATA"):
-            engine.reproduce([name], "paper", tmp_path)
-    assert not any(engine._needs_stand_in(name, "paper") for name in ("lshsm-fig1", "lshsm-fig2", "lshsm-speed"))
+            reproduce.reproduce([name], "paper", tmp_path)
+    assert not any(experiments.needs_stand_in(name, "paper") for name in ("lshsm-fig1", "lshsm-fig2", "lshsm-speed"))
 
 
 # who leads
@@ -247,6 +264,6 @@ def test_numbers_are_the_papers():
     table = {(c.data, c.sampler, c.metric): c.value for c in claims.published("lshsm-table1")}
     assert len(table) == 30 and table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
     assert {c.value for c in claims.published("lshsm-cache")} == {0.79, 0.83}
-    errata = claims.errata("001")
+    errata = claims.errata(discovery.paper_of("lshsm-fig1"))
     assert len(errata) >= 10 and errata["where"].str.contains("Eq. 11").any()
     assert isinstance(errata, pd.DataFrame) and not errata.isna().any().any()

@@ -7,19 +7,26 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
-from splitmerge_cli.data.corpus_generated import nested_topics
-from splitmerge_cli.figures import (
-    claims,
-    engine,
-    smag_confusion,
-    smag_corpus,
-    smag_counts,
-    smag_perplexity,
-    smag_runs,
+from splitmerge_cli.data.generated.documents import nested_topics
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.papers import claims, discovery, experiments, reproduce
+from splitmerge_cli.papers.smag import (
+    confusion as smag_confusion,
 )
-from splitmerge_cli.figures.smag_perplexity import Curve, Curves, Where
-from splitmerge_cli.figures.style import styled
+from splitmerge_cli.papers.smag import (
+    corpus as smag_corpus,
+)
+from splitmerge_cli.papers.smag import (
+    counts as smag_counts,
+)
+from splitmerge_cli.papers.smag import (
+    perplexity as smag_perplexity,
+)
+from splitmerge_cli.papers.smag import (
+    runs as smag_runs,
+)
+from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
+from splitmerge_cli.plots.style import styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
@@ -28,7 +35,7 @@ FIGURES = ("smag-fig3", "smag-fig5a", "smag-fig5b")
 
 @cache
 def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
-    return [dict(o.split("=", 1) for o in job) for job in engine.jobs(name, scale, out, **kind)]
+    return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
 def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
@@ -40,7 +47,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +116,13 @@ def test_paper_scale_is_the_papers(jobs_in):
 
 def test_generated_documents_stand_in_for_published_ones(absent, tmp_path):
     for name in ("smag-fig5a", "smag-fig5b"):
-        assert engine._needs_stand_in(name, "quick")
+        assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
         assert {job["data"] for job in jobs} == {"synthetic_documents"}
         assert len(jobs) == len(options(name, "quick", tmp_path))
         with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*SMCMC_DATA"):
-            engine.reproduce([name], "paper", tmp_path)
-    assert not engine._needs_stand_in("smag-fig3", "paper")
+            reproduce.reproduce([name], "paper", tmp_path)
+    assert not experiments.needs_stand_in("smag-fig3", "paper")
 
 
 # when topics are found
@@ -296,6 +303,6 @@ def replace_model(run: Run, **model: object) -> Run:
 
 
 def test_errata_are_whole():
-    errata = claims.errata("002")
+    errata = claims.errata(discovery.paper_of("smag-fig1"))
     assert len(errata) >= 10 and errata["where"].str.contains("Eqs. 16 and 17").any()
     assert not errata.isna().any().any()

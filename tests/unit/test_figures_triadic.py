@@ -7,11 +7,15 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data import published
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.figures import claims, engine, points, triadic, triadic_runs, triadic_table
-from splitmerge_cli.figures.run import traces
-from splitmerge_cli.figures.style import COLOURS, NAMES, styled
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.papers import claims, experiments, reproduce
+from splitmerge_cli.papers.triadic import examples, transitions, violins
+from splitmerge_cli.papers.triadic import runs as triadic_runs
+from splitmerge_cli.papers.triadic import table as triadic_table
+from splitmerge_cli.plots import points
+from splitmerge_cli.plots.run import traces
+from splitmerge_cli.plots.style import COLOURS, NAMES, styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
@@ -26,7 +30,7 @@ def runs(tmp_path_factory):
     """The runs of Table 1 at quick scale, short, on small generated sets."""
     out = tmp_path_factory.mktemp("results")
     made = []
-    for job in engine.jobs("triadic-table1", "quick", out, stand_in=True):
+    for job in experiments.jobs("triadic-table1", "quick", out, stand_in=True):
         own = dict(override.split("=", 1) for override in job)
         if int(own["data.seed"]) < SETS:
             own |= {key: value for key, value in SHORT.items() if own.get(key, "null") != "null"}
@@ -38,41 +42,41 @@ def runs(tmp_path_factory):
 @pytest.fixture
 def absent(tmp_path, monkeypatch):
     """A machine without the published data."""
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 # which runs
 
 
 def test_figures_share_the_runs_of_the_table(tmp_path):
-    table = [tuple(job) for job in engine.jobs("triadic-table1", "paper", tmp_path)]
+    table = [tuple(job) for job in experiments.jobs("triadic-table1", "paper", tmp_path)]
     assert len(table) == len(set(table)) == 100 * 24
     for name in FIGURES[:3]:
-        own = [tuple(job) for job in engine.jobs(name, "paper", tmp_path)]
+        own = [tuple(job) for job in experiments.jobs(name, "paper", tmp_path)]
         assert set(own) <= set(table) and len(own) == 300
         assert all("trace.partitions=10000" in job for job in own)
 
 
 def test_a_setting_stands_in_place_of_the_grid(tmp_path):
-    literal = [job for job in engine.jobs("triadic-table1", "quick", tmp_path) if "sampler.mode=literal" in job]
+    literal = [job for job in experiments.jobs("triadic-table1", "quick", tmp_path) if "sampler.mode=literal" in job]
     assert len(literal) == 8 * 4
     assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in literal)
 
 
 def test_generated_data_stand_in_at_quick_scale_alone(absent, tmp_path, monkeypatch):
-    assert engine._needs_stand_in("triadic-fig1", "quick") and engine._needs_stand_in("triadic-table1", "quick")
-    assert not engine._needs_stand_in("sdds-fig3", "quick")
-    job = engine.jobs("triadic-fig1", "quick", tmp_path, stand_in=True)[0]
+    assert experiments.needs_stand_in("triadic-fig1", "quick") and experiments.needs_stand_in("triadic-table1", "quick")
+    assert not experiments.needs_stand_in("sdds-fig3", "quick")
+    job = experiments.jobs("triadic-fig1", "quick", tmp_path, stand_in=True)[0]
     assert job[:3] == ["experiment=triadic-table1", "data=lines", "data.seed=0"]
     folder = tmp_path / "nothing" / "noparama_lines"
     folder.mkdir(parents=True)
     (folder / "points.csv.gz").touch()
-    assert not engine._needs_stand_in("triadic-table1", "quick")
+    assert not experiments.needs_stand_in("triadic-table1", "quick")
 
 
 def test_paper_scale_without_the_data_names_the_variable(absent, tmp_path):
     with pytest.raises(ConfigError, match=r"triadic-fig1 --scale paper: .*noparama_lines: .*SMCMC_DATA") as info:
-        engine.reproduce(["triadic-fig1"], "paper", tmp_path)
+        reproduce.reproduce(["triadic-fig1"], "paper", tmp_path)
     assert "\n" not in str(info.value)
     assert not list(tmp_path.rglob("status.json"))
 
@@ -141,7 +145,7 @@ def test_table1_draws_all_settings_and_judges_under_each(runs):
 def test_fig1_counts_moves_between_neighbours(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
     with styled():
-        drawing = triadic.fig1(main)
+        drawing = transitions.fig1(main)
     table = drawing.plotted
     assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
     assert (table["before"] - table["after"]).abs().eq(1).all()
@@ -157,7 +161,7 @@ def test_fig1_counts_moves_between_neighbours(runs):
 def test_fig2_draws_two_last_states(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
     with styled():
-        drawing = triadic.fig2(main)
+        drawing = examples.fig2(main)
     assert len(drawing.figure.axes) == 2 and drawing.plotted["set"].nunique() == 2
     number = int(drawing.plotted["set"].iloc[0])
     run = triadic_runs.chosen(main, "main", "triadic")[number]
@@ -171,11 +175,11 @@ def test_fig2_draws_two_last_states(runs):
 def test_fig3_shows_the_chains_and_the_papers_means(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
     with styled():
-        drawing = triadic.fig3(main)
+        drawing = violins.fig3(main)
     assert len(drawing.plotted) == 3 * SETS * 2
     paper = {(c.sampler, c.metric): c.value for c in claims.published("triadic-table1")}
     marks = [line.get_ydata()[0] for line in drawing.figure.axes[2].lines if line.get_marker() == "D"]
-    assert marks == [paper[method, "adjusted_rand_index"] for method in triadic.ORDER]
+    assert marks == [paper[method, "adjusted_rand_index"] for method in violins.ORDER]
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("triadic-fig3")}
 
 
@@ -183,15 +187,15 @@ def test_errors_of_a_clustering_of_lines():
     t = np.linspace(-5, 5, 20)
     lines = [np.column_stack([t, slope * t + 1]) for slope in (0.0, 0.1, 3.0)]
     x, truth = np.concatenate(lines), np.repeat([0, 1, 2], 20)
-    perfect = triadic.errors_of(x, truth, truth)
-    assert perfect == triadic.Errors((), np.inf, (), 0, 0)
+    perfect = examples.errors_of(x, truth, truth)
+    assert perfect == examples.Errors((), np.inf, (), 0, 0)
     labels = np.where(truth == 1, 0, truth)
     labels[45:49] = 3
-    wrong = triadic.errors_of(x, truth, labels)
+    wrong = examples.errors_of(x, truth, labels)
     assert wrong.merged == (0, 1) and wrong.angle == pytest.approx(np.degrees(np.arctan(0.1)))
     assert wrong.broken == (2,) and (wrong.second, wrong.clusters) == (4, 2)
     # a line of few points counts for nothing
-    assert triadic.errors_of(x[:9], truth[:9], np.arange(9)) == triadic.Errors((), np.inf, (), 0, 0)
+    assert examples.errors_of(x[:9], truth[:9], np.arange(9)) == examples.Errors((), np.inf, (), 0, 0)
 
 
 def test_new_samplers_have_colours_and_names_of_their_own():
@@ -265,7 +269,7 @@ def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
         assert len(ax.lines) == (sizes > 1).sum()
     else:
         assert len(ax.patches) == (sizes > 2).sum()
-    assert engine.plot([str(run.path)]) == 0
+    assert reproduce.plot([str(run.path)]) == 0
     assert {p.name for p in run.path.glob("p*s.png")} == {"points.png"} and (run.path / "traces.png").is_file()
 
 
@@ -273,10 +277,10 @@ def test_points_that_are_gone_or_changed_are_refused(table):
     run = own_run(table, "model=lines")
     table.write_text(table.read_text().replace("along", "across"))
     with pytest.raises(DataError, match=r"mine.csv: it was changed since the run; expected the file that .* read"):
-        engine.plot([str(run.path)])
+        reproduce.plot([str(run.path)])
     table.unlink()
     with pytest.raises(DataError, match=r"mine.csv: no such file; expected the file that .* read"):
-        engine.plot([str(run.path)])
+        reproduce.plot([str(run.path)])
     assert not (run.path / "points.png").exists() and (run.path / "traces.png").is_file()
 
 
@@ -303,7 +307,7 @@ def test_the_climb_does_not_stretch_the_axis_of_the_log_joint(table):
 
 def test_a_figure_whose_data_are_gone_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
     names = ["sdds-fig1", "sdds-fig2"]
-    assert engine.reproduce(names, "quick", tmp_path) == 0
+    assert reproduce.reproduce(names, "quick", tmp_path) == 0
     drawn = []
 
     def draw(entry, *_):
@@ -311,7 +315,7 @@ def test_a_figure_whose_data_are_gone_does_not_stop_the_others(tmp_path, monkeyp
         if entry.id == names[0]:
             raise DataError("mine.csv: no such file")
 
-    monkeypatch.setattr(engine, "_draw", draw)
+    monkeypatch.setattr(reproduce, "_draw", draw)
     capsys.readouterr()
-    assert engine.plot(names, "quick", tmp_path) == 2
+    assert reproduce.plot(names, "quick", tmp_path) == 2
     assert drawn == names and capsys.readouterr().err == "smcmc: sdds-fig1: mine.csv: no such file\n"

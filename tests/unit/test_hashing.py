@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from splitmerge_cli.samplers.hash_tables import HashTables, tables_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.samplers.hash_tables import HashTables, tables_of
 from splitmerge_cli.samplers.lshsm import LSHSM
 
 SHAPES = [(1, 1), (3, 4), (10, 2), (30, 3)]

@@ -14,9 +14,9 @@ from small_cases import MODELS, POINTS
 
 import splitmerge_cli
 from splitmerge_cli.core.chain import Chain, advance_together
+from splitmerge_cli.core.history import History, by_appearance
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.history import History, by_appearance
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.lines import Lines

@@ -5,8 +5,8 @@ import pytest
 from small_cases import MODELS
 
 from splitmerge_cli.core.chain import Chain, advance_together
-from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.history import History, Learner, by_appearance
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs

@@ -15,8 +15,8 @@ from splitmerge_cli.diagnostics.topic_report import (
     perplexity_line,
 )
 from splitmerge_cli.diagnostics.topics import Topics
-from splitmerge_cli.figures import topics as pictures
-from splitmerge_cli.figures.style import styled
+from splitmerge_cli.plots import topics as pictures
+from splitmerge_cli.plots.style import styled
 
 
 @pytest.fixture(autouse=True)

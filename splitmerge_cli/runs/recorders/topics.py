@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from splitmerge_cli.config import ConfigError, show
-from splitmerge_cli.data.corpus import TOKEN_BYTES
+from splitmerge_cli.data.corpora.corpus import TOKEN_BYTES
 from splitmerge_cli.data.opening import memory
 from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best

@@ -1,0 +1,399 @@
+"""Texts of counts as the UCI collection "Bag of Words" has them, converted once into arrays that are then mapped.
+
+Three lines say how many documents, words and entries there are; every further line is an entry: document, word, count,
+numbered from 1, documents in ascending order. The arrays lie in a folder beside the text. It appears whole or not at
+all, and is made again when the text is another.
+"""
+
+import json
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import LARGEST, DataError
+from splitmerge_cli.data.opening import Limit, check_rows, content, existing, opened, sha256_of, unpacked
+from splitmerge_cli.data.tables.table import quoted
+from splitmerge_cli.data.transfer import LINE_EVERY, shown
+
+CHUNK = 1 << 24
+"""Bytes of text that are read at the same time."""
+DOCUMENT_BYTES = 32
+"""Memory that a document takes, whatever it holds."""
+HEADER = ("documents", "words", "entries")
+ROW = re.compile(rb"\d+ \d+ \d+")
+RECORD = "source.json"
+_FIELDS = ("document", "word", "count")
+_PARSE = pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False)
+_TYPES = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(_FIELDS, pa.int64()), null_values=[])
+
+Entries = NDArray[np.int64]
+"""``[3, n]``: document, word and count of each entry."""
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a text: that found when it was converted, if neither its size nor its time has changed since.
+
+    Raises
+    ------
+    DataError
+        It cannot be read.
+    """
+    record = _record(path)
+    if record is not None and _stamp(path).items() <= record.items():
+        return str(record["sha256"])
+    return sha256_of(path)
+
+
+def read(path: Path, documents: int | None = None) -> csr_array:
+    """Counts ``[documents, words]`` of a text, mapped from its arrays; the first reading of a text makes these.
+
+    Parameters
+    ----------
+    path : Path
+        The text, gzipped if its name ends in .gz.
+    documents : int, optional
+        Take the first so many documents; all by default.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        int32, not writable; the indices of a row ascend. A document without a word is an empty row.
+
+    Raises
+    ------
+    DataError
+        There are fewer documents; the text is none of this kind (the message names the row); the arrays cannot be
+        written.
+    """
+    found = digest(path)
+    record = _record(path)
+    if record is None or record["sha256"] != found:
+        _convert(path, found)
+    elif not _stamp(path).items() <= record.items():
+        _write_record(folder_of(path), record | _stamp(path))
+    return _mapped(path, documents)
+
+
+def parse(path: Path) -> csr_array:
+    """Counts ``[documents, words]`` of a text that fits into memory; nothing is written.
+
+    Parameters
+    ----------
+    path : Path
+        The text, gzipped if its name ends in .gz.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        int32; the indices of a row ascend. A document without a word is an empty row.
+
+    Raises
+    ------
+    DataError
+        The text is none of this kind (the message names the row), holds more than the limit (data.max_bytes), or says
+        that it has more documents than memory takes.
+    """
+    with _Text(path, "read", Limit.now()) as text:
+        check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
+        blocks = [entries.astype(np.int32) for entries in text.documents()]
+    # the text held what its header says
+    document, word, count = np.concatenate(blocks, axis=1)
+    many = np.bincount(document, minlength=text.D + 1)
+    return csr_array((count, word - np.int32(1), np.cumsum(many)), shape=(text.D, text.W))
+
+
+def folder_of(path: Path) -> Path:
+    """The folder with the arrays of a text."""
+    return path.with_name(f"{path.name}.arrays")
+
+
+def _mapped(path: Path, documents: int | None) -> csr_array:
+    record = _record(path)
+    assert record is not None
+    D, W = record["documents"], record["words"]
+    if documents is not None and documents > D:
+        raise DataError(f"data.documents={documents}: expected at most {D}, the number of documents of {path}, or null")
+    n = D if documents is None else documents
+    try:
+        indptr, indices, counts = (
+            np.asarray(np.load(existing(folder_of(path) / f"{name}.npy", "an array"), mmap_mode="r"))
+            for name in ("indptr", "indices", "counts")
+        )
+        end = int(indptr[n])
+        # of one type with the indices, which would be copied otherwise
+        upto = indptr[: n + 1].astype(indices.dtype if end <= LARGEST else np.int64)
+        return csr_array((counts[:end], indices[:end], upto), shape=(n, W))
+    except (OSError, EOFError, ValueError, IndexError) as error:
+        raise DataError(
+            f"{folder_of(path)}: damaged: {error}; expected the arrays of {path.name} (without the folder they are "
+            "made again)"
+        ) from error
+
+
+def _stamp(path: Path) -> dict[str, int]:
+    """What changes with a file, without reading it."""
+    status = path.stat()
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    """What the arrays of a text were made from, and what they hold; None if there are none."""
+    try:
+        record = json.loads(content(folder_of(path) / RECORD))
+    except ValueError:
+        return None
+    whole = isinstance(record, dict) and {"sha256", "size", "mtime_ns", *HEADER} <= record.keys()
+    return record if whole else None
+
+
+def _write_record(folder: Path, record: dict[str, Any]) -> None:
+    """Replace a record; where nothing can be written the text is only hashed again at the next reading."""
+    part = folder / f".{RECORD}.{os.getpid()}"
+    try:
+        part.write_text(json.dumps(record), encoding="utf-8")
+        part.replace(folder / RECORD)
+    except OSError:
+        part.unlink(missing_ok=True)
+
+
+def _convert(path: Path, sha256: str) -> None:
+    """Make the arrays of a text."""
+    folder = folder_of(path)
+    part = folder.with_name(f".{folder.name}.{os.getpid()}")
+    record: dict[str, Any] = {"sha256": sha256, **_stamp(path)}
+    try:
+        with _written(path, folder):
+            part.mkdir()
+        with _Text(path, "converted once") as text:
+            check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
+            record |= dict(zip(HEADER, (text.D, text.W, text.entries), strict=True))
+            _write_arrays(text, part, folder)
+        with _written(path, folder):
+            (part / RECORD).write_text(json.dumps(record), encoding="utf-8")
+            if folder.exists():
+                shutil.rmtree(folder)
+            try:
+                part.rename(folder)
+            except OSError:
+                # another process may have been faster
+                if (theirs := _record(path)) is None or theirs["sha256"] != sha256:
+                    raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
+def _written(path: Path, folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"{folder}: cannot be written: {error.strerror or error}; expected room for the arrays of {path.name}"
+        ) from error
+
+
+def _write_arrays(text: "_Text", part: Path, folder: Path) -> None:
+    lengths = np.zeros(text.D + 1, dtype=np.int64)
+    with ExitStack() as stack:
+        files = {}
+        for name in ("indices", "counts"):
+            with _written(text.path, folder):
+                files[name] = stack.enter_context((part / f"{name}.npy").open("wb"))
+                kind = {"descr": "<i4", "fortran_order": False, "shape": (text.entries,)}
+                np.lib.format.write_array_header_1_0(files[name], kind)
+        for document, word, count in text.documents():
+            first = int(document[0])
+            many = np.bincount(document - first)
+            lengths[first : first + len(many)] += many
+            with _written(text.path, folder):
+                files["indices"].write((word - 1).astype("<i4").data)
+                files["counts"].write(count.astype("<i4").data)
+    with _written(text.path, folder):
+        np.save(part / "indptr.npy", np.cumsum(lengths))
+
+
+class _Text:
+    """A text while it is read.
+
+    Attributes
+    ----------
+    D, W, entries : int
+        What its header says.
+    line : int
+        Number of lines that were read.
+    done : str
+        What is done with the text, for the progress.
+    limit : Limit or None
+        How much of it is held in memory; None: nothing is.
+    """
+
+    def __init__(self, path: Path, done: str, limit: Limit | None = None) -> None:
+        self.path, self.line, self.done, self.limit = path, 0, done, limit
+        self.size = 0
+        self._open = ExitStack()
+
+    def __enter__(self) -> "_Text":
+        try:
+            self._raw = self._open.enter_context(opened(self.path))
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
+        self._stream = unpacked(self.path, self._raw)
+        try:
+            self.D, self.W, self.entries = (self._said(name) for name in HEADER)
+            if self.entries > self.D * self.W:
+                raise DataError(f"{self.path}: row 3: {self.entries} entries; expected at most {self.D * self.W}")
+        except BaseException:
+            self._open.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def documents(self) -> Iterator[Entries]:
+        """Checked entries of whole documents, words of a document in ascending order."""
+        rest = np.empty((3, 0), dtype=np.int64)
+        for new in self._entries():
+            entries = np.concatenate([rest, new], axis=1)
+            # the last document may go on
+            cut = int(np.searchsorted(entries[0], entries[0, -1]))
+            if entries.shape[1] - cut > self.W:
+                cut = entries.shape[1]
+            if cut:
+                yield self._ordered(entries[:, :cut], self.line - entries.shape[1])
+            rest = entries[:, cut:]
+        if rest.size:
+            yield self._ordered(rest, self.line - rest.shape[1])
+        if (found := self.line - len(HEADER)) != self.entries:
+            raise DataError(
+                f"{self.path}: ends after row {self.line}: {found} entries; expected {self.entries} (row 3)"
+            )
+
+    def _ordered(self, entries: Entries, before: int) -> Entries:
+        """The same with the words of every document ascending; `before`: the lines before them."""
+        place = entries[0] * self.W + entries[1]
+        if (place[1:] > place[:-1]).all():
+            return entries
+        order = np.argsort(place, kind="stable")
+        again = np.flatnonzero(np.diff(place[order]) == 0)
+        if len(again):
+            i = int(order[again + 1].min())
+            document, word = entries[:2, i]
+            raise self._error(
+                before + i + 1, f"word {word} of document {document} again", "every word of a document once"
+            )
+        return entries[:, order]
+
+    def _entries(self) -> Iterator[Entries]:
+        """Entries block by block, checked one by one."""
+        last = 1
+        for block in self._blocks():
+            entries = self._parsed(block)
+            self._check(entries, last)
+            last = int(entries[0, -1])
+            self.line += entries.shape[1]
+            if self.line - len(HEADER) > self.entries:
+                row = self.entries + len(HEADER) + 1
+                raise self._error(row, "an entry more", f"{self.entries} entries, as row 3 says")
+            yield entries
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The text below its header, in blocks of whole lines."""
+        size = self.path.stat().st_size
+        with ExitStack() as stack:
+            report = stack.enter_context(shown()) if size >= LINE_EVERY else None
+            rest = b""
+            while chunk := self._read(CHUNK):
+                if report is not None:
+                    report(f"{self.path.name} ({self.done})", self._raw.tell(), size)
+                data = rest + chunk
+                end = data.rfind(b"\n") + 1
+                rest = data[end:]
+                if len(rest) > CHUNK:
+                    raise self._error(self.line + 1, "a line without an end", "document, word and count")
+                if end:
+                    yield data[:end]
+            if rest:
+                yield rest
+
+    def _read(self, size: int) -> bytes:
+        if self.limit is not None:
+            size = min(size, self.limit.size - self.size + 1)
+        with self._reading():
+            data = self._stream.read(size)
+        self.size += len(data)
+        if self.limit is not None and self.size > self.limit.size:
+            raise self.limit.error(self.path, f"more than {self.limit.size} bytes unpacked")
+        return data
+
+    def _said(self, name: str) -> int:
+        """The number of a line of the header."""
+        with self._reading():
+            line = self._stream.readline(CHUNK).strip()
+        self.line += 1
+        number = int(line) if re.fullmatch(rb"\d{1,19}", line) else 0
+        largest = LARGEST if name != "entries" else 2**62
+        if not 1 <= number <= largest:
+            expected = (
+                f"the number of {name}, from 1 to {largest} (the first three lines say documents, words, entries)"
+            )
+            raise self._error(self.line, quoted(line.decode("utf-8", "replace")), expected)
+        return number
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self.path}: cannot be read beyond row {self.line}: {error}") from error
+
+    def _parsed(self, block: bytes) -> Entries:
+        options = pyarrow.csv.ReadOptions(column_names=list(_FIELDS), block_size=1 << 22)
+        try:
+            table = pyarrow.csv.read_csv(pa.py_buffer(block), options, _PARSE, _TYPES)
+        except pa.ArrowInvalid as error:
+            raise self._misfit(block, error) from error
+        return np.stack([table[name].to_numpy() for name in _FIELDS])
+
+    def _misfit(self, block: bytes, failure: pa.ArrowInvalid) -> DataError:
+        """What is wrong with the first line that is no entry."""
+        for row, line in enumerate(block.split(b"\n"), start=self.line + 1):
+            line = line.removesuffix(b"\r")
+            if not ROW.fullmatch(line) or max(map(int, line.split())) >= 2**63:
+                expected = "document, word and count: three whole numbers with a space between them"
+                return self._error(row, quoted(line[:80].decode("utf-8", "replace")), expected)
+        return DataError(f"{self.path}: cannot be parsed: {failure}")
+
+    def _check(self, entries: Entries, last: int) -> None:
+        """Refuse the first entry that is out of range, or whose document comes before the one above."""
+        limits = (self.D, self.W, LARGEST)
+        faults = [
+            (int(np.argmax(bad)), i)
+            for i, (numbers, most) in enumerate(zip(entries, limits, strict=True))
+            if (bad := (numbers < 1) | (numbers > most)).any()
+        ]
+        falls = np.diff(entries[0], prepend=last) < 0
+        if falls.any():
+            faults.append((int(np.argmax(falls)), 3))
+        if not faults:
+            return
+        at, fault = min(faults)
+        row = self.line + at + 1
+        if fault == 3:
+            before = last if at == 0 else entries[0, at - 1]
+            raise self._error(row, f"document {entries[0, at]} after {before}", "documents in ascending order")
+        raise self._error(row, f"{_FIELDS[fault]} {entries[fault, at]}", f"a whole number from 1 to {limits[fault]}")
+
+    def _error(self, row: int, found: str, expected: str) -> DataError:
+        return DataError(f"{self.path}: row {row}: {found}; expected {expected}")

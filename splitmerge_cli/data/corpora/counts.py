@@ -1,0 +1,204 @@
+"""Documents as counts of words, and the points that they make: words are chosen, their counts weighed."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import BLOCK, LARGEST, DataError, Dataset, first_entry, require, require_size
+from splitmerge_cli.data.opening import check_rows
+from splitmerge_cli.data.tables.encoded import read_text
+from splitmerge_cli.data.tables.matrices import read_sparse
+
+WEIGHTS = ("tfidf", "log", "counts", "binary")
+WORD_BYTES = 70
+"""Memory that a word of a vocabulary takes at least."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Counts of words in documents.
+
+    Attributes
+    ----------
+    counts : scipy.sparse.csr_array
+        int32 ``[documents, words]``: 1 or more, indices of a row ascending; perhaps mapped from files.
+    vocabulary : list of str
+        The word of each column.
+    truth : numpy.ndarray or None
+        int32 ``[documents]``, true category of each, numbered by first appearance.
+    categories : list of str or None
+        Name of each true category.
+    names : list of str or None
+        Name of each document.
+    """
+
+    counts: csr_array
+    vocabulary: list[str]
+    truth: NDArray[np.int32] | None = None
+    categories: list[str] | None = None
+    names: list[str] | None = None
+
+
+def read_counts(path: Path) -> csr_array:
+    """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        int32, no stored zeros, indices of a row ascending.
+
+    Raises
+    ------
+    DataError
+        The file holds no sparse matrix, or an entry that is no count.
+    """
+    x = read_sparse(path)
+    good = first_entry(x, lambda data: ~((data >= 1) & (data <= LARGEST) & (data == np.floor(data))))
+    if good is not None:
+        i, j = good
+        expected = f"a count, a whole number from 0 to {LARGEST}"
+        raise DataError(f"{path}: row {i + 1}, column {j + 1}: {x[i, j]:g}; expected {expected}")
+    return x.astype(np.int32)
+
+
+def read_vocabulary(path: Path, words: int | None = None, encoding: str | None = None) -> list[str]:
+    """The words of a text file, one a line, perhaps gzipped.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    words : int, optional
+        How many there must be; by default any number.
+    encoding : str, optional
+        As in `splitmerge_cli.data.tables.encoded.read_text`.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, has another number of lines, an empty line, or a word twice.
+    """
+    data = read_text(path, encoding)
+    check_rows(path, data.count(b"\n") + 1, WORD_BYTES, "rows")
+    lines = [line.strip() for line in data.decode("utf-8").split("\n")]
+    if words is not None and len(lines) != words:
+        raise DataError(f"{path}: {len(lines)} lines; expected {words}, one for each word")
+    seen: dict[str, int] = {}
+    for row, word in enumerate(lines, start=1):
+        if not word:
+            raise DataError(f"{path}: row {row}: an empty line; expected a word")
+        if seen.setdefault(word, row) != row:
+            raise DataError(f"{path}: row {row}: '{word}', which is row {seen[word]} too; expected each word once")
+    return lines
+
+
+def documents_with(counts: csr_array) -> NDArray[np.int64]:
+    """int64 ``[words]``: in how many documents each word is."""
+    found = np.zeros(counts.shape[1], dtype=np.int64)
+    for start in range(0, counts.nnz, BLOCK):
+        found += np.bincount(counts.indices[start : start + BLOCK], minlength=len(found))
+    return found
+
+
+def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
+    """The same documents with the words that at least `min_documents` of them have.
+
+    Raises
+    ------
+    DataError
+        `min_documents` is no whole number of at least 1, or no word is left.
+    """
+    require_size("data.min_documents", min_documents)
+    found = documents_with(documents.counts)
+    kept = np.flatnonzero(found >= min_documents)
+    if not len(kept):
+        most = int(found.max())
+        expected = f"at most {most}, the documents of the most common word" if most else "a word in some document"
+        raise DataError(f"data.min_documents={min_documents}: no word is left; expected {expected}")
+    vocabulary = [documents.vocabulary[j] for j in kept]
+    return replace(documents, counts=documents.counts[:, kept], vocabulary=vocabulary)
+
+
+def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
+    """Weights of the words in every document, in place of their counts.
+
+    Parameters
+    ----------
+    counts : scipy.sparse.csr_array
+        int32 ``[documents, words]``.
+    weights : {"tfidf", "log", "counts", "binary"}
+        ``tfidf``: count (1 + log((1 + documents) / (1 + documents with the word))), every document then scaled to
+        length 1 (one without a word stays 0). ``log``: log(1 + count). ``counts``: as they are. ``binary``: 1.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        float64 ``[documents, words]``, entries where the counts have them.
+
+    Raises
+    ------
+    DataError
+        Another name of weights.
+    """
+    require(weights in WEIGHTS, "data.weights", weights, f"one of {', '.join(WEIGHTS)}")
+    x = csr_array((counts.data.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+    if weights == "log":
+        np.log1p(x.data, out=x.data)
+    elif weights == "binary":
+        x.data[:] = 1.0
+    elif weights == "tfidf":
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        x = csr_array(TfidfTransformer().fit(x).transform(x, copy=False))
+        x.sort_indices()
+    return x
+
+
+def points(
+    name: str, documents: Documents, weights: str = "tfidf", min_documents: int = 1, terms: str | None = None
+) -> Dataset:
+    """Documents as sparse points, a column for each word that is kept.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    documents : Documents
+        What they hold.
+    weights : str
+        As in `weigh`.
+    min_documents : int
+        As in `keep_words`.
+    terms : str, optional
+        Terms of use, kept with the data.
+
+    Returns
+    -------
+    Dataset
+        Kind ``points``. ``meta["documents"]``: number of documents, of those without a word (empty), of words that are
+        kept and of the whole vocabulary, of entries and tokens that are kept, and the options.
+
+    Raises
+    ------
+    DataError
+        As `keep_words` and `weigh`.
+    """
+    kept = keep_words(documents, min_documents)
+    x = weigh(kept.counts, weights)
+    sizes: dict[str, Any] = {
+        "documents": x.shape[0],
+        "empty": int((np.diff(x.indptr) == 0).sum()),
+        "words": x.shape[1],
+        "vocabulary": len(documents.vocabulary),
+        "entries": int(x.nnz),
+        "tokens": int(kept.counts.data.sum(dtype=np.int64)),
+        "weights": weights,
+        "min_documents": min_documents,
+    }
+    meta: dict[str, Any] = {"documents": sizes | ({"terms": terms} if terms else {})}
+    meta |= {"truth": "no labels are public"} if kept.truth is None else {"categories": kept.categories}
+    return Dataset(name, "points", x, kept.truth, columns=kept.vocabulary, names=kept.names, meta=meta)

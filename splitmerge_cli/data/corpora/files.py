@@ -1,0 +1,235 @@
+"""The user's own documents: which of the formats a file has, and the data set that it makes."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from splitmerge_cli.data.base import DataError, Dataset, noted, require
+from splitmerge_cli.data.corpora.bag_of_words import ROW
+from splitmerge_cli.data.corpora.corpus import dataset
+from splitmerge_cli.data.corpora.formats import (
+    Read,
+    checked_N,
+    read_ldac,
+    read_npz,
+    read_texts,
+    read_tokens,
+    read_uci,
+    texts_in,
+)
+from splitmerge_cli.data.corpora.split import require_split, split
+from splitmerge_cli.data.corpora.words import keep_words, require_words
+from splitmerge_cli.data.opening import existing, readable, sha256_of, unpacked
+from splitmerge_cli.data.tables.columns import header_key
+from splitmerge_cli.data.tables.encoded import suffix_of
+
+FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
+ENDINGS = {
+    ".csv": "tokens",
+    ".tsv": "tokens",
+    ".parquet": "tokens",
+    ".npz": "npz",
+    ".ldac": "ldac",
+    ".lda-c": "ldac",
+}
+"""What a format is told by; every other file by its first lines."""
+FOREIGN = {
+    ".npy",
+    ".mat",
+    ".mtx",
+    ".mm",
+    ".json",
+    ".jsonl",
+    ".xlsx",
+    ".xls",
+    ".pkl",
+    ".zip",
+    ".tar",
+    ".bz2",
+    ".pdf",
+    ".docx",
+}
+HEAD = 1 << 16
+"""Bytes that are looked at to tell a format."""
+WHAT = "a table of document and word, sparse counts (.npz), LDA-C, UCI's bag of words, texts, or a folder of texts"
+
+
+def corpus(
+    path: str | Path,
+    format: str = "auto",
+    vocabulary: str | Path | None = None,
+    columns: Sequence[str | int] | None = None,
+    header: str | bool = "auto",
+    encoding: str = "utf-8",
+    stop_words: str | None = None,
+    min_documents: int = 0,
+    max_share: float = 1.0,
+    N: int | None = None,
+    heldout: float = 0.0,
+    heldout_by: str = "document",
+    split_seed: int = 0,
+) -> Dataset:
+    """Read documents.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or a folder of texts.
+    format : {"auto", "tokens", "npz", "ldac", "uci", "text"}
+        ``tokens``: a table (.csv, .tsv, .parquet) of document and word, a row per token, or of document, word and
+        count. ``npz``: a sparse matrix of counts ``[documents, words]``, as ``scipy.sparse.save_npz`` writes it.
+        ``ldac``: lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0. ``uci``: three lines with the numbers of
+        documents, words and entries, then lines of document, word and count, numbered from 1. ``text``: a file with a
+        document a line, or a folder with a file for each, whose words are runs of two letters or digits at least, in
+        lower case. ``auto``: told by the ending of the name or, where that does not tell, by the first lines. Text
+        files may be gzipped.
+    vocabulary : str or Path, optional
+        A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers
+        without it, for ``tokens`` those of the table; not for ``text``.
+    columns : sequence of str or int, optional
+        ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first); by default
+        those with such names, or the first, second and third, but for first ones that have no name and count the rows.
+    header : {"auto", True, False}
+        ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
+        in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
+        cells that count the rows.
+    encoding : str
+        Of all text.
+    stop_words, min_documents, max_share
+        Which words are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
+    N : int, optional
+        Take the first N documents; all by default.
+    heldout, heldout_by, split_seed
+        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
+
+    Returns
+    -------
+    Dataset
+        Kind ``documents``, empty ones among them. Words and documents of a table are in the order of their first
+        appearance, its tokens in the order of the rows. Texts in folders of the folder have these for labels.
+
+    Raises
+    ------
+    DataError
+        The file is missing, empty, or not as said (the message names the row); no document has a word; an option is
+        out of range.
+    """
+    require(format in FORMATS, "data.format", format, f"one of {', '.join(FORMATS)}")
+    _require_columns(columns)
+    _require_encoding(encoding)
+    header = header_key("data.header", header)
+    require_words(stop_words, min_documents, max_share)
+    require_split(heldout, heldout_by, split_seed)
+    require(bool(str(path)), "data.path", path, WHAT)
+    path = Path(path) if Path(path).is_dir() else existing(path, WHAT)
+    told = _told(path, encoding) if format == "auto" else format
+    if path.is_dir() and told != "text":
+        raise DataError(f"data.format={told}: {path} is a folder; expected a file (a folder is read as text)")
+    require(columns is None or told == "tokens", "data.columns", columns, f"null with data.format={told}")
+    require(vocabulary is None or told != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
+    words = None if vocabulary is None else existing(vocabulary, "the words, one a line")
+    if told == "tokens":
+        read: Read = read_tokens(path, columns, header, words, encoding, N)
+    elif told == "text":
+        read = read_texts(path, encoding, N)
+    else:
+        read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[told](path, words, encoding)
+    whole = _whole(path, read, N, told)
+    return split(keep_words(whole, stop_words, min_documents, max_share), heldout, heldout_by, split_seed)
+
+
+def _whole(path: Path, read: Read, N: int | None, format: str) -> Dataset:
+    """The first N documents of what was read, nothing held out."""
+    made, vocabulary, notes = read
+    J = made.tokens.J if format in ("tokens", "text") else checked_N(path, N, made.tokens.J)
+    if J < made.tokens.J:
+        made = replace(made, tokens=made.tokens.first(J))
+    if not len(made.tokens.words):
+        raise DataError(f"{path}: documents: {J}, tokens: none; expected at least one token")
+    meta = {"path": str(path), "format": format} | noted(notes)
+    return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta)
+
+
+def _require_columns(columns: Sequence[str | int] | None) -> None:
+    good = columns is None or (
+        isinstance(columns, list | tuple)
+        and len(columns) in (2, 3)
+        and all(isinstance(column, str | int) and not isinstance(column, bool) for column in columns)
+    )
+    expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], or null"
+    require(good, "data.columns", columns, expected)
+
+
+def _require_encoding(encoding: str) -> None:
+    good = isinstance(encoding, str)
+    try:
+        # nothing would be decoded by any name; not all that decode put another character for a fault
+        b"x".decode(encoding if good else "", "replace")
+    except UnicodeDecodeError:
+        pass
+    except (LookupError, ValueError):
+        good = False
+    require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
+
+
+def _told(path: Path, encoding: str) -> str:
+    """The format of a file or folder.
+
+    Raises
+    ------
+    DataError
+        It is of none of these, may be of two, or cannot be read.
+    """
+    if path.is_dir():
+        return "text"
+    suffix = suffix_of(path)
+    if suffix in FOREIGN:
+        raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format says which)")
+    return ENDINGS.get(suffix) or _by_lines(path, encoding)
+
+
+def _by_lines(path: Path, encoding: str) -> str:
+    """The format that the first lines of a file have."""
+    lines = _first_lines(path, encoding)
+    head = [re.fullmatch(r"\d+", line) is not None for line in lines[:3]]
+    if len(lines) > 3 and all(head) and ROW.fullmatch(lines[3].encode()):
+        return "uci"
+    if any(":" in line for line in lines) and all(re.fullmatch(r"\d+(\s+\d+:\d+)*", line) for line in lines):
+        return "ldac"
+    tabs = {line.count("\t") for line in lines if line}
+    if len(tabs) == 1 and tabs <= {1, 2}:
+        raise DataError(
+            f"{path}: the first rows may be cells of a table or texts with tabs; expected data.format=tokens (document "
+            "and word in each row) or data.format=text (a document a row)"
+        )
+    return "text"
+
+
+def _first_lines(path: Path, encoding: str) -> list[str]:
+    """Whole lines at the beginning of a file, spaces around them left out."""
+    with readable(path) as file:
+        data = unpacked(path, file).read(HEAD)
+    # the reader complains of what cannot be decoded
+    lines = [
+        line.strip() for line in data.decode(encoding, "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
+    ]
+    return lines[:-1] if len(data) == HEAD and len(lines) > 1 else lines
+
+
+def digest(path: str | Path) -> str:
+    """SHA-256 of a file, or of the names and contents of all files of a folder that are read as texts.
+
+    Raises
+    ------
+    DataError
+        There is none, or one cannot be read.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return sha256_of(path)
+    found = hashlib.sha256()
+    for file in texts_in(path):
+        found.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode("utf-8", "surrogateescape"))
+    return found.hexdigest()

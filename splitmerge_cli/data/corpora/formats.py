@@ -1,0 +1,446 @@
+"""Formats of corpora: a table of document and word, sparse counts, LDA-C, UCI's bag of words, texts.
+
+Each reader returns all documents of its file, the empty ones too, and the vocabulary.
+"""
+
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from io import BytesIO, TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import LARGEST, DataError
+from splitmerge_cli.data.corpora import bag_of_words
+from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
+from splitmerge_cli.data.corpora.counts import WORD_BYTES, read_counts, read_vocabulary
+from splitmerge_cli.data.opening import Limit, check_rows, kind_of
+from splitmerge_cli.data.tables.columns import codes, index, numbers, position
+from splitmerge_cli.data.tables.encoded import read_text, suffix_of
+from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, listed, quoted
+from splitmerge_cli.data.tables.text import Text
+
+
+class Read(NamedTuple):
+    """A corpus, its vocabulary, and what the user should know of how they were read."""
+
+    corpus: Corpus
+    vocabulary: list[str]
+    notes: Sequence[str] = ()
+
+
+MOST_WORDS = 10_000_000
+"""Largest size of a vocabulary whose words are numbers."""
+LINE_BYTES = 40
+"""Memory that a document of a text takes at least."""
+DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
+WORD_NAMES = {"word", "words", "token", "tokens", "term", "terms"}
+COUNT_NAMES = {"count", "counts", "n", "freq", "frequency", "tf"}
+"""Names of the columns of a table, in lower case."""
+CHOOSE = (
+    "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.format says what "
+    "else a file holds"
+)
+COUNT = f"a count, a whole number from 0 to {LARGEST}"
+PAIR = f"WORD:COUNT, two whole numbers, the count from 1 to {LARGEST}"
+_LDAC = re.compile(rb"(?:[ \t]*+\d{1,10}+(?:[ \t]++\d{1,10}+:\d{1,10}+)*+[ \t]*+\r?+\n)*+")
+
+
+# a table
+
+
+def read_tokens(
+    path: Path,
+    columns: Sequence[str | int] | None,
+    header: str | bool,
+    vocabulary: Path | None,
+    encoding: str,
+    N: int | None,
+) -> Read:
+    """A table of document and word, a row per token, or of document, word and count.
+
+    Parameters
+    ----------
+    path : Path
+        A .parquet file, or text with commas (.csv) or tabs.
+    columns : sequence of str or int, optional
+        The two or three columns, by name or number.
+    header : {"auto", True, False}
+        Whether the first line of a text file names the columns.
+    vocabulary : Path, optional
+        The words, one a line; by default they are those of the table, as they appear.
+    encoding : str
+        Of the text files.
+    N : int, optional
+        The first N documents, as they appear; by default all.
+
+    Raises
+    ------
+    DataError
+        The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
+    """
+    if suffix_of(path) == ".parquet":
+        table, told = read_parquet(path, MOST_COLUMNS), True
+    else:
+        table, told = _text(path, columns, header, encoding)
+    document, word, count = _resolve(table, columns)
+    table.columns = [_trimmed(column) for column in table.columns]
+    if columns is None:
+        table.leave_out(table.unnamed(), "data.columns would read it", CHOOSE)
+    of, names = codes(table, document, "the name of a document")
+    coded, distinct = codes(table, word, "a word", {""})
+    if header == "auto" and not told and isinstance(table, Text) and _stand_alone(of, coded):
+        if table.counts_columns():
+            raise table.asks()
+        # any other first row with a count is none of names
+        if count is None:
+            raise DataError(
+                f"{path}: row 1: {quoted(names[0])} and {quoted(distinct[0])}, which stand nowhere else; expected "
+                "names of columns or a token (data.header=true or false says which)"
+            )
+    many = np.ones(len(of), dtype=np.int64) if count is None else _counts(table, count)
+    if vocabulary is not None:
+        coded, distinct = _looked_up(table, word, coded, distinct, vocabulary, encoding)
+    J = checked_N(path, N, len(names))
+    rows = np.flatnonzero(of < J)
+    rows = rows[np.argsort(of[rows], kind="stable")]
+    if vocabulary is None and len(names) > J:
+        # the words of these documents alone, still as they appear
+        used, coded_rows = np.unique(coded[rows], return_inverse=True)
+        distinct, coded[rows] = [distinct[w] for w in used], coded_rows
+    upto = starts_of(many[rows])
+    check_size(int(upto[-1]), path)
+    tokens = Tokens(np.repeat(coded[rows], many[rows]), upto[starts_of(np.bincount(of[rows], minlength=J))])
+    return Read(Corpus(tokens, len(distinct), names[:J]), distinct, table.notes)
+
+
+def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, encoding: str) -> tuple[Text, bool]:
+    """A parsed text file, and whether its first row surely names the columns."""
+    delimiter = "," if suffix_of(path) == ".csv" else "\t"
+    table = Text(path, read_text(path, encoding), delimiter, most=MOST_COLUMNS)
+    named = _has_header(table, columns) if header == "auto" else bool(header)
+    if named:
+        table.take_header()
+        if len(table.top) == 1:
+            raise DataError(f"{path}: the file holds a header and no row of data; expected at least one row")
+    count = _resolve(table, columns)[2]
+    if count is None:
+        table.parse([{}])
+    else:
+        # a count may be written as 2.0
+        table.parse([{count: pa.float64()}], lambda cell: None if NUMBER.fullmatch(cell.strip(" \t")) else COUNT)
+    return table, named
+
+
+def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without the spaces around its cells."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return pc.utf8_trim_whitespace(column) if text else column
+
+
+def _has_header(table: Text, columns: Sequence[str | int] | None) -> bool:
+    """Whether the first row of a table names its columns, as far as that row tells."""
+    head = [cell.strip() for cell in table.top[0]]
+    if table.heads_index():
+        return True
+    if columns is None:
+        lower = {cell.lower() for cell in head}
+        if lower & DOCUMENT_NAMES and lower & WORD_NAMES:
+            return True
+        counts = head[2:] if len(head) == 3 else []
+    else:
+        if any(column in head for column in columns if isinstance(column, str)):
+            return True
+        counts = [head[j] for column in columns[2:] if (j := position(column, len(head))) is not None]
+    # an empty cell or a NaN is a faulty count, not a name
+    return any(re.match(r"[^\W\d]", cell) and cell.lower() not in ("nan", "inf", "infinity") for cell in counts)
+
+
+def _stand_alone(of: NDArray[np.int32], coded: NDArray[np.int32]) -> bool:
+    """Whether the document and the word of the first row stand in no other row."""
+    return len(of) > 1 and not (of[1:] == of[0]).any() and not (coded[1:] == coded[0]).any()
+
+
+def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, int, int | None]:
+    """Positions of document, word and perhaps count."""
+    if columns is not None:
+        found = [index(table, "data.columns", column) for column in columns]
+        if len(set(found)) < len(found):
+            raise DataError(f"data.columns={list(columns)}: {table.path}: expected each column once")
+        return found[0], found[1], found[2] if len(found) == 3 else None
+    names = [name.strip().lower() for name in table.names or []]
+    read = [j for j in range(table.width) if j not in table.unnamed()]
+    kinds = [[j for j in read if names and names[j] in known] for known in (DOCUMENT_NAMES, WORD_NAMES, COUNT_NAMES)]
+    if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == len(read) - 2 <= 1:
+        return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
+    if len(read) not in (2, 3) or (kinds[0] and kinds[1]):
+        named = f" ({listed(table.names)})" if table.names else ""
+        raise DataError(
+            f"{table.path}: {table.width} columns{named}; expected document and word, or document, word and count "
+            f"({CHOOSE})"
+        )
+    return read[0], read[1], read[2] if len(read) == 3 else None
+
+
+def _counts(table: Table, j: int) -> NDArray[np.int64]:
+    """Column `j` as counts."""
+    values = numbers(table, j, "data.columns chooses the columns")
+    bad = ~((values >= 0) & (values <= LARGEST) & (values == np.floor(values)))
+    if bad.any():
+        raise table.error(int(np.argmax(bad)), j, COUNT)
+    return values.astype(np.int64)
+
+
+def _looked_up(
+    table: Table, j: int, coded: NDArray[np.int32], distinct: list[str], vocabulary: Path, encoding: str
+) -> tuple[NDArray[np.int32], list[str]]:
+    """The words of column `j` as those of a vocabulary."""
+    words = read_vocabulary(vocabulary, None, encoding)
+    number = {word: w for w, word in enumerate(words)}
+    at = np.array([number.get(word, -1) for word in distinct], dtype=np.int32)
+    if (at < 0).any():
+        raise table.error(int(np.argmax(at[coded] < 0)), j, f"a word of {vocabulary}")
+    return at[coded], words
+
+
+# counts
+
+
+def read_npz(path: Path, vocabulary: Path | None, encoding: str) -> Read:
+    """Counts ``[documents, words]`` in a sparse matrix of ``scipy.sparse.save_npz``; the vocabulary is needed."""
+    counts = read_counts(path)
+    if vocabulary is None:
+        raise DataError(
+            f"data.vocabulary=null: {path}: expected a text file with its {counts.shape[1]} words, one a line"
+        )
+    words = read_vocabulary(vocabulary, counts.shape[1], encoding)
+    return Read(Corpus(tokens_of(counts, path), len(words)), words)
+
+
+def read_uci(path: Path, vocabulary: Path | None, encoding: str) -> Read:
+    """Three lines that say the numbers of documents, words and entries, then lines of document, word and count.
+
+    Without a vocabulary the words are their numbers, from 1.
+    """
+    counts = bag_of_words.parse(path)
+    words = _named(path, vocabulary, encoding, counts.shape[1], 1)
+    if len(words) != counts.shape[1]:
+        raise DataError(f"{vocabulary}: {len(words)} lines; expected {counts.shape[1]}, the words of {path} (row 2)")
+    return Read(Corpus(tokens_of(counts, path), len(words)), words)
+
+
+def _named(path: Path, vocabulary: Path | None, encoding: str, words: int, first: int) -> list[str]:
+    """The words of a vocabulary; their numbers where there is none."""
+    if vocabulary is not None:
+        return read_vocabulary(vocabulary, None, encoding)
+    if words > MOST_WORDS:
+        raise DataError(
+            f"{path}: word {words - 1 + first}; expected at most {MOST_WORDS} words without data.vocabulary"
+        )
+    check_rows(path, words, WORD_BYTES, "words")
+    return [str(w) for w in range(first, first + words)]
+
+
+# LDA-C
+
+
+def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
+    """Lines ``M WORD:COUNT ... WORD:COUNT``: a document with M different words, numbered from 0.
+
+    Without a vocabulary the words are their numbers, up to the largest.
+
+    Raises
+    ------
+    DataError
+        A line is not as said, has another number of pairs, a word twice, or one that is not in the vocabulary.
+    """
+    data = read_text(path, encoding) + b"\n"
+    if not data.strip():
+        raise DataError(f"{path}: the file is empty; expected at least one row")
+    if not _LDAC.fullmatch(data):
+        raise _misfit(path, data)
+    Limit.now().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
+    pairs = _Pairs(path, data)
+    V = int(pairs.words.max(initial=0)) + 1
+    words = _named(path, vocabulary, encoding, V, 0)
+    pairs.refuse(pairs.words >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
+    pairs.check()
+    upto = starts_of(pairs.counts)
+    check_size(int(upto[-1]), path)
+    tokens = Tokens(np.repeat(pairs.words.astype(np.int32), pairs.counts), upto[pairs.starts])
+    return Read(Corpus(tokens, len(words)), words)
+
+
+class _Pairs:
+    """The pairs of a text that has LDA-C's form.
+
+    Attributes
+    ----------
+    words, counts : numpy.ndarray
+        int64 ``[pairs]``.
+    said : numpy.ndarray
+        int64 ``[documents]``, number of pairs that each line says it has.
+    starts : numpy.ndarray
+        int64 ``[documents + 1]``, where the pairs of each document start.
+    """
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path = path
+        found = np.fromstring(data.replace(b":", b" ").decode("ascii"), dtype=np.int64, sep=" ")
+        text = np.frombuffer(data, dtype=np.uint8)
+        self.starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
+        self.starts = np.append(0, self.starts).astype(np.int64)
+        heads = 2 * self.starts[:-1] + np.arange(len(self.starts) - 1)
+        self.said = found[heads]
+        rest = np.delete(found, heads)
+        self.words, self.counts = rest[::2], rest[1::2]
+
+    def refuse(self, bad: NDArray[np.bool_], expected: str) -> None:
+        """Raise a `DataError` that names the first pair that is `bad` (bool ``[pairs]``), if any."""
+        if bad.any():
+            pair = int(np.argmax(bad))
+            row = int(np.searchsorted(self.starts, pair, side="right")) - 1
+            found = f"{self.words[pair]}:{self.counts[pair]}"
+            raise DataError(_place(self.path, row + 1, pair - int(self.starts[row]) + 2, found, expected))
+
+    def check(self) -> None:
+        """Refuse counts that are none, lines with another number of pairs than they say, words that stand twice."""
+        self.refuse((self.counts < 1) | (self.counts > LARGEST) | (self.words >= LARGEST), PAIR)
+        many = np.diff(self.starts)
+        if (self.said != many).any():
+            row = int(np.argmax(self.said != many))
+            raise DataError(_place(self.path, row + 1, 1, str(self.said[row]), f"{many[row]}, the pairs of the row"))
+        rows = np.repeat(np.arange(len(many)), many)
+        order = np.lexsort((self.words, rows))
+        again = np.zeros(len(order), dtype=bool)
+        again[order[1:]] = (np.diff(self.words[order]) == 0) & (np.diff(rows[order]) == 0)
+        self.refuse(again, "every word of a document once")
+
+
+def _misfit(path: Path, data: bytes) -> DataError:
+    """What is wrong with the first field that does not fit LDA-C's format."""
+    for row, line in enumerate(data.split(b"\n")[:-1], start=1):
+        fields = line.decode("utf-8").split()
+        if not fields:
+            return DataError(f"{path}: row {row}: an empty line; expected the number of different words, 0 if none")
+        for field, text in enumerate(fields, start=1):
+            expected = "the number of different words of the document" if field == 1 else PAIR
+            if not re.fullmatch(r"\d{1,10}" if field == 1 else r"\d{1,10}:\d{1,10}", text, re.ASCII):
+                return DataError(_place(path, row, field, text, expected))
+    return DataError(f"{path}: expected rows of M WORD:COUNT ... WORD:COUNT")
+
+
+def _place(path: Path, row: int, field: int, found: str, expected: str) -> str:
+    return f"{path}: row {row}, field {field}: {quoted(found)}; expected {expected}"
+
+
+# texts
+
+
+def texts_in(folder: Path) -> list[Path]:
+    """The files of a folder and of those in it, in the order of their names; hidden ones (.NAME) are left out.
+
+    Raises
+    ------
+    DataError
+        There is none, one is no regular file, or they hold more than the limit (data.max_bytes).
+    """
+    files, total = [], 0
+    for path in folder.rglob("*"):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}; expected a regular file") from error
+        if stat.S_ISDIR(found.st_mode):
+            continue
+        if (kind := kind_of(found.st_mode)) is not None:
+            raise DataError(f"{path}: {kind}; expected a regular file")
+        files.append(path)
+        total += found.st_size
+    if not files:
+        raise DataError(f"{folder}: the folder holds no file; expected one for each document")
+    Limit.now().check(folder, total)
+    return sorted(files)
+
+
+def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
+    """What the files of a folder hold, up to the limit."""
+    limit, total = Limit.now(), 0
+    for file in files:
+        data = read_text(file, encoding)
+        total += len(data)
+        limit.check(folder, total, " unpacked")
+        yield data.decode("utf-8")
+
+
+def read_texts(path: Path, encoding: str, N: int | None) -> Read:
+    """Texts: the files of a folder, or the lines of a file; words as scikit-learn's CountVectorizer counts them.
+
+    Words are in lower case, of two letters or digits at least, in the order of the alphabet. Where all files are in
+    folders of the folder, these are the categories. The empty lines at the end of a file are no documents.
+
+    Parameters
+    ----------
+    path : Path
+        The folder, or the file.
+    encoding : str
+        Of the texts.
+    N : int, optional
+        The first N documents; by default all.
+    """
+    names: list[str] | None = None
+    labels, categories = None, None
+    if path.is_dir():
+        files = texts_in(path)
+        files = files[: checked_N(path, N, len(files))]
+        parts = [file.relative_to(path).parts for file in files]
+        names = ["/".join(part) for part in parts]
+        if all(len(part) > 1 for part in parts):
+            categories = list(dict.fromkeys(part[0] for part in parts))
+            number = {category: k for k, category in enumerate(categories)}
+            labels = np.array([number[part[0]] for part in parts], dtype=np.int32)
+        texts = _texts_of(path, files, encoding)
+    else:
+        data = read_text(path, encoding)
+        if not data.strip():
+            raise DataError(f"{path}: the file is empty; expected a document a line")
+        lines = data.count(b"\n") + 1
+        check_rows(path, lines, LINE_BYTES, "rows")
+        # decoded line by line; a line alone ends a document
+        opened = TextIOWrapper(BytesIO(data), "utf-8", newline="\n")
+        texts = (line.removesuffix("\n") for line in islice(opened, checked_N(path, N, lines)))
+    counts, words = _counted(path, texts)
+    return Read(Corpus(tokens_of(counts, path), len(words), names, labels, categories), words)
+
+
+def _counted(path: Path, texts: Iterator[str]) -> tuple[csr_array, list[str]]:
+    """Counts ``[documents, words]`` of texts, and the words."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(dtype=np.int32)
+    try:
+        counts = csr_array(vectorizer.fit_transform(texts))
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{path}: no word; expected one at least, of two letters or digits or more") from error
+    counts.sort_indices()
+    return counts, [str(word) for word in vectorizer.get_feature_names_out()]
+
+
+def checked_N(path: Path, N: int | None, documents: int) -> int:
+    """How many documents to take; a `DataError` if there are fewer."""
+    good = N is None or (isinstance(N, int) and not isinstance(N, bool) and 1 <= N <= documents)
+    if not good:
+        raise DataError(f"N={N}: expected a whole number from 1 to {documents}, the documents of {path}, or null")
+    return documents if N is None else int(N or 0)

@@ -1,0 +1,150 @@
+"""Simple undirected graphs: the adjacency matrix, and the part of a graph that is kept."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import Dataset, require
+
+Nodes = NDArray[np.int64]
+"""Numbers of nodes, int64 ``[edges]``."""
+
+
+def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
+    """Adjacency matrix of `N` nodes; every pair i < j or i > j stands there once.
+
+    Parameters
+    ----------
+    N : int
+        Number of nodes.
+    i, j : numpy.ndarray
+        int64 ``[edges]``, the ends of every edge.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        uint8 ``[N, N]`` as `Dataset` has it.
+    """
+    ones = np.ones(2 * len(i), dtype=np.uint8)
+    matrix = csr_array((ones, (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(N, N))
+    matrix.sort_indices()
+    return matrix
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The edges of a simple graph, made of rows that may repeat, reverse or tie a node to itself.
+
+    Attributes
+    ----------
+    i, j : numpy.ndarray
+        int64 ``[edges]``, i < j, ascending.
+    counts : dict
+        What was left out: ``self_loops`` (rows), ``repeated`` and ``reversed`` (further rows of a pair, in the
+        direction of its first row and in the other), ``below_threshold`` (pairs).
+    """
+
+    i: Nodes
+    j: Nodes
+    counts: dict[str, int]
+
+
+def merge(
+    N: int, source: Nodes, target: Nodes, weight: NDArray[np.float64] | None = None, threshold: float = 0.0
+) -> Merged:
+    """Merge the rows of a list of edges into a simple graph.
+
+    Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the diagonal
+    are dropped.
+
+    Parameters
+    ----------
+    N : int
+        Number of nodes.
+    source, target : numpy.ndarray
+        int64 ``[rows]``, the ends of every row.
+    weight : numpy.ndarray, optional
+        float64 ``[rows]``, not negative; by default every row weighs 1.
+    threshold : float
+        A pair is an edge if the weights of its rows, in both directions, add up to more.
+
+    Returns
+    -------
+    Merged
+        The edges, and what was left out.
+    """
+    loop = source == target
+    source, target = source[~loop], target[~loop]
+    code = np.minimum(source, target) * N + np.maximum(source, target)
+    pair, first, which = np.unique(code, return_index=True, return_inverse=True)
+    forward = source < target
+    against = int((forward != forward[first][which]).sum())
+    total = np.bincount(which, None if weight is None else weight[~loop], len(pair))
+    kept = total > threshold
+    counts = {
+        "self_loops": int(loop.sum()),
+        "repeated": len(code) - len(pair) - against,
+        "reversed": against,
+        "below_threshold": int((~kept).sum()),
+    }
+    i, j = np.divmod(pair[kept], N)
+    return Merged(i, j, counts)
+
+
+def check_kept(scale: float, N: int | None) -> None:
+    """Raise a `DataError` unless `scale` and `N` say which part of a graph is kept, as in `keep`."""
+    require(0 < scale <= 1, "data.scale", scale, "a number above 0, at most 1")
+    require(N is None or scale == 1, "data.scale", scale, f"1 beside N={N}: either says how many nodes are kept")
+
+
+def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
+    """The nodes of highest degree, and the edges between them.
+
+    Source: Herlau et al., section 3.3: nodes in descending order of degree, those of equal degree in descending order
+    of their number. The kept nodes stay in the order in which they were.
+
+    Parameters
+    ----------
+    graph : Dataset
+        Kind ``graph``.
+    scale : float
+        Share of the nodes that are kept: round(scale n) of them.
+    N : int, optional
+        Number of nodes that are kept, in place of `scale`.
+
+    Returns
+    -------
+    Dataset
+        `graph` itself if all are kept; the true labels are numbered anew by first appearance.
+
+    Raises
+    ------
+    DataError
+        `scale` or `N` out of range, or both given.
+    """
+    check_kept(scale, N)
+    require(N is None or 1 <= N <= graph.N, "N", N, f"a whole number from 1 to {graph.N}, the number of nodes, or null")
+    m = round(scale * graph.N) if N is None else N
+    require(m >= 1, "data.scale", scale, f"a share that keeps at least one of {graph.N} nodes")
+    if m == graph.N:
+        return graph
+    degree = np.diff(graph.values.indptr)
+    kept = np.sort(np.lexsort((np.arange(graph.N), degree))[graph.N - m :])
+    values = graph.values[kept][:, kept]
+    values.sort_indices()
+    parts: dict[str, Any] = {"values": values, "meta": graph.meta | {"kept": m, "of": graph.N} | sizes(values)}
+    if graph.truth is not None:
+        parts["truth"] = pd.factorize(graph.truth[kept])[0].astype(np.int32)
+    if graph.names is not None:
+        parts["names"] = [graph.names[node] for node in kept]
+    return replace(graph, **parts)
+
+
+def sizes(matrix: csr_array) -> dict[str, int]:
+    """Numbers of nodes, edges and nodes without an edge."""
+    isolated = int((np.diff(matrix.indptr) == 0).sum())
+    return {"nodes": matrix.shape[0], "edges": matrix.nnz // 2, "isolated": isolated}

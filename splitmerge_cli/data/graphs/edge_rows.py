@@ -1,0 +1,248 @@
+"""The rows of a list of edges: names of both ends, and weights."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import DataError, require
+from splitmerge_cli.data.tables.columns import index, numbers, position, words
+from splitmerge_cli.data.tables.free_text import is_numeric
+from splitmerge_cli.data.tables.table import NUMBER, Table, quoted
+from splitmerge_cli.data.tables.text import Text
+
+ENDS = ("source", "target")
+HEADER_WORDS = {
+    *ENDS,
+    *("src", "dst", "from", "to", "node1", "node2", "node_1", "node_2", "from_node", "to_node", "from_id", "to_id"),
+    *("fromnodeid", "tonodeid", "id1", "id2", "id_1", "id_2", "sender", "receiver", "ego", "alter", "tail", "head"),
+}
+"""Names of columns that hold the ends of edges."""
+MISSING = ("", "nan", "NaN")
+A_NODE = "the name of a node"
+NOT_NEGATIVE = "a number, at least 0 (data.weights=null reads no weights)"
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
+"""A whole number as a name; it fits an int64."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a list of edges are read, as the user says it."""
+
+    source: str | int | None
+    target: str | int | None
+    weights: str | int | None
+
+    @property
+    def mentioned(self) -> list[str]:
+        """Columns that are named."""
+        return [c for c in (self.source, self.target, self.weights) if isinstance(c, str) and c != "auto"]
+
+    def ends(self, names: Sequence[str] | None, width: int) -> tuple[int, int]:
+        """Positions of the two ends as far as they can be told before the columns have names."""
+        given = position(self.source, width), position(self.target, width)
+        if given[0] is not None and given[1] is not None:
+            return given[0], given[1]
+        lower = [name.strip().lower() for name in names or []]
+        if self.source is None and all(lower.count(end) == 1 for end in ENDS):
+            return lower.index(ENDS[0]), lower.index(ENDS[1])
+        return 0, 1
+
+    def resolve(self, table: Table) -> tuple[int, int, int | None]:
+        """Positions of the two ends and the weight."""
+        if self.source is None or self.target is None:
+            s, t = self.ends(table.names, table.width)
+            if (s, t) == (0, 1) and (unnamed := table.unnamed()):
+                s, t = _named_ends(table, unnamed)
+        else:
+            s, t = index(table, "data.source", self.source), index(table, "data.target", self.target)
+        require(s != t, "data.target", self.target, "another column than data.source")
+        w = self._weight(table, s, t)
+        require(w not in (s, t), "data.weights", self.weights, "another column than data.source and data.target")
+        return s, t, w
+
+    def _weight(self, table: Table, s: int, t: int) -> int | None:
+        if self.weights is None:
+            return None
+        if self.weights != "auto":
+            return index(table, "data.weights", self.weights)
+        if table.names is None:
+            third = table.width > 2 and 2 not in (s, t) and len(table.columns[2])
+            return 2 if third and is_numeric(table.columns[2][0].as_py()) else None
+        named = [j for j, name in enumerate(table.names) if name.lower() == "weight" and j not in (s, t)]
+        return named[0] if len(named) == 1 else None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a list of edges: names of both ends, and weights.
+
+    Attributes
+    ----------
+    path : Path
+        The file, for messages.
+    first : numpy.ndarray
+        int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending.
+    names : list of str
+        Names of the ends in the order of their first appearance.
+    codes : numpy.ndarray
+        int64 ``[rows, 2]``: position in `names` of both ends.
+    weight : numpy.ndarray or None
+        float64 ``[rows]``.
+    table : tuple or None
+        Table that the rows come from, and the positions of the ends in it.
+    """
+
+    path: Path
+    first: NDArray[np.int64]
+    names: list[str]
+    codes: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    table: tuple[Table, int, int] | None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @classmethod
+    def none(cls, path: Path) -> "Rows":
+        """No rows."""
+        return cls(path, np.empty(0, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64), None, None)
+
+    @classmethod
+    def of(cls, table: Table, columns: Columns, header: str | bool) -> "Rows":
+        """The rows of a table."""
+        if table.width < 2:
+            raise DataError(
+                f"{table.path}: row {table.row(0)}: cells: {table.width}; expected at least 2, the ends of an edge "
+                "(data.separator says what separates cells)"
+            )
+        if isinstance(table, Text) and (_has_header(table, columns) if header == "auto" else header):
+            table.take_header()
+            table.columns = [column.slice(1) for column in table.columns]
+        s, t, w = columns.resolve(table)
+        if not len(table.columns[s]):
+            return cls.none(table.path)
+        ends = [names_of(table, j) for j in (s, t)]
+        encoded = pc.dictionary_encode(pa.chunked_array([*ends[0].chunks, *ends[1].chunks])).combine_chunks()
+        appeared = encoded.indices.to_numpy().astype(np.int64).reshape(2, -1).T.ravel()
+        code, first = np.unique(appeared, return_index=True)
+        order = np.argsort(first)
+        rank = np.empty(len(code), dtype=np.int64)
+        rank[code[order]] = np.arange(len(code))
+        names = encoded.dictionary.take(pa.array(code[order])).to_pylist()
+        rows = cls(
+            table.path,
+            first[order],
+            names,
+            rank[appeared].reshape(-1, 2),
+            None if w is None else _weights(table, w),
+            (table, s, t),
+        )
+        rows._check()
+        return rows
+
+    def error(self, name: int, expected: str) -> DataError:
+        """What is said of the first cell that holds a name, where something else was `expected`."""
+        assert self.table is not None
+        table, s, t = self.table
+        row, is_target = divmod(int(self.first[name]), 2)
+        return table.error(row, t if is_target else s, expected)
+
+    def _check(self) -> None:
+        """Refuse names that are missing, or that stand for one node in two ways, such as 1 and 1.0."""
+        known = set(self.names)
+        for k, name in enumerate(self.names):
+            if name in MISSING:
+                raise self.error(k, A_NODE)
+            if not name.isdigit() and NUMBER.fullmatch(name) and (value := float(name)).is_integer():
+                other = str(int(value))
+                if other != name and other in known:
+                    raise self.error(k, f"one way to write a node: there is also '{other}'")
+
+
+def _named_ends(table: Table, unnamed: list[int]) -> tuple[int, int]:
+    """Positions of the first two columns that have a name; the others number the rows."""
+    named = [j for j in range(table.width) if j not in unnamed]
+    keys = "data.source and data.target"
+    if len(named) < 2:
+        raise DataError(
+            f"{table.path}: columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
+        )
+    if len(table.columns[0]):
+        table.leave_out(
+            [j for j in unnamed if j < named[1]], f"{keys} would read it", f"{keys}, which say the ends of an edge"
+        )
+    return named[0], named[1]
+
+
+def are_whole(column: pa.ChunkedArray) -> bool:
+    """Whether all cells of a column of text are whole numbers."""
+    return bool(pc.all(pc.match_substring_regex(column, rf"^{WHOLE.pattern}$")).as_py())
+
+
+def names_of(table: Table, j: int) -> pa.ChunkedArray:
+    """Column `j` as names of nodes, without spaces around them."""
+    column = pc.cast(words(table, j, A_NODE), pa.large_string())
+    return pc.utf8_trim_whitespace(pc.fill_null(column, ""))
+
+
+def _weights(table: Table, j: int) -> NDArray[np.float64]:
+    """Column `j` as weights, checked."""
+    column = table.columns[j]
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        trimmed = pc.utf8_trim_whitespace(column)
+        good = pc.match_substring_regex(trimmed, f"(?i)^({NUMBER.pattern})$").to_numpy()
+        if not good.all():
+            raise table.error(int(np.argmin(good)), j, NOT_NEGATIVE)
+        table.columns[j] = pc.cast(trimmed, pa.float64())
+    values = numbers(table, j, "data.weights chooses")
+    if (values < 0).any():
+        raise table.error(int(np.argmax(values < 0)), j, NOT_NEGATIVE)
+    return values
+
+
+def _has_header(table: Text, columns: Columns) -> bool:
+    """Whether the first row names the columns."""
+    head = [cell.strip() for cell in table.top[0]]
+    if any(column in head for column in columns.mentioned):
+        return True
+    if len(table.top) == 1:
+        return all(cell.lower() in HEADER_WORDS for cell in head[:2])
+    if table.heads_index() or (not head[0] and sum(cell.lower() in HEADER_WORDS for cell in head) > 1):
+        return True
+    s, t = columns.ends(head, table.width)
+    if table.counts_columns() and not _seen(table, s, t, head):
+        raise table.asks()
+    if head[s] == head[t] or WHOLE.fullmatch(head[s]) or WHOLE.fullmatch(head[t]):
+        return False
+    below = _below(table, s, t)
+    if all(are_whole(column) for column in below):
+        return True
+    # a ragged row is complained of by who parses it
+    second = [*table.top[1], *[""] * table.width]
+    w = position(columns.weights, table.width) if columns.weights != "auto" else 2
+    if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(second[w]):
+        return True
+    if _seen(table, s, t, head) or "" in (head[s], head[t]):
+        return False
+    if head[s].lower() in HEADER_WORDS and head[t].lower() in HEADER_WORDS:
+        return True
+    raise DataError(
+        f"{table.path}: row {table.row(0)}: {quoted(head[s])} and {quoted(head[t])} stand nowhere else; expected "
+        "names of columns or of nodes (data.header=true or false says which)"
+    )
+
+
+def _below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
+    """The ends of the rows below the first."""
+    return [pc.utf8_trim_whitespace(table.columns[j].slice(1)) for j in (s, t)]
+
+
+def _seen(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
+    """Whether an end of the first row ends another one too."""
+    return any(pc.any(pc.equal(column, end)).as_py() for column in _below(table, s, t) for end in (head[s], head[t]))

@@ -1,0 +1,178 @@
+"""Downloads: written beside their place, counted and hashed on the way, and moved there only when they are whole.
+
+They come by https alone, from servers whose certificates are verified, wherever an address redirects to.
+"""
+
+import hashlib
+import os
+import ssl
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from email.message import Message
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.error import HTTPError, URLError
+from urllib.parse import urljoin, urlsplit
+
+from splitmerge_cli import __version__
+from splitmerge_cli.data.base import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.transfer import Report
+
+CHUNK = 1 << 18
+TIMEOUT = 60.0
+"""Seconds without a byte after which a server is given up."""
+MOST_BYTES = 1 << 32
+"""Largest file that is fetched where its size is not known: a server may send for ever."""
+
+
+def download(
+    address: str, path: Path, sha256: str | None, origin: str, report: "Report | None" = None, size: int | None = None
+) -> str:
+    """Fetch a file; `path` appears whole or not at all, and on failure no file and no new folder is left.
+
+    Parameters
+    ----------
+    address : str
+        Where it is: https, as every address that it redirects to.
+    path : Path
+        Where it goes.
+    sha256 : str or None
+        The digest that it must have, where known.
+    origin : str
+        What that digest is, for messages.
+    report : callable, optional
+        Told of the progress.
+    size : int, optional
+        Its bytes, where known; without it 4 GiB at most are fetched.
+
+    Returns
+    -------
+    str
+        The SHA-256 of the file.
+
+    Raises
+    ------
+    DataError
+        The address, or one that it redirects to, is not https, and is then not asked; its certificate does not hold; it
+        does not answer, answers with a page of HTML, with fewer bytes than it said or more than the file has; the file
+        has another digest, or cannot be written.
+    """
+    with _beside(path) as part:
+        digest = hashlib.sha256()
+        with part.open("wb") as opened:
+            for chunk in _chunks(address, path, report, size):
+                digest.update(chunk)
+                opened.write(chunk)
+        found = digest.hexdigest()
+        if sha256 not in (None, found):
+            raise DataError(f"{address}: SHA-256 {found}; expected {sha256}, {origin}")
+        part.replace(path)
+    return found
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A place for a file in the making; it is removed at the end, and with it the new folders that stay empty."""
+    made = [folder for folder in path.parents if not folder.exists()]
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+            for folder in made:
+                folder.rmdir()
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to https; the target of any other is not asked."""
+
+    def http_error_302(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message
+    ) -> HTTPResponse | None:
+        if (target := headers.get("Location") or headers.get("URI")) is not None:
+            _require_https(urljoin(req.full_url, target), f"{req.full_url}: redirects to ")
+        fp.close()  # the library would read all of an answer that nobody needs
+        return super().http_error_302(req, fp, code, msg, headers)  # type: ignore[arg-type]
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+def _require_https(address: str, before: str = "") -> None:
+    try:
+        scheme = urlsplit(address).scheme
+    except ValueError:
+        scheme = ""
+    if scheme != "https":
+        raise DataError(f"{before}{address}: expected https, by which alone files are fetched")
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """What opens addresses: it knows no other scheme than https, and verifies certificates."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.UnknownHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
+        _Redirects(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _chunks(address: str, path: Path, report: "Report | None", size: int | None) -> Iterator[bytes]:
+    """The content of an address, to the end that its server announced."""
+    _require_https(address)
+    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})
+    here, most = 0, MOST_BYTES if size is None else size
+    with _answering(address, path):
+        response = _opener().open(request, timeout=TIMEOUT)
+    with response:
+        # a number that is none is no announcement
+        announced = response.length
+        # what a network answers that asks to log in first
+        if response.headers.get_content_type() == "text/html":
+            raise DataError(f"{address}: answers with a page of HTML; expected the file {path.name}")
+        while (announced or here) <= most:
+            with _answering(address, path):
+                chunk = response.read(CHUNK)
+            if not chunk:
+                break
+            here += len(chunk)
+            yield chunk
+            if report is not None:
+                report(path.name, here, announced)
+        else:
+            found = f"announces {announced:,}" if announced else "sends more"
+            expected = "" if size is not None else " at most, as from any server"
+            raise DataError(f"{address}: {found} bytes; expected {most:,}{expected}")
+    if announced not in (None, here):
+        raise DataError(
+            f"{address}: ended after {here} of {announced} bytes; expected all (the same command tries again)"
+        )
+
+
+@contextmanager
+def _answering(address: str, path: Path) -> Iterator[None]:
+    """Turn the failures of a server and of the network into one message."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, ValueError, HTTPException) as error:
+        reason: object = f"{error.code} {error.reason}" if isinstance(error, HTTPError) else error
+        if isinstance(error, URLError) and not isinstance(error, HTTPError):
+            reason = getattr(error.reason, "strerror", None) or error.reason
+        raise DataError(
+            f"{address}: cannot be fetched: {reason} (a machine without a network needs {path.name} put into "
+            f"{path.parent})"
+        ) from error

@@ -1,0 +1,154 @@
+"""Columns of tables: found by name or number, and read as numbers, words or codes."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, place_not_finite, require
+from splitmerge_cli.data.opening import Limit
+from splitmerge_cli.data.tables.table import MISSING, Table, listed
+
+
+def header_key(key: str, header: str | bool) -> str | bool:
+    """An option auto, true or false, checked; ``auto`` or a bool."""
+    header = {"true": True, "false": False}.get(str(header).lower(), header)
+    require(header in ("auto", True, False), key, header, "auto, true or false")
+    return header
+
+
+def index(table: Table, key: str, column: str | int) -> int:
+    """Position of a column, from its name or its number (1 the first, -1 the last); `key` asks for it."""
+    width = table.width
+    numbers = f"a number from 1 to {width} (-1: the last)"
+    named = table.named(str(column))
+    if len(named) > 1:
+        raise DataError(f"{key}={column}: {table.path} has {len(named)} columns of that name; expected {numbers}")
+    j = position(column, width)
+    if named:
+        k = named[0]
+        if isinstance(column, int) and j is not None and j != k:
+            raise DataError(
+                f"{key}={column}: {table.path}: {table.column(k)} has that name, but {table.column(j)} that number; "
+                f"expected '{column}' in quotes, the name, or {_other(column, width)}, the number from the other end"
+            )
+        return k
+    if j is None:
+        known = f"one of {listed(table.names)}, or " if table.names else ""
+        raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
+    return j
+
+
+def _other(number: int, width: int) -> int:
+    """The number of the same column, counted from the other end."""
+    return number - width - 1 if number > 0 else number + width + 1
+
+
+def position(number: str | int | None, width: int) -> int | None:
+    """Position 0 .. width - 1 of the column with that number; None if it is not the number of a column."""
+    try:
+        n = int(number)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return (n - 1 if n > 0 else width + n) if 1 <= abs(n) <= width else None
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell of text is a number, an infinity among them."""
+    try:
+        return not np.isnan(float(cell))
+    except ValueError:
+        return False
+
+
+def words(table: Table, j: int, expected: str) -> pa.ChunkedArray:
+    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these.
+
+    Raises
+    ------
+    DataError
+        Another type, or a float that is none; `expected` says what the column is for.
+    """
+    column = table.cells(j)
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy().astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise table.error(i, j, f"{expected}: a string or a 64-bit integer")
+        return pa.chunked_array([values.astype(np.int64)])
+    if not (
+        pa.types.is_integer(column.type)
+        or pa.types.is_string(column.type)
+        or pa.types.is_large_string(column.type)
+        or pa.types.is_boolean(column.type)
+    ):
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected strings or integers")
+    return column
+
+
+def codes(
+    table: Table, j: int, expected: str, missing: Collection[str] = MISSING
+) -> tuple[NDArray[np.int32], list[str]]:
+    """Codes of the cells of column `j`, by first appearance, and what they stand for.
+
+    Raises
+    ------
+    DataError
+        As for `words`; a cell is one of the `missing`, by default empty or NaN.
+    """
+    encoded = pc.dictionary_encode(words(table, j, expected), null_encoding="encode").combine_chunks()
+    distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
+    coded = encoded.indices.to_numpy().astype(np.int32)
+    for code, word in enumerate(distinct):
+        if word.strip().lower() in missing:
+            raise table.error(int(np.argmax(coded == code)), j, expected)
+    return coded, distinct
+
+
+def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
+    """Column `j` as float64, checked to be finite and of magnitude 1e30 at most.
+
+    Raises
+    ------
+    DataError
+        Another type (`hint` says which option chooses the columns); a NaN, or a number that is too large.
+    """
+    values = _as_numbers(table, j, hint)
+    if (bad := first_not_finite(values)) is not None:
+        raise table.error(bad, j, "a number" if np.isnan(values[bad]) else FINITE)
+    return values
+
+
+def _as_numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
+    """Column `j` as float64; raises as `numbers` for a column of another type."""
+    column = table.cells(j)
+    kind, types = column.type, pa.types
+    if kind == pa.float64():
+        return column.to_numpy()
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+        raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers ({hint})")
+    return pc.cast(column, pa.float64(), safe=False).to_numpy()
+
+
+def matrix_of(table: Table, columns: Sequence[int], hint: str) -> NDArray[np.float64]:
+    """Columns as float64 ``[rows, columns]``, checked as `numbers` checks one.
+
+    Raises
+    ------
+    DataError
+        As `numbers`; or they are more than the limit (data.max_bytes).
+    """
+    x = table.block(columns)
+    if x is None:
+        Limit.now().check(table.path, 8 * table.rows * len(columns), " as numbers")
+        x = np.empty((table.rows, len(columns)))
+        for d, j in enumerate(columns):
+            x[:, d] = _as_numbers(table, j, hint)
+    if (place := place_not_finite(x)) is not None:
+        i, d = place
+        raise table.error(i, columns[d], "a number" if np.isnan(x[place]) else FINITE)
+    return x

@@ -1,0 +1,124 @@
+"""Matrices of numbers in files: arrays in .npy, kept as they are or mapped where they are large, and sparse in .npz."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import FINITE, LARGEST, DataError, place_not_finite
+from splitmerge_cli.data.opening import check_archive, check_rows, readable
+from splitmerge_cli.data.tables.npy import load_npy
+from splitmerge_cli.data.tables.table import Table
+
+MAPPED = 1 << 26
+"""Bytes of an array from which on it is mapped from its file: read where it is looked at, and shared by processes."""
+
+EMPTY_BYTES = 100
+"""Memory that a row or column of a sparse matrix takes in a model at least, whatever it holds."""
+
+
+class Matrix(Table):
+    """A matrix of a file as a table without names of columns; a column is made where it is asked for.
+
+    Attributes
+    ----------
+    values : numpy.ndarray or scipy.sparse.csr_array
+        ``[rows, columns]``.
+    """
+
+    def __init__(self, path: Path, values: NDArray[np.floating] | csr_array) -> None:
+        super().__init__(path, [], None)
+        self.values = values
+
+    @property
+    def width(self) -> int:
+        return int(self.values.shape[1])
+
+    def cells(self, j: int) -> pa.ChunkedArray:
+        dense = self.values[:, [j]].toarray() if isinstance(self.values, csr_array) else self.values[:, j]
+        return pa.chunked_array([pa.array(np.ascontiguousarray(dense).ravel())])
+
+    def counts_from(self, j: int) -> int | None:
+        # the ends first: a column of a large array is dear
+        rows = self.values.shape[0]
+        ends = self.values[0, j], self.values[rows - 1, j]
+        return super().counts_from(j) if ends[0] in (0, 1) and ends[1] == ends[0] + rows - 1 else None
+
+    def points(self, columns: Sequence[int]) -> NDArray[np.floating] | csr_array:
+        """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
+
+        Raises
+        ------
+        DataError
+            A value is no number of magnitude 1e30 at most.
+        """
+        x = self.values
+        if list(columns) != list(range(self.width)):
+            x = x[:, list(columns)] if isinstance(x, csr_array) else np.take(x, columns, axis=1)
+            if isinstance(x, csr_array):
+                x.sort_indices()
+        if (bad := place_not_finite(x)) is not None:
+            i, d = bad
+            raise self.error(i, columns[d], "a number" if np.isnan(x[bad]) else FINITE, f"'{x[bad]:g}'")
+        return x
+
+
+def read_numbers(path: Path) -> Matrix | None:
+    """The array ``[N]`` or ``[N, columns]`` of float64 or float32 in an .npy file; None if it holds another type.
+
+    Raises
+    ------
+    DataError
+        It is no readable .npy file, or an array of more dimensions.
+    """
+    array = load_npy(path, mapped_from=MAPPED)
+    if array.dtype not in (np.float64, np.float32):
+        return None
+    return Matrix(path, np.ascontiguousarray(array.reshape(len(array), -1) if array.size else array.reshape(0, 1)))
+
+
+def read_sparse(path: Path) -> csr_array:
+    """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        float64 ``[rows, columns]``: entries of the same place added up, no stored zeros, indices of a row ascending.
+
+    Raises
+    ------
+    DataError
+        It is not such a file, damaged, or a matrix of something else than real numbers.
+    """
+    try:
+        with readable(path) as file:
+            check_archive(path, file)
+            # it loads no pickled object
+            matrix = scipy.sparse.load_npz(file)
+        if matrix.ndim != 2:
+            raise ValueError(f"it has {matrix.ndim} dimension")
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        if matrix.dtype.kind not in "biuf":
+            raise ValueError(f"it holds {matrix.dtype}")
+        if max(matrix.shape) > LARGEST:
+            raise ValueError(f"its shape is {matrix.shape}")
+        # rows and columns that hold nothing are in no file
+        for count, what in zip(matrix.shape, ("rows", "columns"), strict=True):
+            check_rows(path, count, EMPTY_BYTES, what)
+        # before entries are added up: small types wrap round
+        matrix = csr_array(matrix.astype(np.float64))
+        matrix.check_format(full_check=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    except DataError:
+        raise
+    except Exception as error:  # a damaged archive raises all kinds
+        raise DataError(
+            f"{path}: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: {error}"
+        ) from error
+    return matrix

@@ -1,0 +1,181 @@
+"""Tables in memory: columns of a file, where their cells are in it, and how messages name them."""
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import DataError
+
+MISSING = {"", "nan"}  # compared in lower case, spaces stripped
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+"""What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
+COLUMN_BYTES = 100
+"""Memory that a column takes, whatever it holds: its name and two cells as text."""
+MOST_COLUMNS = 10_000
+"""Most columns of a list, of which few are read (edges, nodes, tokens of documents)."""
+LISTED = 20
+"""Names of columns that a message lists at most."""
+NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
+"""The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
+INDEX = re.compile(r"__index_level_\d+__")
+"""What pandas calls the numbers of the rows in a .parquet file, where they are a column."""
+
+
+class Table:
+    """Columns of a file, and where their rows are in it.
+
+    Attributes
+    ----------
+    columns : list of pyarrow.Array or ChunkedArray
+        One per column, all of one length; empty arrays for columns that were not asked for.
+    names : list of str or None
+        Column names where the file has them.
+    first : int
+        Number of the first row of data, as messages count rows.
+    notes : list of str
+        What the user should know of how the table was read.
+    """
+
+    def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
+        self.path, self.columns, self.names, self.first = path, columns, names, first
+        self._positions: tuple[list[str], dict[str, list[int]]] | None = None
+        self.notes: list[str] = []
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return max(map(len, self.columns), default=0)
+
+    def take(self, rows: int | None) -> None:
+        """Keep the first so many rows; None: all."""
+        if rows is not None:
+            self.columns = [column.slice(0, rows) for column in self.columns]
+
+    def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
+        """Numbers ``[rows, columns]`` of some columns where the table has them as one array, else None."""
+        return None
+
+    def named(self, name: str) -> list[int]:
+        """Positions of the columns of that name."""
+        if self.names is None:
+            return []
+        if self._positions is None or self._positions[0] is not self.names:
+            positions: dict[str, list[int]] = {}
+            for j, known in enumerate(self.names):
+                positions.setdefault(known, []).append(j)
+            self._positions = self.names, positions
+        return self._positions[1].get(name, [])
+
+    def cells(self, j: int) -> pa.ChunkedArray:
+        """Column `j`."""
+        return self.columns[j]
+
+    def unnamed(self) -> list[int]:
+        """Columns that hold no data by default: the first ones where they have no name, and pandas' index."""
+        names = self.names or []
+        index = [j for j, name in enumerate(names) if INDEX.fullmatch(name)]
+        # a table of one column holds nothing else
+        leading = takewhile(lambda j: NAMELESS.fullmatch(names[j]) or j in index, range(len(names) - 1))
+        return sorted({*leading, *index})
+
+    def leave_out(self, unnamed: Collection[int], reads: str, ask: str) -> None:
+        """Note which of the `unnamed` columns are left out.
+
+        Parameters
+        ----------
+        unnamed : collection of int
+            Some of the columns that `unnamed` tells.
+        reads : str
+            What would read them, for the notes.
+        ask : str
+            What says which columns are read, for messages; ``{n}`` stands for the number of the column.
+
+        Raises
+        ------
+        DataError
+            One that has no name does not number the rows, so that it may hold data.
+        """
+        for j in unnamed:
+            if self.names and INDEX.fullmatch(self.names[j]):
+                why = "is the index of pandas"
+            elif (start := self.counts_from(j)) is not None:
+                why = f"has no name and counts the rows from {start}"
+            else:
+                i = _first_uncounted(self.cells(j))
+                raise DataError(
+                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.found(i, j)}: the column has no name and "
+                    f"does not count the rows; expected {ask.format(n=j + 1)}"
+                )
+            self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
+
+    def counts_from(self, j: int) -> int | None:
+        """0 or 1 if the cells of column `j` are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
+        column = self.cells(j)
+        return _counted_from(column) if len(column) else None
+
+    def row(self, i: int) -> int:
+        """Row number of item `i` as messages count it: the line of a text file."""
+        return self.first + i
+
+    def column(self, j: int) -> str:
+        """Column `j` as messages name it."""
+        return f"column {j + 1}" + (f" ('{self.names[j]}')" if self.names else "")
+
+    def found(self, i: int, j: int) -> str:
+        """The cell of item `i` in column `j` as messages show it."""
+        value = self.cells(j)[i].as_py()
+        return quoted("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
+
+    def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
+        """What is said of the cell of item `i` in column `j`, where something else was `expected`."""
+        found = self.found(i, j) if found is None else found
+        return DataError(f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}; expected {expected}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of columns as messages list them."""
+    return ", ".join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
+
+
+def _counted_from(column: pa.ChunkedArray) -> int | None:
+    """The same of a column, which holds a cell at least."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    first, last = (str(column[i].as_py()).strip() for i in (0, -1))
+    start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
+    if start is None:
+        return None
+    expected = pa.array(np.arange(start, start + len(column)))
+    if text:
+        same = pc.equal(pc.utf8_trim_whitespace(column), pc.cast(expected, column.type))
+    else:
+        same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))
+    return start if pc.all(same, skip_nulls=False).as_py() else None
+
+
+def _first_uncounted(column: pa.ChunkedArray) -> int:
+    """Position of the first cell that does not count the rows on from 0 or 1; 0 where there is no cell."""
+    cells = [str(cell).strip() for cell in column.to_pylist()]
+    start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
+    return next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
+
+
+def _is(cell: str, number: int) -> bool:
+    return cell in (str(number), f"{number}.0")
+
+
+def quoted(cell: str) -> str:
+    """A cell as messages show it."""
+    short = cell if len(cell) <= 40 else f"{cell[:37]}..."
+    return f"'{short}'" if cell.strip() else "an empty cell"

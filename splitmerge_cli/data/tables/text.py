@@ -1,0 +1,385 @@
+"""Tables in delimited text files.
+
+A file is parsed by pyarrow at full speed. Only when that fails, or finds a cell that does not fit, is it read again
+line by line, to name the first offending row (line of the file, counted from 1) and column.
+"""
+
+import csv as csv_module
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from io import BytesIO, TextIOWrapper
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import MAGNITUDE, DataError
+from splitmerge_cli.data.opening import Limit, check_rows
+from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quoted
+
+WIDE = 1000
+"""Columns from which on a text is parsed cell by cell, not column by column: each column costs the parser as much as
+some hundred cells."""
+_BLOCK = 1 << 24
+"""Bytes of a wide text that are parsed at the same time."""
+PLAIN = re.compile(r"[-+]?\d+", re.ASCII)
+"""A whole number, written without a point or an exponent."""
+NAME = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+"""A whole number that may be the name of a column."""
+LOOKED_AT = 1000
+LOOKED_AT_CELLS = 100_000
+"""Rows below the first, and their cells, that are looked at to tell whether it names the columns."""
+
+csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
+
+
+class Text(Table):
+    """A delimited text file; a cell in quotes may hold line breaks, so that a row is not always a line.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    data : bytes
+        Its rows, from `read_text`.
+    delimiter : str
+        What ends a cell.
+    before : int
+        Number of lines of the file before the rows.
+    most : int, optional
+        How many columns it may have; by default as many as memory holds.
+
+    Attributes
+    ----------
+    top : list of list of str
+        Cells of the first two rows.
+
+    Raises
+    ------
+    DataError
+        There is no row, or the first has too many cells.
+    """
+
+    def __init__(self, path: Path, data: bytes, delimiter: str, before: int = 0, most: int | None = None) -> None:
+        super().__init__(path, [], None, 1 + before)
+        self.data, self.delimiter, self.before = data, delimiter, before
+        # quotes in the first line alone cannot hide a line break: such a file need not be read row by row
+        self.quoted = self.data.rfind(b'"') > self.data.find(b"\n")
+        if not self.data.strip():
+            raise DataError(f"{path}: the file is empty; expected at least one row")
+        end = self.data.find(b"\n")
+        cells = self.data.count(delimiter.encode(), 0, len(self.data) if end < 0 else end) + 1
+        check_rows(path, cells, COLUMN_BYTES, "columns")
+        if most is not None and cells > most:
+            raise DataError(f"{path}: row {self.first}: cells: {cells}; expected at most {most}")
+        self._block: tuple[list[int], NDArray[Any]] | None = None
+        self.top = [cells for _, cells in islice(self.lines(), 2)]
+
+    @property
+    def width(self) -> int:
+        """Number of cells of the first row."""
+        return len(self.top[0])
+
+    def below(self) -> list[list[str]]:
+        """Cells of the rows below the first: `LOOKED_AT` rows at most, of a wide table fewer, but three."""
+        rows = min(LOOKED_AT, max(3, LOOKED_AT_CELLS // self.width))
+        return [[cell.strip() for cell in cells] for _, cells in islice(self.lines(), 1, 1 + rows)]
+
+    def other_delimiter(self) -> str | None:
+        """What seems to end the cells of a table of one column: it stands as often in every row; None if nothing."""
+        if self.width > 1:
+            return None
+        rows = [self.top[0][0], *(cells[0] for cells in self.below())]
+        known = {";": "a semicolon", "\t": "a tab", ",": "a comma"}
+        for end, what in known.items():
+            if len(rows) > 1 and rows[0].count(end) and len({row.count(end) for row in rows}) == 1:
+                return what
+        return None
+
+    def heads_index(self) -> bool:
+        """Whether the first row begins with an empty cell, or pandas' name for one, above cells that count the rows."""
+        head = [cell.strip() for cell in self.top[0]]
+        if len(head) < 2 or len(self.top) < 2 or not NAMELESS.fullmatch(head[0]) or not any(head[1:]):
+            return False
+        first = [cells[0] for cells in self.below()]
+        return any(first == [str(start + i) for i in range(len(first))] for start in (0, 1))
+
+    def names_by_number(self, told: Sequence[int], binary: bool = False) -> bool:
+        """Whether the first row, where it is of numbers alone, names the columns.
+
+        It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
+        cells below are written with a point or an exponent, or (`binary`) one of its own is neither 0 nor 1.
+
+        Parameters
+        ----------
+        told : sequence of int
+            Positions of the columns that are read.
+        binary : bool
+            Whether these hold nothing but 0 and 1.
+
+        Raises
+        ------
+        DataError
+            It may be either: it counts them so above other cells; or it holds whole numbers, each once, above rows that
+            are written with a point in two columns or more (of one column: the number 0); or, where `binary`, such
+            numbers that are neither 0 nor 1.
+        """
+        head = [self.top[0][j].strip() for j in told]
+        if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
+            return False
+        below = self.below()
+        if not below or not all(len(cells) == self.width for cells in below):
+            return False
+        read = [[cells[j] for cells in below] for j in told]
+
+        def fits(number: float) -> bool:
+            return number in (0, 1) if binary else abs(number) <= MAGNITUDE
+
+        good = all(NUMBER.fullmatch(cell) and fits(float(cell)) for cells in read for cell in cells)
+        if not good:
+            return False  # what is wrong with it is said when it is read
+        pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
+        # the columns of the file, or those that are read
+        whole = [cell.strip() for cell in self.top[0]]
+        counted = head if _counting(whole) is None else whole
+        start = _counting(counted)
+        faulty = binary and max(map(int, head)) > 1
+        counts = start is not None and len(counted) > 1 + start
+        if counts and (pointed == len(head) or faulty):
+            self.notes.append(
+                f"{self.path}: row {1 + self.before} counts the columns from {start}: it is read as their names "
+                "(data.header=false reads it as data)"
+            )
+            return True
+        plausible = pointed > (0 if head == ["0"] else 1) and len(below) > 1
+        if counts or plausible or (faulty and len(head) > 1):
+            raise self.asks()
+        return False
+
+    def counts_columns(self) -> bool:
+        """Whether the first of three rows or more counts the columns, from 0 (of two or more) or from 1 (of three)."""
+        start = _counting([cell.strip() for cell in self.top[0]])
+        return start is not None and self.width > 1 + start and len(self.below()) > 1
+
+    def asks(self) -> DataError:
+        """What is said of a first row of numbers that may be data or names."""
+        shown = ", ".join(cell.strip() for cell in self.top[0][:4]) + ", ..." * (self.width > 4)
+        return DataError(
+            f"{self.path}: row {1 + self.before}: {quoted(shown)} may name the columns or be the first row of data; "
+            "expected data.header=true or false, which says which"
+        )
+
+    def take_header(self) -> None:
+        """Take the first row for the names of the columns."""
+        self.names = [cell.strip() for cell in self.top[0]]
+        self.first = 2 + self.before
+
+    def parse(
+        self,
+        kinds: Sequence[Mapping[int, pa.DataType]],
+        misfit: Callable[[str], str | None] | None = None,
+        columns: Sequence[int] | None = None,
+    ) -> None:
+        """Fill `columns`.
+
+        Parameters
+        ----------
+        kinds : sequence of mapping of int to pyarrow.DataType
+            Types of some columns, the others are strings; the first of these that all rows fit is taken.
+        misfit : callable, optional
+            What is expected in place of a cell of those columns; None if the cell is well.
+        columns : sequence of int, optional
+            The columns that are asked for; all by default.
+
+        Raises
+        ------
+        DataError
+            A ragged row, a cell that fits none of the types, or more cells than the limit (data.max_bytes) allows.
+        """
+        skipped = self.first - 1 - self.before
+        rows = sum(1 for _ in self.lines()) - skipped if self.quoted else None
+        # the parser's block must hold whole rows
+        usual = min(max(1 << 20, 4 * sum(map(len, self.top[0])) + 4 * self.width), 2**31 - 1)
+        whole = min(len(self.data) + 1, 2**31 - 1)
+        failure: pa.ArrowInvalid | None = None
+        asked = list(range(self.width) if columns is None else columns)
+        for kind, block in product(kinds, (usual, whole)):
+            if block > usual and "straddling" not in str(failure):
+                continue
+            types = {str(j): kind.get(j, pa.string()) for j in asked}
+            self._check_cells(types.values())
+            try:
+                if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked)):
+                    found, self._block = wide
+                    break
+                table = _parsed(
+                    self.data, self.delimiter, list(map(str, range(self.width))), types, skipped, block, self.quoted
+                )
+                found = dict(zip(asked, table.columns, strict=True))
+                if rows not in (None, table.num_rows):
+                    raise DataError(
+                        f"{self.path}: {table.num_rows} rows or {rows}, as its quotes are read; expected one reading"
+                    )
+                break
+            except pa.ArrowInvalid as error:
+                failure = error
+        else:
+            raise self._diagnose(list(kinds[-1]), misfit, failure)
+        empty = pa.chunked_array([], pa.string())
+        self.columns = [found.get(j, empty) for j in range(self.width)]
+
+    def _check_cells(self, types: Collection[pa.DataType]) -> None:
+        """Refuse a text whose short cells take more memory than the limit once they are parsed."""
+        each = sum(4 if kind == pa.string() else kind.bit_width // 8 for kind in types)
+        lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
+        Limit.now().check(self.path, lines * each, " as cells")
+
+    def _cell_by_cell(
+        self, kind: Mapping[int, pa.DataType], asked: list[int]
+    ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
+        """The columns of strings, and the others as one array of numbers; None where that takes the parser's reading.
+
+        Raises
+        ------
+        pyarrow.ArrowInvalid
+            A ragged row, or a cell that does not fit.
+        """
+        numeric, words = [j for j in asked if j in kind], [j for j in asked if j not in kind]
+        start = self.data.find(b"\n") + 1 if self.first - 1 > self.before else 0
+        if not numeric or len(set(kind.values())) > 1 or self.data.find(b'"', start) >= 0:
+            return None
+        if self.data.count(b"\r") != self.data.count(b"\r\n"):
+            return None
+        delimiter, whole = self.delimiter.encode(), numeric == list(range(self.width))
+        texts: dict[int, list[str]] = {j: [] for j in words}
+        blocks = []
+        for lines in _lines_in_blocks(self.data, start):
+            cells = []
+            for line in lines:
+                if line.count(delimiter) + 1 != self.width:
+                    raise pa.ArrowInvalid("a ragged row")
+                if whole:
+                    cells.append(line.replace(delimiter, b"\n"))
+                    continue
+                row = line.split(delimiter)
+                cells.append(b"\n".join([row[j] for j in numeric]))
+                for j in words:
+                    texts[j].append(row[j].decode("utf-8"))
+            data = b"\n".join([*cells, b""])
+            block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
+            column = _parsed(data, self.delimiter, ["0"], {"0": kind[numeric[0]]}, 0, block).column(0).to_numpy()
+            if len(column) != len(cells) * len(numeric):
+                return None
+            blocks.append(column.reshape(len(cells), len(numeric)))
+        found = {j: pa.chunked_array([pa.array(words_of, pa.string())]) for j, words_of in texts.items()}
+        return found, (numeric, np.concatenate(blocks))
+
+    @property
+    def rows(self) -> int:
+        return super().rows if self._block is None else len(self._block[1])
+
+    def take(self, rows: int | None) -> None:
+        super().take(rows)
+        if self._block is not None:
+            self._block = self._block[0], self._block[1][:rows]
+
+    def cells(self, j: int) -> pa.ChunkedArray:
+        if self._block is not None and j in self._block[0]:
+            kept, values = self._block
+            return pa.chunked_array([np.ascontiguousarray(values[:, kept.index(j)])])
+        return super().cells(j)
+
+    def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
+        if self._block is None:
+            return None
+        kept, values = self._block
+        if list(columns) == kept:
+            return values
+        at = {j: d for d, j in enumerate(kept)}
+        return values[:, [at[j] for j in columns]]
+
+    def row(self, i: int) -> int:
+        if not self.quoted:
+            return super().row(i)
+        return self._line(i)[0]
+
+    def found(self, i: int, j: int) -> str:
+        # the parser takes an empty line for a row of empty cells
+        return quoted(next(islice(self._line(i)[1], j, None), ""))
+
+    def _line(self, i: int) -> tuple[int, list[str]]:
+        return next(islice(self.lines(), i + self.first - 1 - self.before, None))
+
+    def lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Number of the first line and cells of each row."""
+        # decoded as it is read: a text as a whole takes up to four times its bytes
+        text = TextIOWrapper(BytesIO(self.data), "utf-8", newline="")
+        reader = csv_module.reader(text, delimiter=self.delimiter, strict=True)
+        while True:
+            line = reader.line_num + 1 + self.before
+            try:
+                cells = next(reader, None)
+            except csv_module.Error as error:
+                raise DataError(
+                    f"{self.path}: row {line}: a quote that does not end its cell; expected quotes around whole cells"
+                ) from error
+            if cells is None:
+                return
+            yield line, cells or [""]
+
+    def _diagnose(
+        self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid | None
+    ) -> DataError:
+        """What is wrong with the first row that does not fit."""
+        top = self.before + 1
+        for i, (line, cells) in enumerate(self.lines(), start=top - self.first):
+            if len(cells) != self.width:
+                hint = "" if self.delimiter != "," or ";" not in self.top[0][0] else " (a comma ends a cell, not ';')"
+                return DataError(
+                    f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
+                )
+            for j in kept if misfit and i >= 0 else []:
+                if misfit and (expected := misfit(cells[j])):
+                    return self.error(i, j, expected, quoted(cells[j]))
+        return DataError(f"{self.path}: cannot be parsed: {failure}")
+
+
+def _lines_in_blocks(data: bytes, start: int) -> Iterator[list[bytes]]:
+    """The lines of a text from a place on, in blocks of some 16 MiB, a line at least."""
+    while start <= len(data):
+        end = data.find(b"\n", min(start + _BLOCK, len(data)))
+        end = len(data) if end < 0 else end
+        yield data[start:end].replace(b"\r\n", b"\n").split(b"\n")
+        start = end + 1
+
+
+def _parsed(
+    data: bytes,
+    delimiter: str,
+    names: list[str],
+    types: Mapping[str, pa.DataType],
+    skipped: int,
+    block: int,
+    quoted: bool = False,
+) -> pa.Table:
+    """The columns of `types` of a text; `names` are those of all."""
+    return pyarrow.csv.read_csv(
+        pa.py_buffer(data),
+        read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=block),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=delimiter, ignore_empty_lines=False, newlines_in_values=quoted
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=types, strings_can_be_null=False, include_columns=list(types)
+        ),
+    )
+
+
+def _counting(cells: Sequence[str]) -> int | None:
+    """0 or 1 if the cells are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
+    return next((start for start in (0, 1) if list(cells) == [str(start + i) for i in range(len(cells))]), None)

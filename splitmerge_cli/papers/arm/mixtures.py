@@ -1,0 +1,285 @@
+"""Table 2 and Figures 4 and 6b: traces and autocorrelation times on Bernoulli mixtures."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator
+from numpy.typing import NDArray
+
+from splitmerge_cli.diagnostics.restarts import (
+    indicator_times,
+    largest_times,
+    mean_and_spread,
+    planted_pairs,
+    standardised_iterations,
+)
+from splitmerge_cli.papers.arm.tables import Entry
+from splitmerge_cli.papers.claims import Claim, Verdict, by_factor, by_majority, mean_interval, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.plots.run import stack_fractions
+from splitmerge_cli.plots.runs import option, pick
+from splitmerge_cli.plots.style import COLOURS, NAMES, footnote, legend
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.sweep import dataset_of
+
+SAMPLERS = ("gibbs", "sm", "arm")
+EXAMPLES = {f"jain_neal_example{k}": f"bernoulli example {k}" for k in (1, 2, 3)}
+"""Data sets, and how claims call them."""
+METRICS = {
+    "autocorrelation_time_trace": "autocorrelation time,\nlargest block",
+    "autocorrelation_time_indicator": "autocorrelation time,\nindicators",
+    "normalised_iterations": "standardised\niterations",
+}
+ITERATIONS, SETS = 2000, 20
+"""Length of the paper's chains, and its data sets for each example."""
+
+
+def example_of(run: Run) -> str:
+    """The example of a run, as claims call it."""
+    return EXAMPLES[option(run, "data")]
+
+
+def times(runs: Sequence[Run]) -> pd.DataFrame:
+    """Autocorrelation times of every data set and sampler, warm-up left out.
+
+    The indicators are those of 105 pairs of 15 items, three of every planted component, drawn once for each data set;
+    of every chain the largest time counts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns example, sampler, set, chains, `METRICS` (means over the chains that have one), undefined_trace and
+        undefined_indicator (series that never change), series_indicator.
+    """
+    rows = []
+    for run in runs:
+        number, after = run.config["data"]["seed"], run.config["warmup"]
+        trace = largest_times(run.trace(["chain", "iteration", "largest"]), after)
+        pairs = planted_pairs(np.asarray(dataset_of(run).truth), np.random.default_rng(number))
+        indicator = indicator_times(run.partitions(["chain", "iteration", "labels"]), pairs, after)
+        swept = standardised_iterations(run.moves(), run.config["iterations"])
+        rows.append(
+            {
+                "example": example_of(run),
+                "sampler": option(run, "sampler"),
+                "set": number,
+                "chains": run.config["chains"],
+                "autocorrelation_time_trace": trace.mean,
+                "autocorrelation_time_indicator": indicator.mean,
+                "normalised_iterations": swept.mean(),
+                "undefined_trace": trace.undefined,
+                "undefined_indicator": indicator.undefined,
+                "series_indicator": indicator.series,
+            }
+        )
+    return pd.DataFrame(rows).sort_values(["example", "sampler", "set"], ignore_index=True)
+
+
+def of(table: pd.DataFrame, example: str, sampler: str) -> pd.DataFrame:
+    """The rows of one example and sampler, by data set."""
+    return table[(table["example"] == example) & (table["sampler"] == sampler)].set_index("set").sort_index()
+
+
+def paired(table: pd.DataFrame, metric: str, sampler: str, over: str) -> NDArray[np.float64]:
+    """log of the time of `over` minus that of `sampler`, paired by data set, all examples."""
+    parts = [
+        np.log(of(table, example, over)[metric]) - np.log(of(table, example, sampler)[metric])
+        for example in EXAMPLES.values()
+    ]
+    return pd.concat(parts).dropna().to_numpy(float)
+
+
+def table2(runs: Sequence[Run]) -> Drawing:
+    """Autocorrelation times and cost of Gibbs, SM and ARM on Examples 1 to 3."""
+    found, claims = times(runs), published("arm-table2")
+    examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
+    figure, ax = plt.subplots(figsize=(7.2, 0.62 * len(examples) + 1.25))
+    places = dict(zip(METRICS, [0.38, 0.63, 0.88], strict=True))
+    ax.set(xlim=(0, 1), ylim=(4 * len(examples) + 0.3, -2))
+    ax.axis("off")
+    for metric, place in places.items():
+        ax.text(place, -1, METRICS[metric], ha="center", va="center", fontsize=7.5, linespacing=1.15)
+    for k, example in enumerate(examples):
+        y = 4 * k
+        ax.plot([0, 1], [y, y], color="#cccccc", linewidth=0.6)
+        attributes = pick(runs, data=f"jain_neal_example{k + 1}")[0].config["data"]["attributes"]
+        ax.text(0, y + 0.8, example.partition(" ")[2].capitalize(), va="center", fontsize=7.5, fontweight="bold")
+        ax.text(0, y + 1.8, f"{attributes} attributes", va="center", fontsize=7, color="#555555")
+        for row, sampler in enumerate(SAMPLERS):
+            at = y + 0.8 + 1.1 * row
+            ax.text(0.14, at, NAMES[sampler], va="center", fontsize=7.2, color=COLOURS[sampler])
+            for metric, place in places.items():
+                _entry(ax, place, at, _cell(found, claims, example, sampler, metric))
+    undefined = found["undefined_indicator"].sum() / found["series_indicator"].sum()
+    footnote(
+        figure,
+        f"Mean ± standard deviation over {found['set'].nunique()} data sets, of the mean over "
+        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations; the paper's numbers in "
+        "grey. Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
+        f"that never changes has no time and is left out: {found['undefined_trace'].sum():.0f} of the largest block, "
+        f"{undefined:.0%} of the indicators. Least of three bold.",
+    )
+    return Drawing(figure, found, _table2_verdicts(found, runs, claims))
+
+
+def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
+    digits = 0 if metric == "normalised_iterations" else 1
+    means = {s: of(found, example, s)[metric].mean() for s in SAMPLERS}
+    claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
+    ours = _number(*mean_and_spread(of(found, example, sampler)[metric]), digits)
+    paper = "" if claim is None else _number(claim.value, _spread(claim), digits)
+    return Entry(ours, paper, digits == 1 and means[sampler] == min(means.values()))
+
+
+def _spread(claim: Claim) -> float:
+    return float(claim.statement.rpartition("spread ")[2]) if "spread" in claim.statement else np.nan
+
+
+def _number(mean: float, spread: float, digits: int) -> str:
+    if not np.isfinite(mean):
+        return "–"
+    return f"{mean:,.{digits}f}" + (f" ± {spread:,.{digits}f}" if np.isfinite(spread) and spread > 0 else "")
+
+
+def _entry(ax: Axes, x: float, y: float, entry: Entry) -> None:
+    weight = "bold" if entry.best else "normal"
+    ax.text(x - 0.008, y, entry.ours, ha="right", va="center", fontsize=7.2, fontweight=weight)
+    ax.text(x + 0.008, y, entry.paper, ha="left", va="center", fontsize=6.6, color="#777777")
+
+
+def _note(runs: Sequence[Run]) -> str:
+    """A remark on runs that are fewer or shorter than the paper's; empty if they are not."""
+    length, sets = runs[0].config["iterations"], len({run.config["data"]["seed"] for run in runs})
+    if length >= ITERATIONS and sets >= SETS:
+        return ""
+    return f"; {length:,} of the paper's {ITERATIONS:,} iterations, {sets} of its {SETS} data sets"
+
+
+def _table2_verdicts(found: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
+    verdicts, note = [], _note(runs)
+    scale = ITERATIONS / runs[0].config["iterations"]
+    words = f"mean over {found['set'].nunique()} data sets"
+    for claim in claims:
+        if claim.metric in METRICS:
+            samples = of(found, claim.data, claim.sampler)[claim.metric]
+            # iterations in Gibbs sweeps grow with the length of a run
+            factor = scale if claim.metric == "normalised_iterations" else 1.0
+            verdicts.append(by_factor(claim, factor * samples, words, note))
+        elif claim.metric == "cost_ratio":
+            cost = {s: found[found["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
+            verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], words, note))
+        else:
+            verdicts.append(_lower(claim, found, note))
+    return verdicts
+
+
+def _lower(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
+    """Whether a time is lower in most data sets; the metric names the time and the other sampler."""
+    series, other = claim.metric.removeprefix("lower_").split("_time_than_")
+    samples = paired(found, f"autocorrelation_time_{series}", claim.sampler, other)
+    ratio, low, high = np.exp(mean_interval(samples))
+    costly = np.exp(samples.mean() + paired(found, "normalised_iterations", claim.sampler, other).mean())
+    rule = (
+        f"{NAMES[claim.sampler]} has the lower time; {NAMES[other]} / {NAMES[claim.sampler]} = {ratio:.2f} "
+        f"[{low:.2f}, {high:.2f}] in iterations, {costly:.2f} in Gibbs sweeps (geometric means){note}; so"
+    )
+    return by_majority(claim, samples, samples > 0, rule, "log ratio", unit="data sets")
+
+
+# Figure 6b
+
+
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def fig6b(runs: Sequence[Run]) -> Drawing:
+    """Autocorrelation times of SM and Gibbs against those of ARM."""
+    found = times(runs)
+    figure, axes = plt.subplots(2, 2, figsize=(6.6, 6.6), sharex="row", sharey="row")
+    markers = dict(zip(EXAMPLES.values(), ("o", "s", "^"), strict=True))
+    for row, series in zip(axes, ("trace", "indicator"), strict=True):
+        metric = f"autocorrelation_time_{series}"
+        every = found[metric].to_numpy(float)
+        ends = np.nanmin(every) / 1.3, np.nanmax(every) * 1.3
+        for ax, other in zip(row, ("sm", "gibbs"), strict=True):
+            ax.plot(ends, ends, color="#999999", linewidth=0.8, zorder=1)
+            for example, marker in markers.items():
+                x, y = of(found, example, "arm")[metric], of(found, example, other)[metric]
+                style = {"color": COLOURS[other], "edgecolor": "white", "linewidth": 0.4}
+                ax.scatter(x, y.reindex(x.index), s=24, marker=marker, zorder=3, **style)
+            gains = paired(found, metric, "arm", other)
+            ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
+            ax.set_title(f"{'largest block' if series == 'trace' else 'indicators'}: {NAMES[other]} against ARM")
+            above = f"{(gains > 0).sum()} of {len(gains)} above"
+            ax.text(0.97, 0.04, above, ha="right", fontsize=7, color="#555555", transform=ax.transAxes)
+            ax.set(xlabel="ARM", ylabel=NAMES[other])
+            ax.grid(False)
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_locator(FixedLocator(TICKS))
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                axis.set_minor_locator(plt.NullLocator())
+    shapes = [
+        Line2D([], [], color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
+        for example, marker in markers.items()
+    ]
+    legend(figure, shapes)
+    footnote(
+        figure,
+        f"One point per data set: autocorrelation times in iterations, mean over {found['chains'].iloc[0]} chains. "
+        "Above the line ARM has the shorter time.",
+    )
+    claims = published("arm-fig6b")
+    return Drawing(figure, found, [_lower(claim, found, _note(runs)) for claim in claims])
+
+
+# Figure 4
+
+
+def jaggedness(run: Run) -> NDArray[np.float64]:
+    """Mean absolute step of the fractions in the one, two, ... five largest blocks, of every chain."""
+    steps = []
+    for _, chain in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
+        kept = chain[chain["iteration"] > run.config["warmup"]]
+        fractions = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
+        steps.append(np.abs(np.diff(fractions, axis=0)).mean())
+    return np.array(steps)
+
+
+def fig4(runs: Sequence[Run]) -> Drawing:
+    """Fractions of the items in the largest blocks, one chain of each sampler on one data set of Example 1."""
+    figure, axes = plt.subplots(1, 3, figsize=(7.2, 2.7), sharey=True)
+    plotted = []
+    first = min(run.config["data"]["seed"] for run in runs)
+    for ax, sampler in zip(axes, SAMPLERS, strict=True):
+        run = pick(runs, sampler=sampler, data__seed=first)[0]
+        trace = run.trace(["chain", "iteration", "largest"])
+        trace = trace[trace["chain"] == trace["chain"].min()]
+        plotted.append(stack_fractions(ax, trace, COLOURS[sampler], most=2000).assign(sampler=sampler))
+        ax.set_title(NAMES[sampler])
+        ax.set_xlabel("iteration")
+        ax.xaxis.set_major_locator(plt.MaxNLocator(4))
+    axes[0].set_ylabel("cumulative fraction")
+    footnote(
+        figure,
+        f"Example 1, data set {first}, first chain of each: fraction of the items in the largest block, in the two "
+        f"largest, ... in the five largest. The first {runs[0].config['warmup']} iterations are Gibbs scans alone.",
+    )
+    claims = {c.metric: c for c in published("arm-fig4")}
+    steps = {s: np.array([jaggedness(r).mean() for r in _by_set(runs, s)]) for s in SAMPLERS}
+    verdicts = []
+    for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:
+        samples = np.log(steps[sampler]) - np.log(steps[other])
+        mean, low, high = np.exp(mean_interval(samples))
+        rule = (
+            f"the fractions change more in an iteration of {NAMES[sampler]} ({mean:.2f} [{low:.2f}, {high:.2f}] times)"
+        )
+        verdicts.append(by_majority(claims[metric], samples, samples > 0, rule, "log ratio", unit="data sets"))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+def _by_set(runs: Sequence[Run], sampler: str) -> list[Run]:
+    return sorted(pick(runs, sampler=sampler), key=lambda run: int(run.config["data"]["seed"]))

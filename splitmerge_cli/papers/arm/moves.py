@@ -1,0 +1,352 @@
+"""Figures 1 and 2: a reconfiguration move plate by plate, and why its path must be unique."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+from splitmerge_cli.papers.claims import Verdict, exactly, holds, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
+from splitmerge_cli.plots.points import COLOURS
+from splitmerge_cli.plots.style import footnote
+
+# Figure 1
+
+PLATES = {
+    "state": "(A) state",
+    "refinement": "(B) refinement c",
+    "launch": "(C) launch",
+    "blocks": "(D) blocks of c",
+    "singles": "(E) single items",
+}
+RING, SPREAD, RIM = 5.6, 0.66, 0.75
+"""Radius of the ring of clusters; distance of items within one; width around them."""
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FADED = 0.28
+
+Labels = NDArray[np.int64]
+
+
+def follow(plates: Sequence[Labels], first: dict[int, int], places: int) -> list[dict[int, int]]:
+    """The place of every cluster on every plate: a cluster stays where the one is that shares most items with it.
+
+    Parameters
+    ----------
+    plates : sequence of ndarray of int, shape (N,)
+        -1: not placed.
+    first : dict of int to int
+        Places of the clusters of the first plate.
+    places : int
+        How many there are.
+
+    Returns
+    -------
+    list of dict of int to int
+        Place by label, of each plate.
+    """
+    found = [first]
+    for before, labels in pairwise(plates):
+        pairs = Counter(
+            (int(new), found[-1][int(old)]) for old, new in zip(before, labels, strict=True) if min(old, new) >= 0
+        )
+        place: dict[int, int] = {}
+        for (label, at), _ in pairs.most_common():
+            if label not in place and at not in place.values():
+                place[label] = at
+        free = [at for at in range(places) if at not in place.values()]
+        for label in sorted(set(labels.tolist()) - {-1} - set(place)):
+            place[label] = free.pop(0)
+        found.append(place)
+    return found
+
+
+def _disc(n: int) -> NDArray[np.float64]:
+    """Places of n items in a disc, evenly (Vogel's spiral)."""
+    k = np.arange(n)
+    angle = k * np.pi * (3 - np.sqrt(5))
+    radius = SPREAD * np.sqrt(k + (0.5 if n > 1 else 0))
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def _radius(n: int) -> float:
+    return SPREAD * np.sqrt(n) + 0.55 * RIM
+
+
+def fig1(table: pd.DataFrame) -> Drawing:
+    """A move plate by plate, and the way back."""
+    ways = {
+        way: {plate: rows.sort_values("item")["label"].to_numpy() for plate, rows in of.groupby("plate", sort=False)}
+        for way, of in table.groupby("way", sort=False)
+    }
+    i, j = (int(table[name].iloc[0]) for name in "ij")
+    start = ways["forth"]["state"]
+    sizes = Counter(start.tolist()).most_common()
+    places = max(len(set(p.tolist()) - {-1}) for of in ways.values() for name, p in of.items() if name != "refinement")
+    # a large cluster between two small ones
+    order = sorted(range(places), key=lambda at: (at % 2, at))
+    first = {label: order[rank] for rank, (label, _) in enumerate(sizes)}
+    colour = {label: COLOURS[rank % len(COLOURS)] for rank, (label, _) in enumerate(sizes)}
+    figure, axes = plt.subplots(2, 5, figsize=(7.2, 3.65))
+    for row, (way, of) in zip(axes, ways.items(), strict=True):
+        shown = [name for name in PLATES if name != "refinement"]
+        placed = dict(zip(shown, follow([of[name] for name in shown], first, places), strict=True))
+        placed["refinement"] = placed["state"]
+        for ax, name in zip(row, PLATES, strict=True):
+            labels = of["state"] if name == "refinement" else of[name]
+            block = of["refinement"] if name in ("refinement", "launch") else np.full(len(labels), -1)
+            _plate(ax, labels, placed[name], places, [colour[label] for label in start], block, (i, j))
+            if way == "forth":
+                ax.set_title(PLATES[name], fontsize=8)
+        state, end = of["state"], of["singles"]
+        kind = "split" if state[i] == state[j] else "merge"
+        row[0].text(-0.02, 0.5, f"{way}: a {kind}", transform=row[0].transAxes, rotation=90, ha="right", va="center")
+        first = _same_places(placed["singles"], end, ways["back"]["state"])
+    ratio = float(table.loc[table["way"] == "forth", "log_ratio"].iloc[0])
+    K = [len(set(ways[way]["state"].tolist())) for way in ways]
+    footnote(
+        figure,
+        f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose past holds z$^a$ and "
+        "z$^b$. Discs: clusters; colours: the cluster in the first plate; rings: i and j. Letters: blocks of the "
+        "coarsest common refinement c within the clusters of i and j; in the middle: taken out. (D) every block is "
+        "placed as a whole, (E) then single items move into the clusters of i and j, or out. Log acceptance ratio "
+        f"forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace("-", "−"),
+    )
+    return Drawing(figure, table, _fig1_verdicts(ways, ratio))
+
+
+def _same_places(place: dict[int, int], labels: Labels, other: Labels) -> dict[int, int]:
+    """Places by the labels of another numbering of the same partition."""
+    return {int(new): place[int(old)] for old, new in zip(labels, other, strict=True)}
+
+
+def _plate(
+    ax: Axes,
+    labels: Labels,
+    place: dict[int, int],
+    places: int,
+    colours: Sequence[str],
+    block: Labels,
+    pair: tuple[int, int],
+) -> None:
+    """One plate: clusters on a ring, what is not placed in the middle."""
+    ax.set(xlim=(-8.8, 8.8), ylim=(-7.4, 9.4), aspect="equal")
+    ax.axis("off")
+    inside = (block >= 0).any()
+    for label in sorted(set(labels.tolist())):
+        items = np.flatnonzero(labels == label)
+        # the items of a block side by side
+        items = items[np.argsort(block[items], kind="stable")]
+        angle = 2 * np.pi * place[label] / places + np.pi / 2 if label >= 0 else 0.0
+        centre = RING * np.array([np.cos(angle), np.sin(angle)]) if label >= 0 else np.zeros(2)
+        dashes = "-" if label >= 0 else (0, (2, 2))
+        face = "#f4f4f2" if label >= 0 else "white"
+        ax.add_patch(
+            Circle(tuple(centre), _radius(len(items)), facecolor=face, edgecolor="#9a9a94", linestyle=dashes, lw=0.7)
+        )
+        for item, (x, y) in zip(items.tolist(), centre + _disc(len(items)), strict=True):
+            # outside items stand back while blocks are shown
+            alpha = FADED if inside and block[item] < 0 else 1.0
+            ring = "#111111" if item in pair else "white"
+            ax.plot(
+                x,
+                y,
+                "o",
+                color=colours[item],
+                alpha=alpha,
+                markersize=4.6,
+                markeredgecolor=ring,
+                markeredgewidth=0.9,
+                zorder=3 + (item in pair),
+            )
+            if block[item] >= 0:
+                letter = LETTERS[block[item] % len(LETTERS)]
+                ax.text(x, y, letter, ha="center", va="center_baseline", fontsize=3.6, color="white", zorder=5)
+    for item, name in zip(pair, "ij", strict=True):
+        x, y = _place_of(item, labels, place, places, block)
+        halo = [withStroke(linewidth=1.6, foreground="white")]
+        ax.annotate(
+            f"${name}$", (x, y), (2.6, 2.0), textcoords="offset points", fontsize=7.5, zorder=6, path_effects=halo
+        )
+
+
+def _place_of(item: int, labels: Labels, place: dict[int, int], places: int, block: Labels) -> NDArray[np.float64]:
+    items = np.flatnonzero(labels == labels[item])
+    items = items[np.argsort(block[items], kind="stable")]
+    angle = 2 * np.pi * place[int(labels[item])] / places + np.pi / 2
+    return RING * np.array([np.cos(angle), np.sin(angle)]) + _disc(len(items))[int(np.flatnonzero(items == item)[0])]
+
+
+def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Verdict]:
+    claims = {c.metric: c for c in published("arm-fig1")}
+    before, after = (len(set(ways["forth"][plate].tolist())) for plate in ("state", "singles"))
+    reached = _partition(ways["back"]["singles"]) == _partition(ways["forth"]["state"])
+    return [
+        holds(
+            claims["number_of_blocks_stays"],
+            after - before,
+            after == before,
+            f"the move that is drawn: {before} clusters before, {after} after; log ratio {ratio:+.2f}",
+        ),
+        holds(
+            claims["reverse_move_exists"],
+            float(reached),
+            reached,
+            "the compiled sampler, from the final state with the same i, j, za, zb, made the move back",
+        ),
+    ]
+
+
+def _partition(labels: Labels) -> frozenset[frozenset[int]]:
+    return frozenset(frozenset(np.flatnonzero(labels == k).tolist()) for k in np.unique(labels))
+
+
+# Figure 2
+
+GREY = "#8a8a84"
+ITEMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+
+
+def fig2(table: pd.DataFrame) -> Drawing:
+    """Two paths to one partition, and the rule that removes one."""
+    p = {key: of.sort_values("step") for key, of in table.groupby(["panel", "path"])}
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2))
+    _draw_paths(axes[0], p["a", "upper"], p["a", "lower"], ("1", "2", "3"), allowed=True)
+    _draw_paths(axes[1], p["b", "upper"], p["b", "lower"], ("i", "j", "h", "k"), allowed=False)
+    axes[0].set_title("(a) Gibbs updates of 2 and 3: two paths", fontsize=8.5)
+    axes[1].set_title("(b) a split of i and j: the rule forbids one", fontsize=8.5)
+    both = _product(p["a", "upper"]) + _product(p["a", "lower"])
+    compiled = float(p["b", "compiled"]["probability"].iloc[0])
+    footnote(
+        figure,
+        "Exact probabilities, infinite relational model. (a) Network 1-2, 1-3: the transition has probability "
+        f"{_product(p['a', 'upper']):.4f} + {_product(p['a', 'lower']):.4f} = {both:.4f}. (b) Network of Figure 3, "
+        "i, j, h, k = 1, 2, 3, 4: h is inside (in the cluster of i), k outside. Below, h has come into the block of k, "
+        "whose last own item k is: it stays (eq. 17). Without the rule the grey step would have the probability in "
+        f"brackets. The compiled walk proposes the end with {compiled:.4f}, the product of the upper path.",
+    )
+    return Drawing(figure, table, _fig2_verdicts(p))
+
+
+def _product(path: pd.DataFrame) -> float:
+    return float(path["probability"].prod())
+
+
+def _labels(text: str) -> Labels:
+    return np.array(text.split(), dtype=np.int64)
+
+
+def _draw_paths(ax: Axes, upper: pd.DataFrame, lower: pd.DataFrame, names: Sequence[str], allowed: bool) -> None:
+    """Start at the left, two states between, the end at the right."""
+    ax.set(xlim=(-1, 25), ylim=(0.6, 14.6), aspect="equal")
+    ax.axis("off")
+    left, middle, right, centre, high, low = 3.3, 12.0, 20.7, 7.6, 12.0, 3.2
+    _state(ax, left, centre, _labels(upper["start"].iloc[0]), names)
+    _state(ax, right, centre, _labels(upper["end"].iloc[-1]), names)
+    for path, y, may in [(upper, high, True), (lower, low, allowed)]:
+        first, second = path.to_dict("records")
+        _state(ax, middle, y, _labels(first["end"]), names)
+        above = y > centre
+        moved = [names[step["item"] - 1] for step in (first, second)]
+        forth = f"{moved[0]}: {probability_text(first['probability'])}"
+        _arrow(ax, (left + 1.2, centre + (2.1 if above else -2.1)), (middle - 3.5, y), forth, SPLIT, above)
+        text = f"{moved[1]}: {probability_text(second['probability'])}"
+        colour = MERGE if may else GREY
+        end = (right - 1.2, centre + (2.1 if above else -2.1))
+        _arrow(
+            ax, (middle + 3.5, y), end, text if may else f"{moved[1]}: 0 ({text.split(': ')[1]})", colour, above, may
+        )
+
+
+def _state(ax: Axes, x: float, y: float, labels: Labels, names: Sequence[str]) -> None:
+    """Blocks of a state, one below the other."""
+    blocks = [np.flatnonzero(labels == k) for k in dict.fromkeys(labels.tolist())]
+    rows = [blocks[:2], blocks[2:]] if len(blocks) > 2 else [blocks]
+    for r, row in enumerate(rows):
+        if not row:
+            continue
+        widths = [1.35 * len(block) + 0.45 for block in row]
+        at = x - (sum(widths) + 0.4 * (len(row) - 1)) / 2
+        level = y + (0.98 if len(rows) > 1 else 0) - 1.96 * r
+        for block, width in zip(row, widths, strict=True):
+            box = FancyBboxPatch(
+                (at, level - 0.8),
+                width,
+                1.6,
+                boxstyle="round,pad=0,rounding_size=0.5",
+                facecolor="#f4f4f2",
+                edgecolor="#9a9a94",
+                linewidth=0.8,
+            )
+            ax.add_patch(box)
+            for n, item in enumerate(block.tolist()):
+                centre = at + 0.9 + 1.35 * n
+                ax.add_patch(Circle((centre, level), 0.56, facecolor=ITEMS[item], edgecolor="none", zorder=3))
+                ax.text(
+                    centre,
+                    level,
+                    names[item],
+                    color="white",
+                    ha="center",
+                    va="center_baseline",
+                    fontsize=7,
+                    zorder=4,
+                    fontweight="bold",
+                )
+            at += width + 0.4
+
+
+def _arrow(
+    ax: Axes,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    text: str,
+    colour: str,
+    above: bool,
+    allowed: bool = True,
+) -> None:
+    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", end, start, arrowprops=style | ({} if allowed else {"linestyle": (0, (2.5, 2))}))
+    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+    side = -1 if x < 12 else 1
+    ax.text(
+        x + 0.25 * side,
+        y + (0.45 if above else -0.45),
+        text,
+        ha="right" if side < 0 else "left",
+        va="bottom" if above else "top",
+        fontsize=7.5,
+        color=colour,
+    )
+    if not allowed:
+        ax.plot(x, y, "x", color=SPLIT, markersize=9, markeredgewidth=2, zorder=5)
+
+
+def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
+    claims = {c.metric: c for c in published("arm-fig2")}
+    upper, lower = _product(p["a", "upper"]), _product(p["a", "lower"])
+    path, other = _product(p["b", "upper"]), _product(p["b", "lower"])
+    compiled = float(p["b", "compiled"]["probability"].iloc[0])
+    return [
+        exactly(claims["two_paths"], (upper > 0) + (lower > 0), 0),
+        holds(
+            claims["product_is_not_the_transition"],
+            upper + lower,
+            lower > 0,
+            f"{upper:.4f} by way of {{1}} {{2}} {{3}}, {lower:.4f} directly: together {upper + lower:.4f}",
+        ),
+        holds(
+            claims["rule_removes_a_path"],
+            compiled,
+            abs(compiled - path) < 1e-9,
+            f"the compiled walk proposes the end with {compiled:.6f}: the upper path ({path:.6f}); the lower would add "
+            f"{other:.6f}",
+        ),
+    ]

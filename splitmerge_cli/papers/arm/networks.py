@@ -1,0 +1,430 @@
+"""Figures 3, 5 and 6a: the 4-node network, whole networks, R-hat against the number of chains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator
+from numpy.typing import NDArray
+
+from splitmerge_cli.diagnostics.restarts import mean_and_spread
+from splitmerge_cli.papers.arm.runs import (
+    TITLES,
+    Cells,
+    level_title,
+    levels,
+    network_of,
+    reading,
+    rhat_at,
+    said_of_networks,
+)
+from splitmerge_cli.papers.claims import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    Claim,
+    Verdict,
+    by_majority,
+    exactly,
+    median_interval,
+    published,
+)
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.plots.runs import option, pick, thinned
+from splitmerge_cli.plots.style import COLOURS, NAMES, REFERENCE, footnote, legend, sampler_handles
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
+from splitmerge_cli.verify.transitions import total_variation
+
+# Figure 3: the 4-node network
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """How often a sampler visited every partition.
+
+    Attributes
+    ----------
+    restarts : ndarray of float, shape (restarts, partitions)
+        Frequencies of each restart, over all its chains.
+    chains, iterations : int
+        Of a restart.
+    """
+
+    restarts: NDArray[np.float64]
+    chains: int
+    iterations: int
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Over restarts."""
+        return self.restarts.mean(axis=0)
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """Standard error of the mean, from the spread over restarts."""
+        return self.restarts.std(axis=0, ddof=1) / np.sqrt(len(self.restarts))
+
+    @property
+    def noise(self) -> float:
+        """Total variation from the exact law to expect of an exact sampler."""
+        return float(0.5 * np.sqrt(2 / np.pi) * self.error.sum())
+
+
+def frequencies(runs: Sequence[Run], states: Sequence[tuple[int, ...]]) -> Frequencies:
+    """Count the partitions of runs that differ in their seed; the start is no iteration."""
+    number = {state: k for k, state in enumerate(states)}
+    rows = []
+    for run in runs:
+        kept = run.partitions(["iteration", "labels"])
+        labels = np.stack(kept.loc[kept["iteration"] > 0, "labels"].tolist())
+        found, times = np.unique(labels, axis=0, return_counts=True)
+        counts = np.zeros(len(states))
+        for row, n in zip(found, times, strict=True):
+            counts[number[state_of(row, 0)[0]]] += n
+        rows.append(counts / counts.sum())
+    return Frequencies(np.stack(rows), runs[0].config["chains"], runs[0].config["iterations"])
+
+
+METHODS = {
+    "gibbs": ("gibbs", ""),
+    "sm": ("sm", ""),
+    "arm": ("arm", "ARM"),
+    "population": ("arm", "ARM, population"),
+}
+"""What is compared: sampler, and its name where it is not the sampler's."""
+SIGMAS = 3.0
+"""A total variation up to this many times the expected noise is agreement."""
+
+
+def fig3(runs: Sequence[Run]) -> Drawing:
+    """Exact and empirical frequency of the partitions of the 4-node network."""
+    adjacency = dataset_of(runs[0]).values.toarray()
+    model = runs[0].config["model"]
+    weight = irm_log_weight(adjacency, model["concentration"], model["beta1"], model["beta0"], model["prior"])
+    states = mixture_states(len(adjacency))
+    exact = normalise([weight(state) for state in states])
+    order = np.argsort(-exact, kind="stable")
+    names = [state[0] for state in states]
+    found = {m: frequencies(_of_method(runs, m), names) for m in METHODS if _of_method(runs, m)}
+    figure, ax = plt.subplots(figsize=(7.2, 3.4))
+    at = np.arange(len(states))
+    ax.bar(at, exact[order], width=0.86, color="#dddddd", zorder=1)
+    shift = np.linspace(-0.27, 0.27, len(found))
+    for x, (method, frequency) in zip(shift, found.items(), strict=True):
+        colour, marker = _look(method)
+        ax.errorbar(
+            at + x,
+            frequency.mean[order],
+            2 * frequency.error[order],
+            fmt=marker,
+            markersize=3.6,
+            color=colour,
+            linewidth=0.9,
+        )
+    blocks = ["|".join(_blocks(states[k][0])) for k in order]
+    ax.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
+    ax.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
+    handles = [Line2D([], [], color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
+    legend(figure, [Patch(color="#dddddd", label="exact"), *handles])
+    first = next(iter(found.values()))
+    said = "; ".join(f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in found.items())
+    footnote(
+        figure,
+        f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
+        f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations; bars: two "
+        f"standard errors over restarts. Total variation from the exact law: {said}.",
+    )
+    plotted = pd.concat(
+        [
+            pd.DataFrame(
+                {"partition": blocks, "series": _name(m), "probability": f.mean[order], "error": f.error[order]}
+            )
+            for m, f in found.items()
+        ]
+        + [pd.DataFrame({"partition": blocks, "series": "exact", "probability": exact[order]})],
+        ignore_index=True,
+    )
+    return Drawing(figure, plotted, _fig3_verdicts(found, exact))
+
+
+def _of_method(runs: Sequence[Run], method: str) -> list[Run]:
+    sampler = METHODS[method][0]
+    here = pick(runs, sampler=sampler)
+    if sampler != "arm":
+        return here
+    return pick(here, sampler__adaptation="population" if method == "population" else "paper")
+
+
+def _name(method: str) -> str:
+    return METHODS[method][1] or NAMES[method]
+
+
+def _look(method: str) -> tuple[str, str]:
+    """Colour and marker."""
+    return {"population": ("#E69F00", "v")}.get(method) or (
+        COLOURS[method],
+        {"gibbs": "o", "sm": "s", "arm": "D"}[method],
+    )
+
+
+def _blocks(labels: Sequence[int]) -> list[str]:
+    """The blocks of a partition, items numbered from 1."""
+    return ["".join(str(i + 1) for i, k in enumerate(labels) if k == block) for block in range(max(labels) + 1)]
+
+
+def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) -> list[Verdict]:
+    verdicts = []
+    for claim in published("arm-fig3"):
+        if claim.metric == "partitions":
+            verdicts.append(exactly(claim, len(exact), 0))
+            continue
+        for method, frequency in found.items():
+            if METHODS[method][0] != claim.sampler:
+                continue
+            # with a t interval the sum of errors is worth that of normal ones
+            away, noise = total_variation(frequency.mean, exact), frequency.noise
+            same = away <= SIGMAS * noise
+            visible = "visually the same" if away < 0.02 else "visibly different"
+            reason = (
+                f"total variation {away:.4f}, {away / noise:.1f} times the {noise:.4f} expected of an exact sampler of "
+                f"this length (rule: at most {SIGMAS:g} times); {visible} in a plot"
+            )
+            words = "adaptation: population" if method == "population" else ""
+            n = frequency.chains * len(frequency.restarts)
+            verdicts.append(
+                Verdict(claim, words, away, np.nan, np.nan, n, REPRODUCED if same else NOT_REPRODUCED, reason)
+            )
+    return verdicts
+
+
+# Figure 5: traces on the whole networks
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The log joint of the chains of a run, at a cost in Gibbs sweeps.
+
+    Attributes
+    ----------
+    sweeps : ndarray of float, shape (rows,)
+        Cost until each row.
+    iteration : ndarray of int, shape (rows,)
+    log_joint : ndarray of float, shape (chains, rows)
+    """
+
+    sweeps: NDArray[np.float64]
+    iteration: NDArray[np.int64]
+    log_joint: NDArray[np.float64]
+
+    def reaches(self, level: float) -> NDArray[np.float64]:
+        """Sweeps until each chain first is at a level; infinite where it never is."""
+        there = self.log_joint >= level
+        return np.where(there.any(axis=1), self.sweeps[there.argmax(axis=1)], np.inf)
+
+    @property
+    def final(self) -> NDArray[np.float64]:
+        """Median of the last tenth of each chain."""
+        late = self.iteration > 0.9 * self.iteration[-1]
+        return np.asarray(np.median(self.log_joint[:, late], axis=1))
+
+
+def trace_of(run: Run) -> Trace:
+    """The trace of a run; its warm-up counts as the Gibbs sweeps that it is."""
+    trace = run.trace(["chain", "iteration", "log_joint"])
+    wide = trace.pivot(index="iteration", columns="chain", values="log_joint")
+    iteration = wide.index.to_numpy()
+    moves, made, warmup = run.moves(), run.config["iterations"], run.config["warmup"]
+    of_gibbs = moves["move"] == "gibbs"
+    swept = moves.loc[of_gibbs, "seconds"].sum() * (made - warmup) / made
+    cost = 1 + moves.loc[~of_gibbs, "seconds"].sum() / swept if swept > 0 else 1.0
+    sweeps = np.minimum(iteration, warmup) + cost * np.maximum(iteration - warmup, 0)
+    return Trace(sweeps, iteration, wide.to_numpy(float).T)
+
+
+FIG5 = ("gibbs", "sm", "arm")
+
+
+def fig5(runs: Sequence[Run]) -> Drawing:
+    """Log joint of eight chains against cost."""
+    networks = [name for name in TITLES if any(network_of(run) == name for run in runs)]
+    figure, axes = plt.subplots(
+        len(networks), 3, figsize=(7.2, 1.65 * len(networks) + 0.6), sharey="row", squeeze=False
+    )
+    traces = {(network_of(run), option(run, "sampler")): trace_of(run) for run in runs}
+    plotted = []
+    for row, network in zip(axes, networks, strict=True):
+        here = [traces[network, sampler] for sampler in FIG5]
+        for ax, sampler, trace in zip(row, FIG5, here, strict=True):
+            at = thinned(len(trace.sweeps), 600)
+            ax.plot(trace.sweeps[at], trace.log_joint[:, at].T, color=COLOURS[sampler], linewidth=0.7, alpha=0.75)
+            ax.set_xlim(0, trace.sweeps[-1])
+            ax.xaxis.set_major_locator(plt.MaxNLocator(4))
+            # the cost of ARM's whole run
+            mark = traces[network, "arm"].sweeps[-1]
+            if mark < trace.sweeps[-1]:
+                ax.axvline(mark, color=REFERENCE, linewidth=0.8)
+            ax.grid(False)
+            frame = pd.DataFrame(trace.log_joint[:, at].T, columns=[f"chain_{c}" for c in range(len(trace.log_joint))])
+            plotted.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[at]))
+        row[0].set_ylabel(f"{TITLES[network]}\nlog joint")
+        top = max(trace.log_joint.max() for trace in here)
+        late = min(trace.log_joint[:, trace.sweeps > 0.1 * trace.sweeps[-1]].min() for trace in here)
+        row[0].set_ylim(late - 0.05 * (top - late), top + 0.08 * (top - late))
+    for ax, sampler in zip(axes[0], FIG5, strict=True):
+        ax.set_title(NAMES[sampler], color=COLOURS[sampler])
+    for ax in axes[-1]:
+        ax.set_xlabel("Gibbs sweeps")
+    warmup = runs[0].config["warmup"]
+    footnote(
+        figure,
+        f"{said_of_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
+        f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them; vertical line: "
+        "the cost of ARM's whole run. The axis is that of the time after the first tenth.",
+    )
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig5_verdicts(traces, runs))
+
+
+FEW, MANY = 100, 2000
+""""A few tens of iterations", and "many thousands": at most and at least as many."""
+
+
+def _fig5_verdicts(traces: dict[tuple[str, str], Trace], runs: Sequence[Run]) -> list[Verdict]:
+    verdicts = []
+    for claim in published("arm-fig5"):
+        if (claim.data, claim.sampler) not in traces:
+            continue
+        sm, arm = traces[claim.data, "sm"], traces[claim.data, "arm"]
+        level = float(np.median(sm.final))
+        if claim.metric == "less_effort_than_sm":
+            first, second = arm.reaches(level), sm.reaches(level)
+            reached = f"reached by {np.isfinite(first).sum()} chains of ARM and {np.isfinite(second).sum()} of SM"
+            saved = np.log(np.minimum(second, sm.sweeps[-1])) - np.log(np.minimum(first, arm.sweeps[-1]))
+            rule = (
+                f"ARM is at SM's final level ({level:,.1f}; {reached}) after fewer Gibbs sweeps: median "
+                f"{_sweeps(first)} against {_sweeps(second)};"
+            )
+            verdict = by_majority(claim, saved, first < second, rule, reading(runs, "log ratio of sweeps"))
+        elif claim.metric == "stays_below_sm":
+            gap = sm.final - traces[claim.data, "gibbs"].final
+            rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
+            verdict = by_majority(claim, gap, gap > 0, rule, reading(runs, "difference of log joint"))
+        else:
+            verdict = _converged(claim, traces[claim.data, claim.sampler], runs)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def _sweeps(values: NDArray[np.float64]) -> str:
+    middle = float(np.median(values))
+    return f"{middle:,.0f}" if np.isfinite(middle) else "never"
+
+
+def _converged(claim: Claim, trace: Trace, runs: Sequence[Run]) -> Verdict:
+    """Iterations after the warm-up until a chain first is at its own final level."""
+    run = pick(runs, sampler=claim.sampler)[0]
+    first = np.array(
+        [trace.iteration[np.argmax(chain >= level)] for chain, level in zip(trace.log_joint, trace.final, strict=True)]
+    )
+    after = np.maximum(first - run.config["warmup"], 0)
+    agrees = after <= FEW if claim.sampler == "arm" else after >= MANY
+    bound = f"at most {FEW}" if claim.sampler == "arm" else f"at least {MANY:,}"
+    rule = f"{bound} iterations after the warm-up until the chain is at the level of its last tenth"
+    short = (NOT_REPRODUCED if claim.sampler == "sm" else "", f"{run.config['iterations']:,} iterations")
+    if run.config["iterations"] > MANY:
+        short = ("", "")
+    return by_majority(claim, after, agrees, rule, reading(runs), short, median_interval)
+
+
+# Figure 6a: the number of chains
+
+
+def fig6a(runs: Sequence[Run]) -> Drawing:
+    """R-hat of ARM against the number of chains, and that of SM."""
+    cells = Cells(runs)
+    shown = levels(runs)
+    figure, axes = plt.subplots(1, len(shown), figsize=(7.2, 2.8), squeeze=False, sharey=True)
+    plotted, verdicts = [], []
+    claims = {c.data.partition(" ")[0]: c for c in published("arm-fig6a")}
+    for ax, level in zip(axes[0], shown, strict=True):
+        numbers = sorted(S for of, start, sampler, S in cells.cells if (of, start, sampler) == (level, "random", "arm"))
+        values = {}
+        for S in numbers:
+            cell = cells.find(level, "random", "arm", S)
+            assert cell is not None
+            values[S] = rhat_at(cell, cell, cell.length)
+            plotted.append(_point(level, "arm", S, values[S].values))
+        _draw_numbers(ax, {S: rhat.values for S, rhat in values.items()})
+        sm, arm = cells.find(level, "random", "sm"), cells.find(level, "random", "arm")
+        if sm and arm:
+            of_sm = rhat_at(sm, cells.find(level, "random", "arm", sm.chains) or arm, arm.length)
+            ax.axhline(of_sm.mean, color=COLOURS["sm"], linewidth=1.2)
+            plotted.append(_point(level, "sm", sm.chains, of_sm.values))
+        ax.set_title(level_title(level))
+        verdicts.append(_improves(claims[level.partition(" ")[0]], {S: v.values for S, v in values.items()}, runs))
+    axes[0][0].set_ylabel("R-hat of the log joint")
+    legend(figure, sampler_handles(["arm", "sm"]))
+    length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
+    footnote(
+        figure,
+        f"{said_of_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
+        "second half: mean ± standard deviation over the chains of a restart; points: each chain. Line: SM at the same "
+        "cost.",
+    )
+    return Drawing(figure, pd.DataFrame(plotted), verdicts)
+
+
+def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dict[str, object]:
+    mean, spread = mean_and_spread(values)
+    return {"level": level, "sampler": sampler, "chains": S, "rhat": mean, "spread": spread}
+
+
+TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)
+
+
+def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
+    numbers = list(values)
+    stats = np.array([mean_and_spread(values[S]) for S in numbers])
+    colour = COLOURS["arm"]
+    for S in numbers:
+        ax.plot(np.full(len(values[S]), S), values[S], ".", color=colour, alpha=0.35, markersize=4)
+    ax.plot(numbers, stats[:, 0], marker="o", color=colour)
+    ax.vlines(numbers, np.fmax(stats[:, 0] - stats[:, 1], 0.99), stats.sum(axis=1), color=colour, linewidth=1.1)
+    ax.set(xscale="log", yscale="log", xlabel="S")
+    ax.set_xticks(numbers, [str(S) for S in numbers])
+    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.yaxis.set_major_locator(FixedLocator(TICKS))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.yaxis.set_minor_locator(plt.NullLocator())
+
+
+def _improves(claim: Claim, values: dict[int, NDArray[np.float64]], runs: Sequence[Run]) -> Verdict:
+    """Whether R-hat falls with the number of chains: the slope of its logarithm against log2 S."""
+    S = np.concatenate([np.full(len(x), np.log2(n)) for n, x in values.items()])
+    y = np.log(np.concatenate(list(values.values())))
+    defined = np.isfinite(y)
+    if defined.sum() < 3 or len(values) < 2:
+        return Verdict(claim, reading(runs), np.nan, np.nan, np.nan, 0, NOT_TESTABLE, "R-hat undefined", undecided=True)
+    fit = _slope(S[defined], y[defined])
+    said = ", ".join(f"{n}: {np.nanmean(x):.2f}" for n, x in values.items())
+    verdict = REPRODUCED if fit[2] < 0 else NOT_REPRODUCED if fit[1] > 0 else NOT_TESTABLE
+    reason = f"slope of log R-hat when S doubles, 95 % interval over chains (rule: below 0); R-hat by S: {said}"
+    return Verdict(claim, reading(runs), *fit, int(defined.sum()), verdict, reason, undecided=verdict == NOT_TESTABLE)
+
+
+def _slope(x: NDArray[np.float64], y: NDArray[np.float64], resamples: int = 4000) -> tuple[float, float, float]:
+    """Slope of a straight line, and its 95 % bootstrap interval; the same at every call."""
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(len(x), size=(resamples, len(x)))
+    xs, ys = x[drawn], y[drawn]
+    centred = xs - xs.mean(axis=1, keepdims=True)
+    spread = (centred**2).sum(axis=1)
+    slopes = (centred * ys).sum(axis=1)[spread > 0] / spread[spread > 0]
+    low, high = np.percentile(slopes, [2.5, 97.5])
+    return float(np.polyfit(x, y, 1)[0]), float(low), float(high)

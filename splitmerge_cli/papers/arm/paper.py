@@ -1,0 +1,83 @@
+"""Herlau et al. 2014: the paper and its figures."""
+
+from splitmerge_cli.papers.declaration import Paper, PaperFigure
+
+FIGURES = (
+    PaperFigure(
+        "arm-fig1",
+        "A move that the compiled sampler made on a state of three Gibbs chains, and below it the way back. Items keep "
+        "the colour of their block in the first plate, so that what moved shows.",
+        "moves.fig1",
+        "exact.plates",
+    ),
+    PaperFigure(
+        "arm-fig2",
+        "(a) Gibbs updates of variables 2 and 3 of a network of three: two paths lead to one partition. (b) A split in "
+        "the 4-node network of Figure 3: the lower path is forbidden, because k would leave its block to a newcomer. "
+        "Probabilities are exact; the product of the allowed path is what the compiled sampler counts.",
+        "moves.fig2",
+        "exact.paths",
+    ),
+    PaperFigure(
+        "arm-fig3",
+        "Each sampler alone. ARM learns from a growing past (paper), and from the present states of the other chains "
+        "(population), for which it is exact at any time.",
+        "networks.fig3",
+    ),
+    PaperFigure(
+        "arm-fig4",
+        "One chain of each sampler on the same data, from 20 random blocks; a full Gibbs scan after each move.",
+        "mixtures.fig4",
+    ),
+    PaperFigure(
+        "arm-table2",
+        "Autocorrelation times 1 + 2 sum r(lag), by Geyer's initial positive sequence, of the iterations after the 50 "
+        "of warm-up. A full Gibbs scan follows each move; start from 20 random blocks. Standardised iterations: "
+        "iterations times total time over the time inside the Gibbs scans.",
+        "mixtures.table2",
+    ),
+    PaperFigure(
+        "arm-fig5",
+        "All chains start from 20 random blocks, of which the paper says nothing, with Gibbs scans alone; then Gibbs "
+        "goes on, or SM or ARM take over. The cost of an iteration is in Gibbs sweeps, measured inside the run.",
+        "networks.fig5",
+    ),
+    PaperFigure(
+        "arm-table3",
+        "R-hat is taken for each chain number s between the s-th chains of four restarts, which are independent; the "
+        "chains of one restart share their past. The start decides much, and the paper does not give it: all three are "
+        "shown.",
+        "tables.table3",
+    ),
+    PaperFigure(
+        "arm-fig6a",
+        "Four restarts for each number of chains S that share their past. More chains are also more cost.",
+        "networks.fig6a",
+    ),
+    PaperFigure(
+        "arm-fig6b",
+        "The runs of Table 2: one point per data set, the mean over its chains.",
+        "mixtures.fig6b",
+    ),
+    PaperFigure(
+        "arm-table4",
+        "As Table 3, with bSM (SM whose pair and launch state come from the past) and sARM (ARM without moves of whole "
+        "blocks).",
+        "tables.table4",
+    ),
+    PaperFigure(
+        "arm-table5",
+        "Share of the proposals of a split or merge that were accepted, in the runs of Table 4; ARM and sARM with more "
+        "restarts. A proposal always changes the partition: i and j end up apart in a split, together in a merge.",
+        "tables.table5",
+    ),
+)
+
+PAPER = Paper(
+    key="arm",
+    authors=("Herlau, Tue", "Mørup, Morten", "Teh, Yee Whye", "Schmidt, Mikkel N."),
+    year=2014,
+    title="Adaptive Reconfiguration Moves for MCMC inference in Dirichlet Process Mixtures",
+    venue="arXiv:1406.0071",
+    figures=FIGURES,
+)

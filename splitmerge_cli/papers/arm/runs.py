@@ -1,0 +1,204 @@
+"""The runs on networks: which they are, what they cost in Gibbs sweeps, and R-hat between restarts."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
+from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.plots.runs import option, pick
+from splitmerge_cli.results.read import Run
+
+NETWORKS = {"nips234": "nips", "hagmann998": "hagmann", "usair97": "usair", "caltech36": "caltech"}
+"""Published networks, and how claims call them; in the order of the seeds, from 1, of what stands in for them."""
+TITLES = {"nips": "NIPS", "hagmann": "Hagmann", "usair": "USAir", "caltech": "Caltech"}
+STARTS = {"random": "20 random blocks", "one_cluster": "one block", "singletons": "singletons"}
+SAMPLERS = ("gibbs", "sm", "bsm", "sarm", "arm")
+LENGTH = 1000
+"""Iterations of ARM in the paper's comparisons of variants; its Table 3 has twice as many too."""
+
+
+def is_stand_in(runs: Iterable[Run]) -> bool:
+    """Whether generated networks stand in for published ones."""
+    return any(option(run, "data") not in NETWORKS for run in runs)
+
+
+def network_of(run: Run) -> str:
+    """The network of a run, or that for which it stands in."""
+    name = option(run, "data")
+    return NETWORKS[name] if name in NETWORKS else list(NETWORKS.values())[run.config["data"]["seed"] - 1]
+
+
+def level_of(run: Run) -> str:
+    """Network and scale as claims name them; of a generated network its number of nodes."""
+    if option(run, "data") in NETWORKS:
+        return f"{network_of(run)} scale={run.config['data']['scale']:g}"
+    return f"{network_of(run)} (generated, n = {run.config['N']})"
+
+
+def level_title(level: str) -> str:
+    """A level for people: ``NIPS .9``."""
+    network, _, rest = level.partition(" ")
+    scale = rest.removeprefix("scale=")
+    return f"{TITLES[network]} {scale.removeprefix('0') if scale != rest else rest}"
+
+
+def levels(runs: Iterable[Run]) -> list[str]:
+    """The levels of runs, by network and then from the largest to the smallest."""
+    found: dict[str, tuple[int, float]] = {}
+    for run in runs:
+        place = list(TITLES).index(network_of(run))
+        found[level_of(run)] = (place, -float(run.config["data"].get("scale", 1.0)))
+    return sorted(found, key=lambda level: found[level])
+
+
+def starts(runs: Iterable[Run]) -> list[str]:
+    """The start states of runs, in the order of `STARTS`."""
+    present = {run.config["init"] or "random" for run in runs}
+    return [start for start in STARTS if start in present]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The restarts of one sampler on one network from one start.
+
+    Attributes
+    ----------
+    runs : list of Run
+        One per restart, by seed.
+    level, start, sampler : str
+    chains : int
+        S.
+    """
+
+    runs: list[Run]
+    level: str
+    start: str
+    sampler: str
+    chains: int
+
+    @property
+    def length(self) -> int:
+        """Iterations of every chain."""
+        return int(self.runs[0].config["iterations"])
+
+    @property
+    def cost(self) -> float:
+        """Time of an iteration in Gibbs sweeps, over all restarts (Gibbs: 1)."""
+        each = [standardised_iterations(run.moves(), 1) for run in self.runs]
+        return float(np.nanmean(np.concatenate(each)))
+
+    def acceptance(self) -> NDArray[np.float64]:
+        """Share of all proposals accepted, of each restart."""
+        rates = []
+        for run in self.runs:
+            moves = run.moves()
+            own = moves[moves["move"].isin(["split", "merge"])]
+            rates.append(own["accepted"].sum() / own["proposed"].sum())
+        return np.array(rates)
+
+    def traces(self, length: float) -> list[pd.DataFrame]:
+        """The log joint of every restart, cut after an iteration."""
+        traces = [run.trace(["chain", "iteration", "log_joint"]) for run in self.runs]
+        return [trace[trace["iteration"] <= length] for trace in traces]
+
+
+class Cells:
+    """All restarts of runs, asked for by level, start, sampler and number of chains."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        grouped: dict[tuple[str, str, str, int], list[Run]] = {}
+        for run in pick(runs):
+            key = (level_of(run), run.config["init"] or "random", option(run, "sampler"), run.config["chains"])
+            grouped.setdefault(key, []).append(run)
+        self.cells = {key: Cell(of, *key) for key, of in grouped.items()}
+
+    def find(self, level: str, start: str, sampler: str, chains: int | None = None) -> Cell | None:
+        """The restarts of one sampler; of the fewest chains, if their number is not given."""
+        found = [cell for key, cell in sorted(self.cells.items()) if key[:3] == (level, start, sampler)]
+        return next((cell for cell in found if chains in (None, cell.chains)), None)
+
+
+@dataclass(frozen=True)
+class Rhat:
+    """R-hat of the log joint between restarts.
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (S,)
+        Of every number of a chain; the classic one, of the second half.
+    restarts : int
+    iterations : float
+        Where the chains were cut.
+    sweeps : float
+        What that cost, in Gibbs sweeps.
+    short : bool
+        The chains ended before the budget did.
+    """
+
+    values: NDArray[np.float64]
+    restarts: int
+    iterations: float
+    sweeps: float
+    short: bool
+
+    @property
+    def mean(self) -> float:
+        """Mean over the chains."""
+        return mean_and_spread(self.values)[0]
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation over the chains."""
+        return mean_and_spread(self.values)[1]
+
+
+def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> Rhat:
+    """R-hat of a sampler at the cost that ARM has for `length` iterations, in Gibbs sweeps.
+
+    Parameters
+    ----------
+    cell, arm : Cell
+        The sampler, and ARM from the same start on the same network.
+    length : int
+        Iterations of ARM.
+    restarts : int, optional
+        As many of them, where there are more.
+
+    Returns
+    -------
+    Rhat
+    """
+    sweeps = length * arm.cost
+    cut = float(length) if cell.sampler == "arm" else sweeps / cell.cost
+    draws = late(cell.traces(cut)[:restarts])
+    return Rhat(between_restarts(draws).classic, len(draws), min(cut, cell.length), sweeps, cut > cell.length * 1.001)
+
+
+def reading(runs: Sequence[Run], *words: str) -> str:
+    """How the paper was read, for a verdict; names networks that are not the published ones."""
+    return ", ".join([*words, *(["generated networks"] if is_stand_in(runs) else [])])
+
+
+def said_of_networks(runs: Sequence[Run]) -> str:
+    """The networks in words."""
+    return "Generated networks in place of the published ones" if is_stand_in(runs) else "Published networks"
+
+
+def said_of_restarts(runs: Sequence[Run]) -> str:
+    """Restarts and chains in words."""
+    seeds: defaultdict[tuple[object, str], set[object]] = defaultdict(set)
+    for run in runs:
+        seeds[run.config["init"], run.config["sampler"]["name"]].add(run.config["seed"])
+    counts = sorted({len(of_cell) for of_cell in seeds.values()})
+    chains = sorted({run.config["chains"] for run in runs})
+    return f"{' or '.join(map(str, counts))} restarts of S = {', '.join(map(str, chains))} chains"
+
+
+def value_of(claims: Sequence[Claim], level: str, sampler: str, metric: str) -> Claim | None:
+    """The published number of a level, a sampler and a metric; None where the paper has none."""
+    return next((c for c in claims if (c.data, c.sampler, c.metric) == (level, sampler, metric)), None)

@@ -1,0 +1,424 @@
+"""Tables 3 to 5: R-hat between restarts and acceptance, for every start, beside the published values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from splitmerge_cli.diagnostics.restarts import mean_and_spread
+from splitmerge_cli.papers.arm.runs import (
+    LENGTH,
+    SAMPLERS,
+    STARTS,
+    Cells,
+    Rhat,
+    is_stand_in,
+    level_title,
+    levels,
+    reading,
+    rhat_at,
+    said_of_networks,
+    said_of_restarts,
+    starts,
+    value_of,
+)
+from splitmerge_cli.papers.claims import (
+    Claim,
+    Verdict,
+    bootstrap_interval,
+    by_factor,
+    by_majority,
+    by_rhat,
+    by_sign,
+    published,
+    untestable,
+)
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.plots.style import COLOURS, NAMES, footnote
+from splitmerge_cli.results.read import Run
+
+ROW = 0.17
+"""Height of a row of a table, in inches."""
+LINK = 1.3
+"""Rows between two starts of a table, for the title of the second."""
+RESTARTS = 4
+"""Restarts that R-hat is taken over, as in the paper; acceptance is taken over all there are."""
+
+
+class Entry(NamedTuple):
+    """What stands in a table: ours, the published value in grey, and whether ours is the best of its row."""
+
+    ours: str
+    paper: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows of one start: entries by level and column."""
+
+    title: str
+    rows: Mapping[str, Sequence[Entry]]
+
+
+def plus_minus(mean: float, spread: float, digits: int = 2) -> str:
+    """Mean and spread; a dash where undefined."""
+    if not np.isfinite(mean):
+        return "–"
+    digits = digits if mean < 9.995 else 1
+    return f"{mean:.{digits}f}" + (f" ± {spread:.{digits}f}" if np.isfinite(spread) else "")
+
+
+def printed(claim: Claim | None) -> str:
+    """A published value, for a narrow column without its spread."""
+    return "" if claim is None else plus_minus(claim.value, np.nan)
+
+
+def height(blocks: Sequence[Block]) -> float:
+    """Rows that blocks take, with their titles and the head."""
+    return sum(len(block.rows) + LINK for block in blocks) + 1.6
+
+
+def draw_table(ax: Axes, blocks: Sequence[Block], heads: Sequence[tuple[str, str]], label: float = 0.145) -> None:
+    """Draw blocks of rows under heads (group, sampler); a share `label` of the width is for the names of rows."""
+    ax.set(xlim=(0, 1), ylim=(height(blocks), 0))
+    ax.axis("off")
+    width = (1 - label) / len(heads)
+    places = [label + width * (k + 0.5) for k in range(len(heads))]
+    for k, (group, sampler) in enumerate(heads):
+        if group and (k == 0 or heads[k - 1][0] != group):
+            span = sum(head[0] == group for head in heads)
+            ax.text(label + width * (k + span / 2), 0.35, group, ha="center", va="center", fontsize=7.5)
+        ax.text(places[k], 1.1, NAMES[sampler], ha="center", va="center", fontsize=7.5, color=COLOURS[sampler])
+    y = 1.6
+    for block in blocks:
+        ax.plot([0, 1], [y + 0.1, y + 0.1], color="#cccccc", linewidth=0.6)
+        ax.text(0, y + 0.75, block.title, va="center", fontsize=7.2, fontweight="bold")
+        y += LINK
+        for level, entries in block.rows.items():
+            ax.text(0.01, y + 0.5, level_title(level), va="center", fontsize=7)
+            for place, entry in zip(places, entries, strict=True):
+                _draw_entry(ax, place, y + 0.5, entry, width)
+            y += 1
+
+
+def _draw_entry(ax: Axes, x: float, y: float, entry: Entry, width: float) -> None:
+    weight = "bold" if entry.best else "normal"
+    if entry.paper:
+        ax.text(x + 0.16 * width, y, entry.ours, ha="right", va="center", fontsize=6.5, fontweight=weight)
+        ax.text(x + 0.22 * width, y, entry.paper, ha="left", va="center", fontsize=6.2, color="#777777")
+    else:
+        ax.text(x + 0.16 * width, y, entry.ours, ha="right", va="center", fontsize=6.5, fontweight=weight)
+
+
+# R-hat
+
+
+class Table:
+    """R-hats of all samplers at the cost of ARM, by level, start, sampler and length."""
+
+    def __init__(self, runs: Sequence[Run], samplers: Sequence[str], fractions: Sequence[float]) -> None:
+        self.runs, self.cells = runs, Cells(runs)
+        self.levels, self.starts, self.samplers = levels(runs), starts(runs), samplers
+        longest = max(cell.length for cell in self.cells.cells.values() if cell.sampler == "arm")
+        self.lengths = [round(fraction * longest) for fraction in fractions]
+        """Iterations of ARM at which R-hat is taken, the longest first; some starts may end before."""
+        self.rhats: dict[tuple[str, str, str, int], Rhat] = {}
+        for level, start, sampler in product(self.levels, self.starts, samplers):
+            arm, cell = self.cells.find(level, start, "arm"), self.cells.find(level, start, sampler)
+            for length in self.lengths:
+                if arm and cell and length <= arm.length:
+                    self.rhats[level, start, sampler, length] = rhat_at(cell, arm, length, RESTARTS)
+
+    def gains(self, start: str, sampler: str, over: str, length: int) -> dict[str, float]:
+        """Mean over chains of log R-hat of `over` minus that of `sampler`, by level."""
+        found = {}
+        for level in self.levels:
+            ours = self.rhats.get((level, start, sampler, length))
+            others = self.rhats.get((level, start, over, length))
+            if ours and others:
+                difference = np.log(others.values) - np.log(ours.values)
+                found[level] = float(np.nanmean(difference)) if np.isfinite(difference).any() else np.nan
+        return {level: gain for level, gain in found.items() if np.isfinite(gain)}
+
+    def block(self, start: str, claims: Sequence[Claim], full: int, with_paper: bool) -> Block:
+        """The rows of one start; `full`: the paper's length for the longest of ours."""
+        rows = {}
+        for level in self.levels:
+            entries: list[Entry] = []
+            for length in self.lengths:
+                here = [self.rhats.get((level, start, sampler, length)) for sampler in self.samplers]
+                means = [np.nan if r is None else r.mean for r in here]
+                least = np.nanmin(means) if np.isfinite(means).any() else np.nan
+                metric = f"rhat_T{round(full * length / max(self.lengths))}"
+                for sampler, rhat in zip(self.samplers, here, strict=True):
+                    ours = "–" if rhat is None else plus_minus(rhat.mean, rhat.spread) + "*" * rhat.short
+                    best = rhat is not None and round(rhat.mean, 2) <= round(least, 2)
+                    paper = printed(value_of(claims, level, sampler, metric)) if with_paper else ""
+                    entries.append(Entry(ours, paper, best))
+            rows[level] = entries
+        return Block(f"start: {STARTS[start]}", rows)
+
+    def frame(self) -> pd.DataFrame:
+        """Every R-hat, with what was compared."""
+        return pd.DataFrame(
+            [
+                {
+                    "level": level,
+                    "start": start,
+                    "sampler": sampler,
+                    "arm_iterations": length,
+                    "iterations": round(rhat.iterations),
+                    "gibbs_sweeps": round(rhat.sweeps),
+                    "short": rhat.short,
+                    "restarts": rhat.restarts,
+                    "chains": len(rhat.values),
+                    "defined": int(np.isfinite(rhat.values).sum()),
+                    "rhat": rhat.mean,
+                    "spread": rhat.spread,
+                }
+                for (level, start, sampler, length), rhat in self.rhats.items()
+            ]
+        )
+
+    def judge(self, claims: Sequence[Claim], full: int) -> list[Verdict]:
+        """Verdicts on the published numbers, for every start."""
+        verdicts = []
+        for claim in claims:
+            if not claim.metric.startswith("rhat_T") or is_stand_in(self.runs):
+                continue
+            wanted = int(claim.metric.removeprefix("rhat_T"))
+            length = round(max(self.lengths) * wanted / full)
+            for start in self.starts:
+                rhat = self.rhats.get((claim.data, start, claim.sampler, length))
+                if rhat is None:
+                    continue
+                words = f"start: {STARTS[start]}"
+                if length < wanted:
+                    reason = f"{length:,} of the paper's {wanted:,} iterations"
+                    verdict = untestable(claim, rhat.values, reason, words)
+                    verdicts.append(replace(verdict, undecided=True))
+                    continue
+                note = "; the chains ended before the budget" if rhat.short else ""
+                verdicts.append(by_rhat(claim, rhat.values, words, note))
+        return verdicts
+
+    def compare(self, claim: Claim, sampler: str, over: str, slack: float = 0.0) -> list[Verdict]:
+        """Verdicts on "`sampler` mixes better than `over`" (`slack`: or as well, up to this log R-hat), by start."""
+        verdicts = []
+        for start in self.starts:
+            for length in self.lengths:
+                gains = self.gains(start, sampler, over, length)
+                if not gains:
+                    continue
+                samples = np.array(list(gains.values()))
+                said = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
+                rule = f"log R-hat of {NAMES[over]} minus that of {NAMES[sampler]} above {-slack:g} ({said})"
+                words = reading(self.runs, f"start: {STARTS[start]}", f"T = {length:,}")
+                verdicts.append(by_majority(claim, samples, samples > -slack, rule, words, unit="levels"))
+        return verdicts
+
+    @property
+    def said(self) -> str:
+        """What a reader of the picture alone must know."""
+        any_short = any(rhat.short for rhat in self.rhats.values())
+        short = " *: the chain ended before the budget did." if any_short else ""
+        return (
+            f"{said_of_networks(self.runs)}. Gelman-Rubin R-hat of the log joint of every chain number s between "
+            f"restarts, second half: mean ± standard deviation over s; {said_of_restarts(self.runs)}. Every sampler is "
+            "cut where it has cost as many Gibbs sweeps as T iterations of ARM. Bold: least of its row. Grey: the "
+            f"paper, which names no start.{short}"
+        )
+
+
+TABLE3 = ("gibbs", "sm", "arm")
+FULL3 = 2 * LENGTH
+CHANGE = 0.1
+"""A change of log R-hat up to this is no large effect."""
+
+
+def table3(runs: Sequence[Run]) -> Drawing:
+    """R-hat at two lengths on down-sampled networks."""
+    table, claims = Table(runs, TABLE3, (1.0, 0.5)), published("arm-table3")
+    figure = _draw_rhats(table, claims, FULL3)
+    verdicts = table.judge(claims, FULL3)
+    words = {c.metric: c for c in claims if c.data == "networks"}
+    verdicts += table.compare(words["lower_than_sm"], "arm", "sm")
+    verdicts += table.compare(words["lower_than_gibbs"], "sm", "gibbs")
+    verdicts += _doubling(table, words["doubling_changes_little"])
+    return Drawing(figure, table.frame(), verdicts)
+
+
+def _doubling(table: Table, claim: Claim) -> list[Verdict]:
+    """Whether twice the iterations change R-hat of SM and ARM."""
+    verdicts = []
+    long, short = table.lengths
+    for start in table.starts:
+        changes = [
+            float(
+                np.log(table.rhats[level, start, sampler, short].mean / table.rhats[level, start, sampler, long].mean)
+            )
+            for level in table.levels
+            for sampler in ("sm", "arm")
+            if (level, start, sampler, long) in table.rhats
+        ]
+        samples = np.array([change for change in changes if np.isfinite(change)])
+        if not len(samples):
+            continue
+        rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
+        words = reading(table.runs, f"start: {STARTS[start]}")
+        verdicts.append(by_majority(claim, samples, np.abs(samples) <= CHANGE, rule, words, unit="levels and samplers"))
+    return verdicts
+
+
+def _draw_rhats(table: Table, claims: Sequence[Claim], full: int) -> Figure:
+    with_paper = not is_stand_in(table.runs)
+    # the paper's numbers stand once, beside the default start
+    blocks = [table.block(start, claims, full, with_paper and k == 0) for k, start in enumerate(table.starts)]
+    heads = [(f"T = {length:,}", sampler) for length in table.lengths for sampler in table.samplers]
+    figure, ax = plt.subplots(figsize=(7.2, ROW * height(blocks) + 0.75))
+    draw_table(ax, blocks, heads)
+    footnote(figure, table.said)
+    return figure
+
+
+SLACK = 0.05
+""""On par": log R-hat within this."""
+
+
+def table4(runs: Sequence[Run]) -> Drawing:
+    """R-hat of all variants."""
+    table, claims = Table(runs, SAMPLERS, (1.0,)), published("arm-table4")
+    verdicts = table.judge(claims, LENGTH)
+    for claim in claims:
+        if claim.data == "networks":
+            verdicts += table.compare(claim, "arm", claim.metric.removeprefix("at_most_"), SLACK)
+    return Drawing(_draw_rhats(table, claims, LENGTH), table.frame(), verdicts)
+
+
+# acceptance
+
+TABLE5 = ("sm", "bsm", "sarm", "arm")
+PAIRS = {"arm": ("above_sarm", "sarm"), "sarm": ("above_bsm", "bsm"), "bsm": ("above_sm", "sm")}
+"""What the paper says of a sampler, and of which other."""
+
+
+def table5(runs: Sequence[Run]) -> Drawing:
+    """Acceptance of all variants, and its ratio of ARM to sARM."""
+    cells, claims = Cells(runs), published("arm-table5")
+    rates = {
+        (cell.level, cell.start, cell.sampler): 100 * cell.acceptance()
+        for cell in cells.cells.values()
+        if cell.sampler in TABLE5
+    }
+    blocks = []
+    for k, start in enumerate(starts(runs)):
+        rows: dict[str, list[Entry]] = {}
+        for level in levels(runs):
+            here = [rates.get((level, start, sampler), np.array([np.nan])) for sampler in TABLE5]
+            most = max((x.mean() for x in here if np.isfinite(x).all()), default=np.nan)
+            rows[level] = [
+                Entry(
+                    plus_minus(*mean_and_spread(x)),
+                    printed(value_of(claims, level, sampler, "acceptance_percent")) if k == 0 else "",
+                    bool(x.mean() == most),
+                )
+                for sampler, x in zip(TABLE5, here, strict=True)
+            ]
+        blocks.append(Block(f"start: {STARTS[start]}", rows))
+    figure = plt.figure(figsize=(7.2, ROW * height(blocks) + 0.9))
+    left, right = figure.subplots(1, 2, width_ratios=[5.2, 2.0])
+    draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
+    _draw_ratios(right, blocks, rates, claims, starts(runs))
+    footnote(
+        figure,
+        f"{said_of_networks(runs)}. Accepted of all proposals of a split or merge: mean ± standard deviation over "
+        f"restarts ({said_of_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
+        "bootstrap intervals over restarts; hollow: the paper.",
+    )
+    return Drawing(figure, _rates_frame(rates), _table5_verdicts(runs, rates, claims))
+
+
+Rates = dict[tuple[str, str, str], Any]
+"""Acceptance in percent of every restart, by level, start and sampler."""
+
+
+def ratio_interval(above: Any, below: Any) -> tuple[float, float, float]:
+    """Ratio of two means and its 95 % bootstrap interval over the restarts of both; the same at every call."""
+    rng = np.random.default_rng(0)
+    means = [rng.choice(x, (10_000, len(x))).mean(axis=1) for x in (above, below)]
+    low, high = np.percentile(means[0] / means[1], [2.5, 97.5])
+    return float(np.mean(above) / np.mean(below)), float(low), float(high)
+
+
+def _draw_ratios(ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], of: Sequence[str]) -> None:
+    """Acceptance of ARM over sARM, beside the rows of the table."""
+    y = 1.6
+    for block, start in zip(blocks, of, strict=True):
+        y += LINK
+        for level in block.rows:
+            if (level, start, "arm") in rates and (level, start, "sarm") in rates:
+                ratio, low, high = ratio_interval(rates[level, start, "arm"], rates[level, start, "sarm"])
+                ax.plot([low, high], [y + 0.5] * 2, color=COLOURS["arm"], linewidth=1.3)
+                ax.plot(ratio, y + 0.5, "o", color=COLOURS["arm"], markersize=3.5)
+            paper = [value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
+            if paper[0] and paper[1] and start == of[0]:
+                ax.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
+            y += 1
+    ax.axvline(1, color="#999999", linewidth=0.8, zorder=0)
+    ax.set(ylim=(height(blocks), 0), xscale="log", xlabel="ARM / sARM")
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.grid(True, axis="x")
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(low, 0.5), max(high, 2.0))
+    ax.set_xticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if min(low, 0.5) <= tick <= max(high, 2.0)])
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    ax.xaxis.set_minor_locator(plt.NullLocator())
+
+
+def _rates_frame(rates: Rates) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"level": level, "start": start, "sampler": sampler, "restart": k, "acceptance_percent": rate}
+            for (level, start, sampler), each in rates.items()
+            for k, rate in enumerate(each)
+        ]
+    )
+
+
+def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim]) -> list[Verdict]:
+    cells, verdicts = Cells(runs), []
+    names = {level.partition(" ")[0]: level for level in levels(runs)}
+    for claim in claims:
+        # a generated network stands for the claim on its own, where that is in words
+        level = claim.data if not is_stand_in(runs) else names.get(claim.data.partition(" ")[0], "")
+        for start in starts(runs):
+            own = rates.get((level, start, claim.sampler))
+            cell = cells.find(level, start, claim.sampler)
+            if own is None or cell is None:
+                continue
+            words = reading(runs, f"start: {STARTS[start]}")
+            if claim.metric == "acceptance_percent":
+                if not is_stand_in(runs):
+                    note = "" if cell.length >= LENGTH else f"; {cell.length:,} of the paper's {LENGTH:,} iterations"
+                    verdicts.append(by_factor(claim, own, words, note, bootstrap_interval))
+                continue
+            other = PAIRS[claim.sampler][1]
+            against = rates.get((level, start, other))
+            if against is not None:
+                n = min(len(own), len(against))
+                ratio, low, high = ratio_interval(own, against)
+                what = f"{NAMES[claim.sampler]} - {NAMES[other]}, in percent; ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
+                verdicts.append(
+                    by_sign(
+                        claim, {what: own[:n] - against[:n]}, n * cell.chains, words, bootstrap_interval, "restarts"
+                    )
+                )
+    return verdicts

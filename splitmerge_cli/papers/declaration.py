@@ -1,0 +1,81 @@
+"""How a paper is declared: its citation, and what is drawn of it.
+
+A paper is a folder with ``paper.py``, which says ``PAPER = Paper(...)``, ``claims.csv`` and ``errata.csv``, modules
+that draw its figures, and ``experiment/NAME.yaml`` for the runs of each (those of the first five papers are in
+``conf/experiment``). See `splitmerge_cli.papers.discovery` for where such folders are looked for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure or table that can be reproduced.
+
+    Attributes
+    ----------
+    id : str
+        The key of the paper, a hyphen and the name: ``sdds-fig3``. The title is the first comment of the experiment's
+        file.
+    caption : str
+        What is drawn, and how the paper was read.
+    draw : str or callable
+        The function that takes the runs of the experiment (or, for an exact figure, its computed table) and returns a
+        `splitmerge_cli.papers.drawing.Drawing`; or its name, ``MODULE.FUNCTION`` in the paper's folder, which is then
+        imported when the figure is drawn.
+    compute : str or callable, optional
+        Exact figures: the function that takes the configuration of the experiment and returns the table, or its name.
+        None: drawn from runs.
+    """
+
+    id: str
+    caption: str
+    draw: str | Callable[[Any], Any]
+    compute: str | Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, and what is reproduced of it.
+
+    Attributes
+    ----------
+    key : str
+        What the ids of its figures begin with, and the name of its folder within the package.
+    authors : tuple of str
+        ``Family, Given`` of each.
+    year : int
+    title, venue : str
+        The venue, or an identifier.
+    figures : tuple of PaperFigure
+    package : str
+        Name under which the modules of its folder are imported; set when the paper is found.
+    folder : Path
+        Where its files are; set when the paper is found.
+    """
+
+    key: str
+    authors: tuple[str, ...]
+    year: int
+    title: str
+    venue: str
+    figures: tuple[PaperFigure, ...]
+    package: str = ""
+    folder: Path = Path()
+
+    @property
+    def name(self) -> str:
+        """First author and year: ``Wang & Russell 2015``, ``Herlau et al. 2014``."""
+        families = [author.partition(",")[0] for author in self.authors]
+        who = " & ".join(families) if len(families) < 3 else f"{families[0]} et al."
+        return f"{who} {self.year}"
+
+    @property
+    def citation(self) -> str:
+        """All authors, year, title and venue."""
+        families = [author.partition(",")[0] for author in self.authors]
+        who = " & ".join([", ".join(families[:-1]), families[-1]] if len(families) > 1 else families)
+        return f"{who} {self.year}: {self.title} ({self.venue})"

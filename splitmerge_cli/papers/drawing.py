@@ -1,0 +1,33 @@
+"""What drawing a figure of a paper returns, and the manifest of the files that it leaves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from splitmerge_cli.papers.claims import Verdict
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn figure.
+
+    Attributes
+    ----------
+    figure : matplotlib.figure.Figure
+    plotted : pandas.DataFrame
+        What is plotted, in long form; written beside the picture.
+    verdicts : sequence of Verdict
+        On the claims that the paper makes with this figure.
+    """
+
+    figure: Figure
+    plotted: pd.DataFrame
+    verdicts: Sequence[Verdict]
+
+
+def manifest_of(folder: Path, name: str) -> Path:
+    """The manifest of the files of a drawn figure, in the folder of the figures."""
+    return folder / f"{name}-manifest.json"

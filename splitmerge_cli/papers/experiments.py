@@ -1,0 +1,164 @@
+"""The runs of a figure: from its experiment's file to the overrides of every job.
+
+An experiment's file ``NAME.yaml`` holds the settings of a figure's runs. Its ``hydra.sweeper.params`` are
+the grid that every scale shares; ``reproduce.quick`` and ``reproduce.paper`` are lists of further overrides, each of
+which is expanded together with that grid. ``reproduce.each`` names settings that every one of them runs in turn, or
+those that an entry names itself (``each``); what a setting says stands in place of the grid's. A figure that is drawn
+from the runs of others names them (``reproduce.of``), and which settings it needs (``reproduce.only``); it may add runs
+of its own. ``reproduce.stand_in`` says what is generated at quick scale where a published data set is absent. An exact
+figure has no ``reproduce``: its table is computed and stored.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from splitmerge_cli.config import ConfigError, plain
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.papers import discovery
+from splitmerge_cli.runs.sweep import expand
+
+FOLDER = "experiment"
+"""Where a paper's folder holds the files of its experiments."""
+
+
+def _file(name: str, config_dir: str | Path | None) -> Traversable:
+    """The file of an experiment: in the folder of a paper, in that of the user's own, or in ``conf``.
+
+    Raises
+    ------
+    ConfigError
+        There is none.
+    """
+    folders = [paper.folder for paper in discovery.papers(config_dir)]
+    folders += [] if config_dir is None else [Path(config_dir)]
+    places = [*(folder / FOLDER for folder in folders), resources.files("splitmerge_cli.conf.experiment")]
+    for file in (place / f"{name}.yaml" for place in places):
+        if file.is_file():
+            return file
+    raise ConfigError(f"experiment={name}: no such file; expected {FOLDER}/{name}.yaml in the folder of the paper")
+
+
+def list_figures(config_dir: str | Path | None = None) -> list[tuple[str, str]]:
+    """Id and title, the first comment of its experiment, of every figure and table."""
+    return [(name, _title(name, config_dir)) for name in discovery.figures(config_dir)]
+
+
+def _title(name: str, config_dir: str | Path | None) -> str:
+    lines = _file(name, config_dir).read_text(encoding="utf-8").splitlines()
+    return next((line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line), "")
+
+
+def jobs(
+    name: str, scale: str, out: Path, stand_in: bool = False, config_dir: str | Path | None = None
+) -> list[list[str]]:
+    """Overrides of every run that a figure needs; none for an exact figure.
+
+    `stand_in`: with generated data in place of the published ones, for an experiment that has such. `config_dir`: a
+    folder of the user's own.
+    """
+    own = _plan(name, config_dir)
+    found = []
+    for source in own["of"]:
+        found += _jobs_of(source, scale, stand_in, config_dir, own.get("only"))
+    found += _jobs_of(name, scale, stand_in, config_dir)
+    # of a network that stands in for a published one there is one size
+    return [[*job, out_override(out)] for job in dict.fromkeys(map(tuple, found))]
+
+
+def _jobs_of(
+    source: str, scale: str, stand_in: bool, config_dir: str | Path | None, only: Sequence[str] | None = None
+) -> list[list[str]]:
+    """The jobs of an experiment's own entries at a scale; `only`: of these settings."""
+    plan = _plan(source, config_dir)
+    found = []
+    for entry in plan.get(scale, []):
+        for chosen in entry.get("each", plan["each"]):
+            if only is None or chosen in only:
+                setting = plan["each"][chosen]
+                grid = _without(entry | plan["shared"], {"each", *setting}) | setting
+                found += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
+    return [_stood_in(job, plan["stand_in"]) for job in found] if stand_in else found
+
+
+def _stood_in(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A job with generated data in place of the published ones, where those are absent.
+
+    A job names its published set; one that names no data has the only one, that of the experiment.
+    """
+    of_experiment = len(stand_ins) == 1 and not any(override.startswith("data=") for override in job)
+    for instead in stand_ins:
+        of_job = f"data={instead['published']}"
+        if of_job in job or of_experiment:
+            kept = [_renamed(override, instead.get("keys", {})) for override in job[1:] if override != of_job]
+            return [job[0], f"data={instead['data']}", *filter(None, kept), *_overrides(instead.get("set", {}))]
+    return list(job)
+
+
+def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
+    """What an experiment's file has under ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
+    settings = OmegaConf.create(_file(name, config_dir).read_text(encoding="utf-8"))
+    assert isinstance(settings, DictConfig)
+    values = plain(settings, resolve=False)
+    shared = OmegaConf.select(settings, "hydra.sweeper.params") or {}
+    plan = {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
+    of = plan.get("of", [])
+    plan["of"] = [of] if isinstance(of, str) else list(of)
+    if "stand_in" not in plan:
+        plan["stand_in"] = [instead for source in plan["of"] for instead in _plan(source, config_dir)["stand_in"]]
+    if isinstance(plan["stand_in"], Mapping):
+        plan["stand_in"] = [plan["stand_in"]]
+    return plan
+
+
+def _without(grid: Mapping[str, object], keys: Set[str]) -> dict[str, object]:
+    return {key: value for key, value in grid.items() if key not in keys}
+
+
+def _renamed(override: str, keys: Mapping[str, str | None]) -> str:
+    """An override under another key; empty if that is null."""
+    key, _, value = override.partition("=")
+    new = keys.get(key, key)
+    return f"{new}={value}" if new else ""
+
+
+def needs_stand_in(name: str, scale: str, config_dir: str | Path | None = None) -> bool:
+    """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent.
+
+    Raises
+    ------
+    ConfigError
+        They are absent at another scale.
+    """
+    own = _plan(name, config_dir)
+    sources = dict.fromkeys([*own["of"], name])
+    absent = [
+        str(instead["published"])
+        for source in sources
+        for instead in _plan(source, config_dir)["stand_in"]
+        if not sets.present(instead["published"])
+    ]
+    if not absent:
+        return False
+    if scale != "quick":
+        where = sets.folder() / absent[0]
+        raise ConfigError(
+            f"{name} --scale {scale}: {where}: the published data are not there; expected them in the folder that the "
+            f"environment variable {sets.VARIABLE} names (smcmc data info {absent[0]} says where they "
+            "come from; --scale quick generates others)"
+        )
+    return True
+
+
+def _overrides(grid: Mapping[str, object]) -> list[str]:
+    return [f"{key}={value}" for key, value in grid.items()]
+
+
+def out_override(out: Path) -> str:
+    """The override that names the folder of the results."""
+    # quoted: a path may hold what Hydra's grammar reads otherwise
+    return "out='{}'".format(str(out).replace("'", "\\'"))

@@ -1,0 +1,111 @@
+"""How many probabilities of collision LSHSM's cache served (Luo & Shrivastava 2018, section 4.3.1)."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from splitmerge_cli.papers.claims import Claim, Verdict, published, untestable
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
+from splitmerge_cli.plots.style import REFERENCE, footnote, legend
+from splitmerge_cli.results.read import Run
+
+COLOURS = {"random": "#117733", "singletons": "#E69F00"}
+"""Of the start states."""
+TITLES = {"KDDCUP04Bio": "kdd_like for KDDCUP04Bio", "PubMed": "ohsumed23 for PubMed"}
+
+
+def shares(runs: Sequence[Run]) -> pd.DataFrame:
+    """What the cache did in every run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns data (what claims call it), N, start, K0, iterations, looked_up, served, pairs, share; by iterations.
+    """
+    rows = []
+    for run in runs:
+        size = run.summary["N"]
+        start = run.config["init"]
+        # of the only chain
+        counts = {key: run.summary["cache"][key][0] for key in ("looked_up", "served", "pairs")}
+        rows.append(
+            {
+                "data": data_of(run),
+                "N": size,
+                "start": start,
+                "K0": size if start == "singletons" else run.config["K0"],
+                "iterations": run.summary["iterations"][0],
+                **counts,
+                "share": counts["served"] / counts["looked_up"] if counts["looked_up"] else np.nan,
+            }
+        )
+    return pd.DataFrame(rows).sort_values(["data", "start", "K0", "N", "iterations"], ignore_index=True)
+
+
+def cache(runs: Sequence[Run]) -> Drawing:
+    """Share of the probabilities of collision that the cache served, against iterations."""
+    table = shares(runs)
+    on = [data for data in TITLES if (table["data"] == data).any()]
+    claims = {c.data: c for c in published("lshsm-cache")}
+    figure, axes = plt.subplots(1, len(on), figsize=(7.2, 3.1), sharey=True, squeeze=False)
+    for ax, data in zip(axes[0], on, strict=True):
+        here = table[table["data"] == data]
+        fewest = here.groupby("start")["K0"].min()
+        for (start, K0, _), line in here.groupby(["start", "K0", "N"], sort=False):
+            style = {
+                "color": COLOURS[start],
+                "linestyle": "--" if fewest[start] < K0 else "-",
+            }
+            ax.plot(line["iterations"], line["share"], "o", markersize=3.5, **style)
+        ax.axhline(claims[data].value, color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)))
+        generated = any(is_stand_in(run) for run in runs) and data == "PubMed"
+        sizes = [
+            f"{K0:,} {'singletons' if start == 'singletons' else f'random clusters of {size:,}'}"
+            for start, K0, size in here[["start", "K0", "N"]].drop_duplicates().itertuples(index=False)
+        ]
+        ax.set_title("generated, for PubMed" if generated else TITLES[data], pad=16)
+        ax.text(0, 1.03, "; ".join(sizes), transform=ax.transAxes, fontsize=7, color="#444444")
+        ax.set(xscale="log", ylim=(0, 1), xlabel="iterations")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g} %"))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.margins(x=0.08)
+    axes[0][0].set_ylabel("served from the cache")
+    key = [
+        Line2D([], [], color=COLOURS[start], marker="o", markersize=3.5, label=f"from {words}")
+        for start, words in (("random", "random clusters"), ("singletons", "singletons"))
+    ]
+    printed = Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
+    legend(figure, [*key, printed])
+    room = max(run.config["sampler"]["cache"] for run in runs)
+    footnote(
+        figure,
+        "Share of the 1 − (1 − p^K)^L of equations 3 and 5 that were looked up and found, from the first iteration on; "
+        f"one chain of LSHSM as printed, room for {room:,} pairs. The share depends on the start, the size of the "
+        "clusters and the length of the run, none of which the paper gives.",
+    )
+    return Drawing(figure, table, _verdicts(table, claims))
+
+
+def _verdicts(table: pd.DataFrame, claims: dict[str, Claim]) -> list[Verdict]:
+    """What each start comes to; no run of a stated length can be compared."""
+    verdicts = []
+    for data, claim in claims.items():
+        here = table[table["data"] == data]
+        if here.empty:
+            verdicts.append(untestable(claim, [], "no run"))
+        for (start, K0, size), line in here.groupby(["start", "K0", "N"], sort=False):
+            passed = line[line["share"] >= claim.value]
+            when = (
+                f"passes the published share by iteration {passed['iterations'].iloc[0]:,}"
+                if len(passed)
+                else f"is below the published share up to iteration {line['iterations'].iloc[-1]:,}"
+            )
+            words = "from singletons" if start == "singletons" else f"from {K0:,} random clusters"
+            reason = f"the paper gives neither the start nor the length of the run, and the data are others; it {when}"
+            verdicts.append(untestable(claim, [line["share"].iloc[-1]], reason, f"N = {size:,}, {words}"))
+    return verdicts

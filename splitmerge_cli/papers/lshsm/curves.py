@@ -1,0 +1,247 @@
+"""Figures 1 to 3: log likelihood against iteration and sampling time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from splitmerge_cli.papers.claims import Claim, Verdict, published, untestable
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.lshsm.runs import (
+    AXES,
+    FORMS,
+    METHODS,
+    SETS,
+    STARTS,
+    TOLERANCE,
+    Climbs,
+    curves,
+    data_of,
+    handles,
+    is_stand_in,
+    judge_lead,
+    judge_times_faster,
+    methods_of,
+    style_of,
+)
+from splitmerge_cli.plots.style import footnote, legend
+from splitmerge_cli.results.read import Run
+
+LEVEL = (
+    f"Level: {1 - TOLERANCE:.0%} of the climb of the log joint from the start to the best "
+    "that any sampler found on that data set."
+)
+BEST = "Best: the log likelihood of the state of highest log joint that any sampler found on that data set."
+MACHINE = "seconds of a machine and a program of 2018; the ratio is what can be compared"
+
+
+def fig1(runs: Sequence[Run]) -> Drawing:
+    """Log likelihood against iteration, S1 to S3."""
+    return _synthetic("lshsm-fig1", runs, "iteration")
+
+
+def fig2(runs: Sequence[Run]) -> Drawing:
+    """Log likelihood against sampling time, S1 to S3."""
+    return _synthetic("lshsm-fig2", runs, "seconds")
+
+
+def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
+    climbs = Climbs(runs)
+    on = [data for data in SETS.values() if any(data_of(run) == data for run in runs)]
+    figure, axes = plt.subplots(len(STARTS), len(on), figsize=(7.2, 5.4), sharex="col", sharey="col", squeeze=False)
+    plotted = []
+    for row, start in zip(axes, STARTS, strict=True):
+        for ax, data in zip(row, on, strict=True):
+            plotted.append(draw(ax, climbs, data, start, axis))
+            size = next(run.config["N"] for run in runs if data_of(run) == data)
+            ax.set_title(f"{data}, N = {size:,}")
+        row[0].set_ylabel(f"start: {STARTS[start].removeprefix('from ')}\nlog likelihood − best")
+    for ax in axes[-1]:
+        ax.set_xlabel(AXES[axis])
+    _legend(figure, runs)
+    footnote(figure, f"{_said_of_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL}\n{_said_of_forms(runs)}")
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis))
+
+
+def _legend(figure: Figure, runs: Sequence[Run]) -> None:
+    """The samplers and the triangles, in two rows."""
+    arrival = Line2D([], [], color="#444444", marker="^", linestyle="", label="median arrival at the level")
+    key = [*handles(methods_of(runs)), arrival]
+    half = -(-len(key) // 2)
+    legend(figure, key[:half], key[half:])
+
+
+def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
+    """One panel; what is plotted."""
+    frames = []
+    for method, chains in climbs.of(data, start).items():
+        frame = curves(chains, axis, {seed: climbs.best_log_lik[data, seed] for seed in chains})
+        style = style_of(method)
+        ax.fill_between(frame[axis], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
+        ax.plot(frame[axis], frame["median"], linewidth=1.3, **style)
+        middle = float(np.median(climbs.arrivals(data, start, method, axis)))
+        if np.isfinite(middle):
+            place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
+            filled = style["color"] if style["linestyle"] == "-" else "white"
+            ax.plot(middle, 0.03, "^", color=style["color"], markerfacecolor=filled, **place)
+        frames.append(frame.assign(data=data, start=start, method=method, axis=axis, median_to_level=middle))
+    ax.set_xscale("log")
+    # from shortly before anything happens
+    ax.set_xlim(left=max(min(f[axis].iloc[0] for f in frames), min(_rises(axis, f) for f in frames) / 5))
+    low, high = ax.get_xlim()
+    short = high / low < 50
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
+    if short:
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_locator(MaxNLocator(5))
+    ax.yaxis.set_major_formatter(FuncFormatter(_thousands))
+    return pd.concat([f.rename(columns={axis: "x"}) for f in frames], ignore_index=True)
+
+
+def _rises(axis: str, frame: pd.DataFrame) -> float:
+    """Where the median first has left its start."""
+    span = frame["high"].max() - frame["low"].min()
+    up = np.flatnonzero((frame["median"] - frame["median"].iloc[0]).abs() > 0.01 * span)
+    return float(frame[axis].iloc[up[0] if len(up) else -1])
+
+
+def _thousands(y: float, _: int) -> str:
+    text = f"{y:,.0f}" if abs(y) < 1e4 else f"{y / 1e3:,.4g}k" if abs(y) < 1e7 else f"{y / 1e6:,.4g}M"
+    return text.replace("-", "−")
+
+
+def _said_of_sets(runs: Sequence[Run]) -> str:
+    seeds = {run.config["seed"] for run in runs}
+    return f"{len(seeds)} data sets of each size, a chain on each: medians and ranges."
+
+
+def _said_of_forms(runs: Sequence[Run]) -> str:
+    """What the forms of LSHSM are."""
+    said = (
+        "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS (whose pair is "
+        "uniform). Algorithm 1: splits by coins, exact sums in place of equations 3 to 6."
+    )
+    present = methods_of(runs)
+    if "paired" in present:
+        said += " Coins: pair and coins, no sums."
+    if "literal" in present:
+        said += " As printed: equations 3 to 6, biased."
+    return said + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
+
+
+def _verdicts(name: str, climbs: Climbs, axis: str) -> list[Verdict]:
+    """Every claim of a figure, from each start and for each form of LSHSM."""
+    verdicts = []
+    for claim in published(name):
+        for start, start_title in STARTS.items():
+            if not climbs.of(claim.data, start):
+                continue
+            about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
+            for form in FORMS if about_lshsm else [""]:
+                if form and form not in climbs.of(claim.data, start):
+                    continue
+                reading = ", ".join(filter(None, [start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
+                verdicts.append(_verdict(claim, climbs, start, form, axis, reading))
+    return verdicts
+
+
+def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, reading: str) -> Verdict:
+    if claim.metric == "times_faster":
+        return judge_times_faster(claim, climbs, start, form, reading)
+    first = form if claim.sampler == "lshsm" else claim.sampler
+    second = claim.metric.removeprefix("leads_")
+    second = form if second == "lshsm" else second
+    return judge_lead(claim, climbs, start, first, second, axis, reading)
+
+
+# Figure 3: large data
+
+
+def fig3(runs: Sequence[Run]) -> Drawing:
+    """Log likelihood against iteration and sampling time on what stands for KDDCUP04Bio and PubMed."""
+    climbs = Climbs(runs)
+    on = [data for data in ("KDDCUP04Bio", "PubMed") if any(data_of(run) == data for run in runs)]
+    panels = [(start, axis) for start in STARTS for axis in AXES]
+    figure, axes = plt.subplots(len(on), len(panels), figsize=(7.2, 2.2 * len(on) + 1.3), squeeze=False)
+    plotted = []
+    for row, data in zip(axes, on, strict=True):
+        for ax, (start, axis) in zip(row, panels, strict=True):
+            if not climbs.of(data, start):
+                ax.axis("off")
+                continue
+            plotted.append(draw(ax, climbs, data, start, axis))
+            ax.tick_params(labelsize=6.5)
+            ax.set_xlabel(AXES[axis], fontsize=7)
+            if axis == "iteration":
+                ax.set_title(f"{_standing(runs, data)}\n{STARTS[start]}", fontsize=7.5)
+            else:
+                ax.set_yticklabels([])
+                ax.set_title(f"\n{STARTS[start]}", fontsize=7.5)
+        row[0].set_ylabel("log likelihood − best")
+    _legend(figure, runs)
+    footnote(
+        figure,
+        f"One chain of each, {_said_of_time(runs)}; moves alone, no Gibbs scans. {_instead(runs)} {BEST} {LEVEL}\n"
+        "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
+        "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons.",
+    )
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig3_verdicts(climbs, runs))
+
+
+def _said_of_time(runs: Sequence[Run]) -> str:
+    """The time that every sampler had, by start where that matters."""
+    budgets = {start: run.config["budget"] for start in STARTS for run in runs if run.config["init"] == start}
+    if len(set(budgets.values())) == 1:
+        return f"{next(iter(budgets.values())):g} s of sampling"
+    return " and ".join(f"{seconds:g} s of sampling {STARTS[start]}" for start, seconds in budgets.items())
+
+
+def _standing(runs: Sequence[Run], data: str) -> str:
+    """What stands for a data set, with its size."""
+    run = next(r for r in runs if data_of(r) == data)
+    name = "generated" if is_stand_in(run) else {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[data]
+    return f"{name} (N = {run.summary['N']:,}) for {data}"
+
+
+def _instead(runs: Sequence[Run]) -> str:
+    """What the data are."""
+    said = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
+    if any(is_stand_in(run) for run in runs):
+        return said + " In place of ohsumed23, which is absent, another such set."
+    if any(data_of(run) == "PubMed" for run in runs):
+        return said + " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
+    return said
+
+
+def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
+    verdicts = []
+    for claim in published("lshsm-fig3"):
+        here = [run for run in runs if data_of(run) == claim.data]
+        if not here:
+            verdicts.append(untestable(claim, [], "no run"))
+            continue
+        stands = _standing(here, claim.data).partition(" for ")[0]
+        for start, start_title in STARTS.items():
+            chains = climbs.of(claim.data, start)
+            forms = [form for form in FORMS if form in chains]
+            if not chains:
+                continue
+            for form in forms if claim.sampler == "lshsm" or claim.metric == "leads_lshsm" else [""]:
+                reading = ", ".join(filter(None, [stands, start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
+                if claim.metric == "time_to_converge":
+                    method = form or claim.sampler
+                    times = climbs.arrivals(claim.data, start, method, "seconds")
+                    reason = (
+                        f"{MACHINE}; other data; {METHODS[method]} arrived: {climbs.arrived(claim.data, start, method)}"
+                    )
+                    verdicts.append(untestable(claim, times, reason, reading))
+                else:
+                    verdicts.append(_verdict(claim, climbs, start, form, "iteration", reading))
+    return verdicts

@@ -1,0 +1,294 @@
+"""The runs of Luo & Shrivastava 2018: which they are, how far each chain has climbed and when, and who leads whom."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from splitmerge_cli.papers.claims import (
+    FACTOR,
+    NOT_TESTABLE,
+    Claim,
+    Summary,
+    Verdict,
+    by_factor,
+    by_majority,
+    mean_interval,
+)
+from splitmerge_cli.plots.runs import option
+from splitmerge_cli.plots.style import COLOURS
+from splitmerge_cli.results.read import Run
+
+METHODS = {
+    "rgsm": "RGSM",
+    "sdds": "SDDS",
+    "sams": "SAMS",
+    "gibbs": "Gibbs",
+    "paired_sequential": "LSHSM, one by one",
+    "sums": "LSHSM, Algorithm 1",
+    "paired": "LSHSM, coins",
+    "literal": "LSHSM as printed",
+}
+"""Samplers, and the forms of LSHSM, in the order of legends and tables."""
+DASHES: dict[str, Any] = {"sums": (0, (4, 1.5)), "paired": (0, (1, 1)), "literal": (0, (4, 1.2, 1, 1.2))}
+FORMS = {"paired_sequential": "items one by one", "sums": "Algorithm 1, exact"}
+"""Forms of LSHSM under which claims are judged."""
+STARTS = {"one_cluster": "from one cluster", "singletons": "from singletons"}
+SETS = {"s1": "S1", "s2": "S2", "s3": "S3", "kdd_like": "KDDCUP04Bio", "ohsumed23": "PubMed"}
+"""Data sets, and what claims call them or what they stand for."""
+STOOD_IN = 1
+"""Seed of the generated data that stand in for ohsumed23."""
+TOLERANCE = 0.02
+"""A chain has arrived when this share of the climb is left: what a plot can show."""
+AXES = {"iteration": "iteration", "seconds": "seconds of sampling"}
+
+
+def method_of(run: Run) -> str:
+    """The sampler of a run; of LSHSM its form."""
+    sampler = run.config["sampler"]
+    if sampler["name"] != "lshsm":
+        return str(sampler["name"])
+    return "literal" if sampler["mode"] == "literal" else str(sampler["proposal"])
+
+
+def is_stand_in(run: Run) -> bool:
+    """Whether generated data stand in for ohsumed23."""
+    return option(run, "data") == "kdd_like" and run.config["data"]["seed"] == STOOD_IN
+
+
+def data_of(run: Run) -> str:
+    """The data set as claims call it, or that for which it stands."""
+    return "PubMed" if is_stand_in(run) else SETS[option(run, "data")]
+
+
+def style_of(method: str) -> dict[str, Any]:
+    """Colour and dashes of a line: all forms of LSHSM in one colour."""
+    return {"color": COLOURS[method if method in COLOURS else "lshsm"], "linestyle": DASHES.get(method, "-")}
+
+
+def methods_of(runs: Iterable[Run]) -> list[str]:
+    """The samplers and forms of runs, in the order of `METHODS`."""
+    present = {method_of(run) for run in runs}
+    return [method for method in METHODS if method in present]
+
+
+def handles(methods: Iterable[str]) -> list[Line2D]:
+    """Legend entries."""
+    return [Line2D([], [], label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
+
+
+@dataclass(frozen=True)
+class Climb:
+    """The ascent of one chain: what it has at each recorded row.
+
+    Attributes
+    ----------
+    iteration, seconds, log_lik, log_joint : ndarray of float, shape (rows,)
+    """
+
+    iteration: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    log_lik: NDArray[np.float64]
+    log_joint: NDArray[np.float64]
+
+    def along(self, axis: str) -> NDArray[np.float64]:
+        """Iterations or seconds of the rows."""
+        return self.iteration if axis == "iteration" else self.seconds
+
+    def reaches(self, level: float, axis: str) -> float:
+        """Iterations or seconds until the log joint first is at `level`; infinite if never."""
+        there = np.flatnonzero(self.log_joint >= level)
+        return float(self.along(axis)[there[0]]) if len(there) else np.inf
+
+    def at(self, column: NDArray[np.float64], axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A column at points of an axis: that of the last row before each."""
+        return column[np.searchsorted(self.along(axis), where, side="right") - 1]
+
+
+def climb_of(run: Run) -> Climb:
+    """The ascent of a run's only chain."""
+    trace = run.trace(["iteration", "seconds", "log_lik", "log_joint"])
+    return Climb(*(trace[c].to_numpy(float) for c in ("iteration", "seconds", "log_lik", "log_joint")))
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Who arrives first of two chains on one data set.
+
+    Attributes
+    ----------
+    ratio : float
+        Iterations or seconds that the second needs to the level over those of the first; where one has not arrived it
+        counts with all that it made, which makes the ratio a bound. NaN where neither has left its start.
+    ahead : bool
+        The first arrives first.
+    bound : bool
+        One of the two has not arrived.
+    lower : bool
+        Neither arrives at the level: they are compared at a lower one, that both reached.
+    """
+
+    ratio: float
+    ahead: bool
+    bound: bool
+    lower: bool
+
+
+def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
+    """Compare two chains from the same start on the same data; where no chain from anywhere found a better state than
+    that, there is nothing to compare."""
+    pair = (first, second)
+    if level <= first.log_joint[0]:
+        return Lead(np.nan, False, True, True)
+    lower = all(np.isinf(c.reaches(level, axis)) for c in pair)
+    if lower:
+        level = _common(pair)
+    a, b = (c.reaches(level, axis) for c in pair)
+    if not np.isfinite([a, b]).any():
+        return Lead(np.nan, False, True, True)
+    # a chain that has not arrived counts with all that it made, and never for less than what the other needed
+    at, bt = (t if np.isfinite(t) else max(c.along(axis)[-1], min(a, b)) for t, c in zip((a, b), pair, strict=True))
+    least = 1.0 if axis == "iteration" else 1e-6
+    return Lead(max(bt, least) / max(at, least), a < b, bool(np.isinf([a, b]).any()), lower)
+
+
+def _common(pair: tuple[Climb, Climb]) -> float:
+    """The level that two chains from one start both reached; if one has not left it, what the other reached soon."""
+    start = float(pair[0].log_joint[0])
+    low, high = sorted(float(c.log_joint.max()) - start for c in pair)
+    return start + max((1 - TOLERANCE) * low, TOLERANCE * high) if high > 0 else np.inf
+
+
+class Climbs:
+    """The ascents of all chains, by what they ran on, from where and how.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Of one chain each.
+    by : callable, optional
+        What a run ran on; its data set by default.
+    """
+
+    def __init__(self, runs: Sequence[Run], by: Any = data_of) -> None:
+        self.chains: dict[tuple[Any, str, str], dict[int, Climb]] = {}
+        self.best: dict[tuple[Any, int], float] = {}
+        self.best_log_lik: dict[tuple[Any, int], float] = {}
+        for run in sorted(runs, key=lambda r: int(r.config["seed"])):
+            climb, on, seed = climb_of(run), by(run), int(run.config["seed"])
+            self.chains.setdefault((on, run.config["init"], method_of(run)), {})[seed] = climb
+            top = int(climb.log_joint.argmax())
+            if climb.log_joint[top] > self.best.get((on, seed), -np.inf):
+                self.best[on, seed] = float(climb.log_joint[top])
+                self.best_log_lik[on, seed] = float(climb.log_lik[top])
+
+    def of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
+        """The chains on one data set from one start, by method and seed."""
+        found = {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
+        return found
+
+    def level(self, on: Any, start: str, seed: int) -> float:
+        """What counts as arrived: all but `TOLERANCE` of the climb to the best log joint that any chain found."""
+        first = next(chains[seed] for chains in self.of(on, start).values() if seed in chains)
+        low, high = float(first.log_joint[0]), self.best[on, seed]
+        return high - TOLERANCE * (high - low)
+
+    def arrivals(self, on: Any, start: str, method: str, axis: str) -> NDArray[np.float64]:
+        """Iterations or seconds to the level, ``[seeds]``; infinite where a chain has not arrived."""
+        chains = self.of(on, start).get(method, {})
+        return np.array([c.reaches(self.level(on, start, seed), axis) for seed, c in chains.items()])
+
+    def leads(self, on: Any, start: str, first: str, second: str, axis: str) -> list[Lead]:
+        """`first` against `second` on every data set that both ran on."""
+        chains = self.of(on, start)
+        a, b = chains.get(first, {}), chains.get(second, {})
+        return [lead(a[seed], b[seed], self.level(on, start, seed), axis) for seed in a if seed in b]
+
+    def arrived(self, on: Any, start: str, method: str) -> str:
+        """How many chains arrived, in words."""
+        times = self.arrivals(on, start, method, "seconds")
+        return f"{int(np.isfinite(times).sum())} of {len(times)}"
+
+
+def geometric(samples: Any) -> tuple[float, float, float]:
+    """Geometric mean of positive samples and its 95 % interval."""
+    x = np.asarray(samples, dtype=float)
+    mean, low, high = np.exp(mean_interval(np.log(x[np.isfinite(x)])))
+    return float(mean), float(low), float(high)
+
+
+def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str, axis: str, reading: str) -> Verdict:
+    """Judge "leads" against iteration or time: in most chains `first` arrives first."""
+    found = climbs.leads(claim.data, start, first, second, axis)
+    arrived = [f"{METHODS[m]} {climbs.arrived(claim.data, start, m)}" for m in (first, second)]
+    rule = f"{METHODS[first]} reaches the level first (arrived: {', '.join(arrived)}; if neither, the one both reach)"
+    ratios = [x.ratio for x in found]
+    what: Summary = geometric
+    return by_majority(claim, ratios, [x.ahead for x in found], rule, reading, summary=what)
+
+
+def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
+    """Judge "five times faster": time of the faster of SDDS and RGSM to the level over that of a form of LSHSM."""
+    leads = []
+    chains = climbs.of(claim.data, start)
+    for seed, own in chains.get(method, {}).items():
+        level = climbs.level(claim.data, start, seed)
+        others = [chains[m][seed] for m in ("sdds", "rgsm") if seed in chains.get(m, {})]
+        found = min(
+            (lead(own, other, level, "seconds") for other in others), key=lambda x: np.nan_to_num(x.ratio, nan=np.inf)
+        )
+        leads.append(found)
+    return judge_ratio(claim, leads, reading)
+
+
+def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str) -> Verdict:
+    """Judge how many times sooner the level is reached, by the geometric mean."""
+    told = [x for x in leads if np.isfinite(x.ratio)]
+    if not told:
+        why = "neither sampler left its start" if leads else "no run"
+        return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, why, undecided=True)
+    note = f"; geometric mean over {len(told)} data set{'s' * (len(told) > 1)}"
+    if lower := sum(x.lower for x in told):
+        note += f"; on {lower} neither arrived and the level is the one that both reached"
+    if bounds := sum(x.bound for x in told):
+        note += f"; {bounds} of the ratios are bounds, because one of the two did not arrive"
+    ratios = [x.ratio for x in told]
+    if geometric(ratios)[0] > FACTOR * claim.value:
+        note += "; more than is claimed"
+    return by_factor(claim, ratios, reading, note, geometric)
+
+
+def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
+    """Log likelihood of the chains of a method, less that of the best state, as far as all of them go.
+
+    Parameters
+    ----------
+    climbs : dict of int to Climb
+        By seed.
+    axis : {"iteration", "seconds"}
+    best : dict of int to float
+        Log likelihood of the best state, by seed.
+    points : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `axis`, median, low, high (over the seeds), chains.
+    """
+    ends = [(float(c.along(axis)[min(1, len(c.iteration) - 1)]), float(c.along(axis)[-1])) for c in climbs.values()]
+    first = max(min(start for start, _ in ends), 1e-6)
+    where = np.geomspace(first, max(min(end for _, end in ends), first), points)
+    values = np.stack([c.at(c.log_lik, axis, where) - best[seed] for seed, c in climbs.items()])
+    return pd.DataFrame(
+        {
+            axis: where,
+            "median": np.median(values, axis=0),
+            "low": values.min(axis=0),
+            "high": values.max(axis=0),
+            "chains": len(climbs),
+        }
+    )

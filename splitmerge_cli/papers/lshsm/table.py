@@ -1,0 +1,200 @@
+"""Table 1: NMI and accuracy of the best state of every chain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from sklearn.metrics import normalized_mutual_info_score
+
+from splitmerge_cli.papers.claims import Verdict, by_distance, mean_interval, published, untestable
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
+from splitmerge_cli.plots.runs import option
+from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.sweep import dataset_of
+
+METRICS = ("nmi", "accuracy")
+SETTINGS = {
+    ("move_only", "one_cluster"): "moves alone, from one cluster",
+    ("move_only", "singletons"): "moves alone, from singletons",
+    ("full_scan", "one_cluster"): "a full Gibbs scan after each move, from one cluster",
+}
+"""Schedule and start of the blocks of the table."""
+COLUMNS = {
+    "S1": 0.35,
+    "S2": 0.455,
+    "S3": 0.56,
+    "KDDCUP04Bio": 0.665,
+    "PubMed": 0.755,
+    "kdd_like": 0.87,
+    "ohsumed23": 0.995,
+}
+"""Where a data set's column ends."""
+HEADS = {"KDDCUP04Bio": "KDD", "ohsumed23": "ohsumed23"}
+NO_LABELS = {
+    "KDDCUP04Bio": "the 2,000 labels of the paper are not public, and the set has no others",
+    "PubMed": "the set has no labels, and the paper does not say which it used",
+}
+ROW = 0.16
+"""Height of a row of the table, in inches."""
+
+
+def geometric_nmi(truth: Any, labels: Any) -> float:
+    """Mutual information over the geometric mean of the two entropies, as the paper defines NMI (section 4.3.2)."""
+    return float(normalized_mutual_info_score(truth, labels, average_method="geometric"))
+
+
+def scores(runs: Sequence[Run]) -> pd.DataFrame:
+    """Scores of the state of highest log joint of every run of one chain.
+
+    Accuracy is the share of items in their true cluster under the best one-to-one match of clusters.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns schedule, start, method, data (as run, not what it stands for), seed, nmi, accuracy, clusters.
+    """
+    rows = []
+    for run in runs:
+        truth = dataset_of(run).truth
+        if truth is None:
+            continue
+        best = run.summary["highest_log_joint"]
+        stored = run.diagnostics().set_index(["quantity", "chain"])["value"]
+        rows.append(
+            {
+                "schedule": option(run, "schedule"),
+                "start": run.config["init"],
+                "method": method_of(run),
+                "data": column_of(run),
+                "seed": int(run.config["seed"]),
+                "nmi": geometric_nmi(truth, best["labels"]),
+                "accuracy": float(stored["accuracy/best", 0]),
+                "clusters": int(best["n_clusters"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def column_of(run: Run) -> str:
+    """The column of a run: its data set under its own name."""
+    name = option(run, "data")
+    if is_stand_in(run):
+        return "ohsumed23"
+    return data_of(run) if name in ("s1", "s2", "s3") else str(name)
+
+
+@dataclass(frozen=True)
+class _Row:
+    schedule: str
+    start: str
+    method: str
+
+
+def table1(runs: Sequence[Run]) -> Drawing:
+    """NMI and accuracy of all samplers, forms, starts and schedules."""
+    found = scores(runs)
+    rows: list[_Row | str] = []
+    for (schedule, start), title in SETTINGS.items():
+        here = found[(found["schedule"] == schedule) & (found["start"] == start)]
+        rows += [title, *(_Row(schedule, start, m) for m in METHODS if (here["method"] == m).any())]
+    figure, ax = plt.subplots(figsize=(7.2, ROW * (len(rows) + 7) + 0.9))
+    _draw(ax, rows, found)
+    seeds = found["seed"].nunique()
+    stood_in = any(is_stand_in(run) for run in runs)
+    footnote(
+        figure,
+        "Each cell: NMI / accuracy of the state of highest log joint, means over data sets. S1 to S3: "
+        f"{seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the entropies, "
+        "accuracy by the best one-to-one match of clusters.\n–: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
+        "clusters; PubMed: none at all). kdd_like is generated in the manner of KDDCUP04Bio; "
+        + (
+            "in place of ohsumed23, which is absent, another such set."
+            if stood_in
+            else "ohsumed23: 23 categories of MEDLINE abstracts."
+        ),
+    )
+    return Drawing(figure, _long(found), _verdicts(found))
+
+
+def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:
+    ax.set(xlim=(0, 1), ylim=(len(rows) - 0.4, -6.4))
+    ax.axis("off")
+    claims = {(c.data, c.sampler, c.metric): c.value for c in published("lshsm-table1")}
+    sizes = {"kdd_like": "kdd_like", "ohsumed23": "ohsumed23"}
+    for data, place in COLUMNS.items():
+        head = HEADS.get(data, sizes.get(data, data))
+        ax.text(place, -5.6, head, ha="right", va="center", fontsize=7.2, fontweight="bold")
+    for left, right, words in [(0.27, 0.755, "the paper's data"), (0.775, 0.995, "stand-ins")]:
+        ax.text((left + right) / 2, -6.45, words, ha="center", va="center", fontsize=6.8, color="#555555")
+        ax.plot([left, right], [-6.05, -6.05], color="#bbbbbb", linewidth=0.6, clip_on=False)
+    ax.text(0, -4.6, "printed in the paper", ha="left", va="center", fontsize=7.2, fontweight="bold", color="#555555")
+    for y, sampler in zip([-3.6, -2.6, -1.6], ["rgsm", "sdds", "lshsm"], strict=True):
+        ax.text(0.043, y, METHODS.get(sampler, "LSHSM"), ha="left", va="center", fontsize=7, color="#555555")
+        for data in ("S1", "S2", "S3", "KDDCUP04Bio", "PubMed"):
+            text = _cell(*(claims[data, sampler, metric] for metric in METRICS))
+            ax.text(COLUMNS[data], y, text, ha="right", va="center", fontsize=7, color="#555555")
+    for y, row in enumerate(rows):
+        if isinstance(row, str):
+            ax.plot([0, 1], [y - 0.5, y - 0.5], color="#cccccc", linewidth=0.6, clip_on=False)
+            ax.text(0, y, row, ha="left", va="center", fontsize=7.2, fontweight="bold")
+            continue
+        style = style_of(row.method)
+        ax.plot([0.0, 0.034], [y, y], linewidth=1.6, solid_capstyle="butt", **style)
+        ax.text(0.043, y, METHODS[row.method], ha="left", va="center", fontsize=7)
+        for data, place in COLUMNS.items():
+            here = _of(found, row, data)
+            text = "–" if data in NO_LABELS else _cell(*here[list(METRICS)].mean()) if len(here) else ""
+            ax.text(place, y, text, ha="right", va="center", fontsize=7)
+
+
+def _of(found: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
+    where = (found["schedule"] == row.schedule) & (found["start"] == row.start) & (found["method"] == row.method)
+    return found[where & (found["data"] == data)]
+
+
+def _cell(nmi: float, accuracy: float) -> str:
+    return " / ".join(f"{x:.2f}".removeprefix("0") for x in (nmi, accuracy))
+
+
+def _long(found: pd.DataFrame) -> pd.DataFrame:
+    """Means and intervals over data sets, in long form."""
+    rows = []
+    for key, here in found.groupby(["schedule", "start", "method", "data"], sort=False):
+        for metric in (*METRICS, "clusters"):
+            mean, low, high = mean_interval(here[metric])
+            where = dict(zip(("schedule", "start", "method", "data"), key, strict=True))
+            rows.append({**where, "score": metric, "mean": mean, "low": low, "high": high, "chains": len(here)})
+    return pd.DataFrame(rows)
+
+
+def _verdicts(found: pd.DataFrame) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    for claim in published("lshsm-table1"):
+        if claim.data in NO_LABELS:
+            verdicts.append(_without_labels(claim, found))
+            continue
+        for (schedule, start), title in SETTINGS.items():
+            for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
+                here = _of(found, _Row(schedule, start, form), claim.data)
+                if len(here):
+                    reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
+                    verdicts.append(by_distance(claim, here[claim.metric], len(here), reading))
+    return verdicts
+
+
+def _without_labels(claim: Any, found: pd.DataFrame) -> Verdict:
+    """No verdict; the reason has the score of the stand-in."""
+    instead = {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[claim.data]
+    form = "paired_sequential" if claim.sampler == "lshsm" else claim.sampler
+    parts = []
+    for schedule, start in SETTINGS:
+        here = _of(found, _Row(schedule, start, form), instead)
+        if len(here):
+            parts.append(f"{np.mean(here[claim.metric]):.3f} {SETTINGS[schedule, start]}")
+    return untestable(claim, [], f"{NO_LABELS[claim.data]}; in its place {instead}: {'; '.join(parts) or 'no run'}")

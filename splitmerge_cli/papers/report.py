@@ -1,0 +1,235 @@
+"""The report: one page of HTML that holds its pictures."""
+
+import base64
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import date
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from splitmerge_cli import __version__
+from splitmerge_cli.papers import claims
+from splitmerge_cli.papers.declaration import Paper
+from splitmerge_cli.papers.discovery import papers as known_papers
+from splitmerge_cli.papers.drawing import manifest_of
+from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.manifest import Manifest
+
+FOLDER = "figures"
+"""Where the results hold drawn figures."""
+
+STYLE = """
+:root { color-scheme: light; --ink: #1d1d1b; --soft: #5c5c58; --rule: #dddcd6; --paper: #fdfdfb; }
+body { margin: 0 auto; max-width: 62rem; padding: 2rem 1.2rem 5rem; background: var(--paper); color: var(--ink);
+       font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { margin-top: 3rem; font-size: 1.3rem; }
+h3 { margin: 2.4rem 0 .3rem; font-size: 1.1rem; } p { max-width: 48rem; } .soft { color: var(--soft); }
+img { width: 100%; height: auto; border: 1px solid var(--rule); background: white; }
+table { border-collapse: collapse; font-size: .82rem; width: 100%; margin: .8rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); }
+th { font-weight: 600; }
+th.n { text-align: right; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+code { background: #f0efe9; padding: .1rem .35rem; border-radius: 3px; font-size: .85em; }
+.v { white-space: nowrap; font-weight: 600; } .yes { color: #1a7f37; } .no { color: #b42318; } .open { color: #8a6100; }
+.scroll { overflow-x: auto; }
+"""
+CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.NOT_TESTABLE: "open", claims.UNDECIDED: "open"}
+
+
+def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
+    """Write one page with every figure that was drawn, its claims and verdicts, and the errata.
+
+    Parameters
+    ----------
+    out : str or Path
+        The folder of the results.
+    config_dir : str or Path, optional
+        A folder of the user's own, whose paper is shown too if it holds one.
+
+    Returns
+    -------
+    Path
+        ``OUT/report.html``, which holds its pictures and opens without a server.
+
+    Raises
+    ------
+    ConfigError
+        The folder of the user's own declares no paper as it should.
+    DamagedRun
+        A file of a figure is not what was written.
+    """
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "report.html"
+    html = page(known_papers(config_dir), dict(list_figures(config_dir)), out, config_dir)
+    with replaced(path) as part:
+        part.write_text(html, encoding="utf-8")
+    return path
+
+
+def page(papers: Sequence[Paper], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
+    """The report.
+
+    Parameters
+    ----------
+    papers : sequence of Paper
+    titles : mapping of str to str
+        The title of each of their figures, by id, in the order in which they are shown.
+    out : Path
+        The folder of the results.
+    config_dir : str or Path, optional
+        The folder of the user's own, for the commands.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    folder, where = out / FOLDER, folders(out, config_dir)
+    captions = {figure.id: figure.caption for paper in papers for figure in paper.figures}
+    shown = [(paper, [name for name in titles if name.startswith(f"{paper.key}-")]) for paper in papers]
+    verdicts = {name: _claims(folder, name, where) for name in titles}
+    body = [
+        "<h1>Split-merge MCMC: figures, numbers, verdicts</h1>",
+        f'<p class="soft">{date.today().isoformat()}, smcmc {escape(__version__)}</p>',
+        _summary(verdicts),
+        _contents(shown, titles, verdicts),
+    ]
+    for paper, names in shown:
+        body.append(f'<h2 id="{paper.key}">{escape(paper.citation)}</h2>')
+        body += [_section(name, titles[name], captions[name], verdicts[name], folder, where) for name in names]
+        body.append(_errata(paper))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>smcmc: report</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def folders(out: str | Path, config_dir: str | Path | None) -> str:
+    """What a command says of the folder of the results, and of that of the user's own."""
+    named = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
+    return named if config_dir is None else f"{named} --config-dir {shlex.quote(str(config_dir))}"
+
+
+def _drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
+    """A file of a figure, checked to be what was written; None where the figure was not drawn."""
+    if not (folder / file).is_file():
+        return None
+    return Manifest(manifest_of(folder, name), f"smcmc plot {name}{where} draws it anew").check(file)
+
+
+def _claims(folder: Path, name: str, where: str) -> pd.DataFrame | None:
+    path = _drawn(folder, name, f"{name}-claims.csv", where)
+    words = ["data", "sampler", "reading", "unit", "reason", "statement"]
+    return None if path is None else pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
+
+
+def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
+    drawn = [frame for frame in verdicts.values() if frame is not None]
+    if not drawn:
+        return "<p>No figure has been drawn yet: <code>smcmc reproduce all --scale quick</code></p>"
+    counts = _shown(pd.concat(drawn)).value_counts()
+    parts = [f'<span class="{CLASSES[v]}">{counts.get(v, 0)} {v}</span>' for v in CLASSES]
+    return (
+        f"<p>{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: {', '.join(parts)}. "
+        "A claim that leaves a choice of reading is judged under each. A claim that does not reproduce is a result; "
+        "the last column of each table says what was measured and by which rule it was judged.</p>"
+    )
+
+
+def _shown(frame: pd.DataFrame) -> pd.Series:
+    """Verdicts for a reader: what is not testable only for lack of chains or iterations is undecided."""
+    return frame["verdict"].mask(frame["reason"].str.startswith(claims.UNDECIDED), claims.UNDECIDED)
+
+
+def _contents(
+    papers: Sequence[tuple[Paper, Sequence[str]]],
+    titles: Mapping[str, str],
+    verdicts: Mapping[str, pd.DataFrame | None],
+) -> str:
+    """Table of contents, with the number of verdicts of each figure."""
+    rows = []
+    for paper, name in [(paper, name) for paper, names in papers for name in names]:
+        title = f"{paper.name}, {titles[name]}"
+        frame = verdicts[name]
+        counts = {} if frame is None else _shown(frame).value_counts().to_dict()
+        scale = "not drawn" if frame is None else str(frame["scale"].iloc[0])
+        cells = [f'<td class="n {css}">{counts.get(v, "")}</td>' for v, css in CLASSES.items()]
+        rows.append(f'<tr><td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}</tr>')
+    for paper, _ in papers:
+        number = len(claims.errata(paper))
+        if number:
+            link = f'<a href="#{paper.key}-errata">Errata of {escape(paper.name)}</a>'
+            rows.append(f'<tr><td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td></tr>')
+    head = "<th>contents</th><th>scale</th>" + "".join(f'<th class="n">{verdict}</th>' for verdict in CLASSES)
+    body = "".join(rows)
+    return f'<nav class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></nav>'
+
+
+def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, where: str) -> str:
+    parts = [f'<h3 id="{name}">{escape(title)}</h3>']
+    picture = _drawn(folder, name, f"{name}.png", where)
+    if frame is None or picture is None:
+        parts.append(f"<p>Not drawn yet: <code>smcmc reproduce {name}{escape(where)}</code></p>")
+        return "\n".join(parts)
+    data = base64.b64encode(picture.read_bytes()).decode()
+    scale = str(frame["scale"].iloc[0])
+    parts += [
+        f'<p class="soft">{escape(caption)}</p>',
+        f'<img src="data:image/png;base64,{data}" alt="{escape(title)}">',
+        f'<div class="scroll">{_table(frame)}</div>',
+        f"<p class='soft'>{escape(name)}, {escape(scale)} scale. Again: "
+        f"<code>smcmc reproduce {name} --scale {escape(scale)}{escape(where)}</code></p>",
+    ]
+    return "\n".join(parts)
+
+
+def _table(frame: pd.DataFrame) -> str:
+    """The verdicts of a figure; a column without content is left out."""
+    columns: dict[str, list[tuple[str, str]]] = {}
+    for r, shown in zip(frame.itertuples(index=False), _shown(frame), strict=True):
+        claim = str(r.metric).replace("_", " ") + (f": {r.statement}" if r.statement else "")
+        cells = {
+            "data": (r.data, ""),
+            "sampler": (r.sampler, ""),
+            "claim": (claim, ""),
+            "reading": (r.reading, ""),
+            "published": (claims.with_unit(r.published, r.unit), "n"),
+            "ours": (claims.with_unit(r.ours, r.unit), "n"),
+            "95 % interval": (claims.interval(r.low, r.high), "n"),
+            "chains": (str(r.chains or "exact"), "n"),
+            "verdict": (shown, f"v {CLASSES[shown]}"),
+            "why": (r.reason, ""),
+        }
+        for head, cell in cells.items():
+            columns.setdefault(head, []).append(cell)
+    columns = {head: cells for head, cells in columns.items() if any(text not in ("", "–") for text, _ in cells)}
+    heads = "".join(f'<th class="{cells[0][1].partition(" ")[0]}">{head}</th>' for head, cells in columns.items())
+    rows = [
+        "".join(f'<td class="{css}">{escape(str(text))}</td>' for text, css in cells)
+        for cells in zip(*columns.values(), strict=True)
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _errata(paper: Paper) -> str:
+    rows = claims.errata(paper)
+    if rows.empty:
+        return ""
+    body = "".join(
+        f"<tr><td>{escape(r.where)}</td><td>{escape(r.printed)}</td><td>{escape(r.correct)}</td></tr>"
+        for r in rows.itertuples(index=False)
+    )
+    head = "<tr><th>where</th><th>printed</th><th>what holds</th></tr>"
+    return (
+        f'<h3 id="{paper.key}-errata">Errata of {escape(paper.name)}</h3>'
+        f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,226 @@
+"""Reproduce and plot: from the name of a figure to its runs, its picture and its verdicts."""
+
+import sys
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.papers import claims
+from splitmerge_cli.papers.declaration import PaperFigure
+from splitmerge_cli.papers.discovery import figures, function_of, select
+from splitmerge_cli.papers.drawing import Drawing, manifest_of
+from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override
+from splitmerge_cli.papers.report import FOLDER, folders
+from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.results.store import STATUS
+from splitmerge_cli.runs.sweep import JobOutcome, find_run, interruption, open_run, run_jobs
+
+TABLE = "table.csv"
+
+
+def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path | None = None) -> str:
+    """The command that makes these figures from nothing."""
+    return f"smcmc reproduce {' '.join(names)} --scale {scale}{folders(out, config_dir)}"
+
+
+def reproduce(
+    ids: Sequence[str],
+    scale: str = "quick",
+    out: str | Path = "results",
+    workers: int | None = None,
+    config_dir: str | Path | None = None,
+) -> int:
+    """Run what figures need and is not there yet, draw them, and check their claims.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        See `splitmerge_cli.papers.discovery.select`.
+    scale : {"quick", "paper"}
+    out : str or Path
+        The folder of the results.
+    workers : int, optional
+        Runs at the same time; one per processor by default.
+    config_dir : str or Path, optional
+        A folder of the user's own: its groups, and its paper if it holds one.
+
+    Returns
+    -------
+    int
+        Exit status: 0, or 1 if a run failed (the other figures are drawn all the same), 130 after an interruption
+        (nothing is drawn).
+
+    Raises
+    ------
+    ConfigError
+        An unknown figure, or an experiment that cannot be run.
+    """
+    names, out, status = select(ids, config_dir), Path(out), 0
+    known = figures(config_dir)
+    for name in names:
+        function_of(known[name], known[name].draw)  # what cannot draw is told before hours of runs
+    wanted = {name: jobs(name, scale, out, needs_stand_in(name, scale, config_dir), config_dir) for name in names}
+    # figures may share runs
+    distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
+    outcomes = dict(zip(distinct, run_jobs(distinct, workers, config_dir=config_dir), strict=True))
+    if rejected := [o for o in outcomes.values() if o.status == "rejected"]:
+        raise ConfigError(f"{' '.join(rejected[0].overrides)}: {rejected[0].error}")
+    if line := interruption(list(outcomes.values())):
+        print(f"smcmc: {line}; the same command continues it", file=sys.stderr)
+        return 130
+    for name in names:
+        own = [outcomes[tuple(job)] for job in wanted[name]]
+        incomplete = [o for o in own if not o.complete]
+        if incomplete:
+            _explain(name, incomplete, len(own))
+            status = 1
+            continue
+        if known[name].compute:
+            _compute(known[name], out, config_dir)
+        _draw(known[name], [o.path for o in own if o.path], scale, out, config_dir)
+    return status
+
+
+def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
+    """One line on the runs that a figure lacks."""
+    first = incomplete[0]
+    where = " ".join(first.overrides)
+    others = "" if len(incomplete) == 1 else f" (the first of {len(incomplete)} that failed)"
+    print(f"smcmc: {name}: {len(incomplete)} of {runs} runs failed: {where}: {first.error}{others}", file=sys.stderr)
+
+
+def _compute(entry: PaperFigure, out: Path, config_dir: str | Path | None) -> None:
+    assert entry.compute is not None
+    cfg = compose([f"experiment={entry.id}", out_override(out)], config_dir)
+    table = function_of(entry, entry.compute)(cfg)
+    (out / entry.id).mkdir(parents=True, exist_ok=True)
+    _write_csv(table, out / entry.id / TABLE)
+    write_manifest(out / entry.id / MANIFEST, [TABLE])
+
+
+def _write_csv(frame: pd.DataFrame, path: Path) -> None:
+    with replaced(path) as part:
+        frame.to_csv(part, index=False)
+
+
+def _draw(
+    entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
+) -> None:
+    """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
+    from splitmerge_cli.plots.style import save, styled
+
+    draw = function_of(entry, entry.draw)
+    with styled():
+        if entry.compute:
+            remedy = f"{command([entry.id], scale, out, config_dir)} computes it anew"
+            table = Manifest(out / entry.id / MANIFEST, remedy).check(TABLE)
+            drawing = draw(pd.read_csv(table, keep_default_na=False))
+        else:
+            drawing = draw([open_run(path, config_dir) for path in runs])
+        paths = save(drawing.figure, out / FOLDER / entry.id)
+    paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
+    write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    console.print(claims.table(claims.frame(drawing.verdicts, scale)))
+    for path in paths:
+        print(path)
+
+
+def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
+    paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv"]
+    _write_csv(drawing.plotted, paths[0])
+    _write_csv(claims.frame(drawing.verdicts, scale), paths[1])
+    return paths
+
+
+def plot(
+    targets: Sequence[str],
+    scale: str = "quick",
+    out: str | Path = "results",
+    config_dir: str | Path | None = None,
+) -> int:
+    """Draw from stored results only.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        Figures as for `reproduce`, and folders of runs (their traces are drawn into the folder, and their points in
+        two dimensions or their network with the clusters found).
+    scale : {"quick", "paper"}
+        Which runs of a figure.
+    out : str or Path
+        The folder of the results.
+    config_dir : str or Path, optional
+        A folder of the user's own: its groups, for runs that name one of them, and its paper if it holds one.
+
+    Returns
+    -------
+    int
+        Exit status: 0, or 2 if results are missing (the command that makes them is then printed) or the data that a
+        figure shows.
+
+    Raises
+    ------
+    ConfigError, DataError
+        An unknown figure; the configuration of a given run is none that could be run; its data cannot be loaded again.
+    DamagedRun
+        A file of a run is not what was written.
+    """
+    out = Path(out)
+    runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
+    names = select([target for target in targets if not (Path(target) / STATUS).is_file()], config_dir)
+    missing, status = [], 0
+    known, finished = figures(config_dir), _Finished(config_dir)
+    for name in names:
+        found = finished.all(jobs(name, scale, out, config_dir=config_dir))
+        if found is None and scale == "quick":
+            found = finished.all(jobs(name, scale, out, stand_in=True, config_dir=config_dir))
+        if found is None or (known[name].compute and not (out / name / TABLE).is_file()):
+            missing.append(name)
+            continue
+        try:
+            _draw(known[name], found, scale, out, config_dir)
+        except DataError as error:
+            print(f"smcmc: {name}: {error}", file=sys.stderr)
+            status = 2
+    for path in runs:
+        _plot_run(path, config_dir)
+    if missing:
+        which = f"{', '.join(missing)}: results are missing"
+        print(f"smcmc: {which}; this makes them: {command(missing, scale, out, config_dir)}", file=sys.stderr)
+        status = 2
+    return status
+
+
+class _Finished:
+    """Looks up finished jobs, each once: figures may share runs."""
+
+    def __init__(self, config_dir: str | Path | None) -> None:
+        self.run = cache(partial(find_run, config_dir=config_dir))
+
+    def all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
+        """The runs of all jobs; None as soon as one is missing."""
+        runs = []
+        for job in wanted:
+            run = self.run(tuple(job))
+            if run is None:
+                return None
+            runs.append(run)
+        return runs
+
+
+def _plot_run(path: Path, config_dir: str | Path | None) -> None:
+    from splitmerge_cli.plots.run import pictures
+    from splitmerge_cli.plots.style import save, styled
+
+    with styled():
+        for name, figure in pictures(open_run(path, config_dir)):
+            for written in save(figure, path / name):
+                print(written)

@@ -1,0 +1,195 @@
+"""Figure 5: acceptance of split and merge, and time per iteration."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import NDArray
+
+from splitmerge_cli.papers.claims import (
+    Claim,
+    Summary,
+    Verdict,
+    by_bound,
+    by_factor,
+    mean_interval,
+    median_interval,
+    published,
+    untestable,
+)
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
+from splitmerge_cli.plots.runs import pick, values
+from splitmerge_cli.plots.style import COLOURS, footnote, legend, sampler_handles
+from splitmerge_cli.results.read import Run
+
+NEVER = 1e-3
+""""Almost no" accepted move: an acceptance rate of at most this."""
+
+
+SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
+"""The split and the merge of each sampler that the paper's figure shows."""
+DASHES: dict[str, Any] = {"literal": "-", "labelled": "--"}
+TIMED: dict[str, tuple[str, bool, Any]] = {
+    "move alone": ("full_scan", False, ":"),
+    "move and one Gibbs site": ("single_site", True, "-."),
+    "move and full Gibbs scan": ("full_scan", True, "-"),
+}
+"""What counts as an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
+
+
+def _acceptance(runs: Sequence[Run], move: str) -> NDArray[np.float64]:
+    """Share of proposals accepted, ``[chains]``; NaN where the move was never proposed."""
+    moves = pd.concat([r.moves() for r in runs])
+    moves = moves[moves["move"] == move]
+    return (moves["accepted"] / moves["proposed"].where(moves["proposed"] > 0)).to_numpy(float)
+
+
+def _milliseconds(runs: Sequence[Run], gibbs: bool) -> NDArray[np.float64]:
+    """Sampling time of one iteration, ``[chains]``: with its Gibbs step, or of the split-merge move alone."""
+    times: list[float] = []
+    for run in runs:
+        last = run.trace(["chain", "iteration", "seconds"]).groupby("chain").last()
+        seconds = last["seconds"]
+        if not gibbs:
+            moves = run.moves()
+            seconds = moves[moves["move"] != "gibbs"].groupby("chain")["seconds"].sum()
+        times += (1000 * seconds / last["iteration"]).tolist()
+    return np.array(times)
+
+
+def _size_axis(ax: Axes, sizes: Sequence[int]) -> None:
+    ax.set_xscale("log")
+    ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.25)
+    ax.set_xlabel("N")
+
+
+def _curve(
+    ax: Axes,
+    sizes: Sequence[int],
+    samples: Sequence[NDArray[np.float64]],
+    colour: str,
+    summary: Summary,
+    style: str,
+    place: int,
+) -> list[tuple[float, float, float]]:
+    """Centres over chains with their 95 % intervals, joined; curves of other `place` (0, 1, 2) stand beside."""
+    stats = [summary(x) for x in samples]
+    centre, low, high = np.array(stats).T
+    at = np.array(sizes) * 1.05 ** (place - 1)
+    ax.plot(at, centre, style, marker="o", color=colour)
+    ax.vlines(at, np.fmax(low, 0), high, color=colour, linewidth=1.1)
+    return stats
+
+
+def fig5(runs: Sequence[Run]) -> Drawing:
+    """Acceptance of split and merge, time per iteration, and its ratio, against N."""
+    figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2))
+    claims = published("sdds-fig5")
+    plotted, verdicts = _draw_acceptance(axes[0], runs, claims)
+    more, times = _draw_times(axes[1], runs, claims)
+    styles = {
+        "ratios as printed, full Gibbs scan": "-",
+        f"(a, b) {TARGETS['labelled']}": DASHES["labelled"],
+        "(c, d) one Gibbs site": TIMED["move and one Gibbs site"][2],
+        "(c, d) move alone": TIMED["move alone"][2],
+    }
+    lines = [Line2D([], [], color="#444444", linestyle=style, label=what) for what, style in styles.items()]
+    diamond = Line2D([], [], color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper")
+    legend(figure, [*sampler_handles(list(SHOWN)), diamond], lines)
+    footnote(
+        figure,
+        "Points: means (a, b) and medians (c, d) over chains, side by side at each N; bars: their 95 % intervals.",
+    )
+    order = {claim: i for i, claim in enumerate(claims)}
+    return Drawing(figure, pd.DataFrame(plotted + more), sorted(verdicts + times, key=lambda v: order[v.claim]))
+
+
+def _rows(
+    panel: str, sampler: str, what: str, sizes: Sequence[int], stats: Sequence[tuple[float, float, float]]
+) -> list[dict[str, Any]]:
+    """What is plotted, one row per N."""
+    return [
+        {"panel": panel, "N": N, "sampler": sampler, "series": what, "centre": centre, "low": low, "high": high}
+        for N, (centre, low, high) in zip(sizes, stats, strict=True)
+    ]
+
+
+def _draw_acceptance(
+    axes: Sequence[Axes], runs: Sequence[Run], claims: Sequence[Claim]
+) -> tuple[list[dict[str, Any]], list[Verdict]]:
+    sizes = values(runs, "N")
+    plotted: list[dict[str, Any]] = []
+    verdicts = []
+    for ax, kind in zip(axes, ["split", "merge"], strict=True):
+        for place, (sampler, shown) in enumerate(SHOWN.items()):
+            move = shown[kind == "merge"]
+            about = [c for c in claims if (c.sampler, c.metric) == (sampler, f"{move}_acceptance")]
+            for target, dash in DASHES.items():
+                here = pick(runs, sampler=sampler, schedule="full_scan", model__labels=target)
+                rates = {f"emm N={N}": _acceptance(pick(here, N=N), move) for N in sizes}
+                stats = _curve(ax, sizes, list(rates.values()), COLOURS[sampler], mean_interval, dash, place)
+                plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
+                for claim in about:
+                    judge = by_factor if claim.value > 0 else partial(by_bound, bound=NEVER)
+                    note = _shortened(here, int(claim.data.partition("N=")[2]))
+                    verdicts.append(judge(claim, rates[claim.data], reading=TARGETS[target], note=note))
+            for claim in about:
+                N = int(claim.data.partition("N=")[2])
+                ax.plot(N, claim.value, "D", color=COLOURS[sampler], markerfacecolor="white", zorder=4, clip_on=False)
+        ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
+        ax.set_ylim(0, 1)
+        ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
+        ax.yaxis.set_minor_locator(plt.NullLocator())
+        ax.set_title(f"({'ab'[kind == 'merge']}) {kind}s accepted")
+        _size_axis(ax, sizes)
+    return plotted, verdicts
+
+
+def _shortened(runs: Sequence[Run], N: int) -> str:
+    """A remark on runs that are shorter than the paper's; empty if they are not."""
+    length, full = pick(runs, N=N)[0].config["iterations"], ITERATIONS[N]
+    return f"; {length:,} of the paper's {full:,} iterations" if length < full else ""
+
+
+def _draw_times(
+    axes: Sequence[Axes], runs: Sequence[Run], claims: Sequence[Claim]
+) -> tuple[list[dict[str, Any]], list[Verdict]]:
+    sizes = values(runs, "N")
+    about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
+    plotted: list[dict[str, Any]] = []
+    verdicts = []
+    for place, (what, (schedule, gibbs, style)) in enumerate(TIMED.items()):
+        here = pick(runs, schedule=schedule, model__labels="literal")
+        times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
+        for sampler, samples in times.items():
+            stats = _curve(axes[0], sizes, samples, COLOURS[sampler], median_interval, style, place)
+            plotted += _rows("ms per iteration", sampler, what, sizes, stats)
+            if claim := about.get((sampler, "time_per_iteration")):
+                reason = "a machine and a program of 2015; the ratio is what can be compared"
+                verdicts.append(untestable(claim, samples[-1], reason, what, median_interval))
+        ratios = [a / b for a, b in zip(times["rgsm"], times["sdds"], strict=True)]
+        stats = _curve(axes[1], sizes, ratios, "#444444", median_interval, style, place)
+        plotted += _rows("time ratio", "rgsm/sdds", what, sizes, stats)
+        verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, summary=median_interval))
+    for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.set_title(title)
+        _size_axis(ax, sizes)
+    axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
+        metric = "time_ratio" if "/" in sampler else "time_per_iteration"
+        colour = COLOURS.get(sampler, "#444444")
+        ax.plot(sizes[-1], about[sampler, metric].value, "D", color=colour, markerfacecolor="white", zorder=4)
+    return plotted, verdicts

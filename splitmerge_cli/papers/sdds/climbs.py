@@ -1,0 +1,153 @@
+"""Figure 6: how soon the log likelihood of the Bernoulli mixture is high."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator
+from numpy.typing import NDArray
+
+from splitmerge_cli.papers.claims import (
+    by_majority,
+    median_interval,
+    published,
+    untestable,
+)
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.sdds.runs import samplers_of
+from splitmerge_cli.plots.runs import pick, values
+from splitmerge_cli.plots.style import COLOURS, footnote, legend, sampler_handles
+from splitmerge_cli.results.read import Run
+
+TOLERANCE = 0.01
+"""A chain is at the high-probability level when this share of the best chain's climb is left: what a plot can show."""
+
+
+@dataclass(frozen=True)
+class _Climb:
+    """The ascent of one chain: seconds, log likelihood and log joint of each row."""
+
+    seconds: NDArray[np.float64]
+    log_lik: NDArray[np.float64]
+    log_joint: NDArray[np.float64]
+
+    def settled(self) -> float:
+        """Median log joint in the second half of its time."""
+        return float(np.median(self.log_joint[self.seconds > self.seconds[-1] / 2]))
+
+    def reaches(self, level: float) -> float:
+        """Seconds until the log joint first is at `level`; infinite if never."""
+        there = np.flatnonzero(self.log_joint >= level)
+        return float(self.seconds[there[0]]) if len(there) else np.inf
+
+
+def _climbs(runs: Sequence[Run]) -> list[_Climb]:
+    columns = ["chain", "seconds", "log_lik", "log_joint"]
+    return [
+        _Climb(*(chain[c].to_numpy(float) for c in columns[1:]))
+        for run in runs
+        for _, chain in run.trace(columns).groupby("chain", sort=True)
+    ]
+
+
+def _leads(first: Sequence[_Climb], second: Sequence[_Climb], level: float) -> NDArray[np.float64]:
+    """Seconds by which `first` reaches the level before `second`, ``[chains]``.
+
+    A chain that has not arrived counts with all its time: the lead is then a lower bound of the true one. NaN where
+    neither arrives.
+    """
+    leads = []
+    for a, b in zip(first, second, strict=True):
+        at, bt = a.reaches(level), b.reaches(level)
+        both = np.isinf(at) and np.isinf(bt)
+        leads.append(np.nan if both else min(bt, b.seconds[-1]) - min(at, a.seconds[-1]))
+    return np.array(leads)
+
+
+def fig6(runs: Sequence[Run]) -> Drawing:
+    """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
+    sizes, samplers = values(runs, "N"), samplers_of(runs)
+    figure, axes = plt.subplots(1, len(sizes), figsize=(7.2, 3.4), squeeze=False)
+    claims = {(c.data, c.metric): c for c in published("sdds-fig6")}
+    verdicts, plotted = [], []
+    leads: dict[int, NDArray[np.float64]] = {}
+    for ax, N in zip(axes[0], sizes, strict=True):
+        climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
+        best = max((c for chains in climbs.values() for c in chains), key=_Climb.settled)
+        level = best.settled() - TOLERANCE * (best.settled() - best.log_joint[0])
+        first = min(c.seconds[1] for chains in climbs.values() for c in chains)
+        last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
+        grid = np.geomspace(first, last, 300)
+        for sampler, chains in climbs.items():
+            # the state at a time is that of the last row before it
+            at = np.stack([c.log_lik[np.searchsorted(c.seconds, grid, side="right") - 1] for c in chains])
+            within = grid <= min(c.seconds[-1] for c in chains)
+            median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
+            colour = COLOURS[sampler]
+            ax.fill_between(grid[within], low[within], high[within], color=colour, alpha=0.16, linewidth=0)
+            ax.plot(grid[within], median[within], color=colour)
+            arrival = [c.reaches(level) for c in chains]
+            middle = float(np.median(arrival))
+            if np.isfinite(middle):
+                ax.plot(middle, 0.03, "^", color=colour, transform=ax.get_xaxis_transform(), clip_on=False, zorder=4)
+            plotted.append(
+                pd.DataFrame(
+                    {
+                        "N": N,
+                        "sampler": sampler,
+                        "seconds": grid[within],
+                        "median": median[within],
+                        "low": low[within],
+                        "high": high[within],
+                        "chains": len(chains),
+                        "level_log_joint": level,
+                        "arrived": sum(np.isfinite(arrival)),
+                        "median_seconds_to_level": middle,
+                    }
+                )
+            )
+        leads[N] = _leads(climbs["sdds"], climbs["rgsm"], level)
+        ax.set_title(f"N = {N:,}\nlead: {_milliseconds_text(*median_interval(leads[N]))}", linespacing=1.4)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(numticks=7))
+        ax.yaxis.set_major_locator(plt.MaxNLocator(5))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
+        ax.set_xlabel("seconds of sampling")
+        data = f"bernoulli N={N}"
+        arrived = f"arrived: SDDS {_arrived(climbs['sdds'], level)}, RGSM {_arrived(climbs['rgsm'], level)}"
+        slow, fast = (np.median([c.reaches(level) for c in climbs[s]]) for s in ("rgsm", "sdds"))
+        ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
+        reason = f"seconds of another machine and program; {ratio}{arrived}"
+        verdicts.append(untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval))
+        rule = f"SDDS reaches the level first ({arrived})"
+        verdicts.append(
+            by_majority(claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval)
+        )
+    axes[0][0].set_ylabel("log likelihood")
+    small, large = leads[sizes[0]], leads[sizes[-1]]
+    rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
+    growth = claims["bernoulli", "lead_grows_with_N"]
+    verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval))
+    mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median time to the level")
+    legend(figure, [*sampler_handles(samplers), mark])
+    footnote(
+        figure,
+        "Lines and bands: median and range of chains. Level: "
+        f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the best chain's second "
+        "half.\nLead: time to the level of RGSM minus that of SDDS, median over pairs of chains and its 95 % interval "
+        "(not the distance of the triangles).",
+    )
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+def _milliseconds_text(*seconds: float) -> str:
+    """A value and its interval, in milliseconds."""
+    lead, low, high = (f"{1000 * s:.2g}" if abs(s) < 0.1 else f"{1000 * s:,.0f}" for s in seconds)
+    return f"{lead} ms [{low}, {high}]".replace("-", "−")
+
+
+def _arrived(chains: Sequence[_Climb], level: float) -> str:
+    return f"{sum(np.isfinite(c.reaches(level)) for c in chains)} of {len(chains)}"

@@ -1,0 +1,232 @@
+"""Figures 3 and 4: the running mean of K, and how often it reaches the true K."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+from numpy.typing import NDArray
+
+from splitmerge_cli.papers.claims import (
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Claim,
+    Verdict,
+    by_majority,
+    exactly,
+    published,
+    share_interval,
+)
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.sdds.posterior import mean_K
+from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
+from splitmerge_cli.plots.runs import pick, series, thinned, values
+from splitmerge_cli.plots.style import COLOURS, LINES, NAMES, REFERENCE, legend, sampler_handles
+from splitmerge_cli.results.read import Run
+
+TRUE_K = 10
+ARRIVED = 1.0
+"""A chain has arrived when the mean K of its second half is within this of the true K."""
+
+
+@dataclass(frozen=True)
+class _Paths:
+    """Running means of K of the chains of one setting."""
+
+    iteration: NDArray[np.int64]
+    running: NDArray[np.float64]
+    settled: NDArray[np.float64]
+    """Mean K of the second half of each chain, ``[chains]``."""
+
+    def rows(self, **setting: Any) -> pd.DataFrame:
+        """What is plotted: median and range over chains of the running mean at each iteration."""
+        return pd.DataFrame(
+            {
+                **setting,
+                "iteration": self.iteration,
+                "median": np.median(self.running, axis=0),
+                "low": self.running.min(axis=0),
+                "high": self.running.max(axis=0),
+                "chains": len(self.running),
+            }
+        )
+
+
+def _paths(runs: Sequence[Run]) -> _Paths:
+    iteration, K = series(runs, "K")
+    half = iteration > iteration[-1] / 2
+    # the start state is no iteration
+    running = np.cumsum(K[:, 1:], axis=1) / np.arange(1, K.shape[1])
+    at = thinned(running.shape[1], log=True)
+    return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1))
+
+
+MEDIAN, THIN = 1.8, 0.5
+"""Line widths of a median over chains and of one chain."""
+
+
+def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
+    for sampler, path in paths.items():
+        colour = COLOURS[sampler]
+        ax.fill_between(
+            path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.1, lw=0
+        )
+        ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
+        median = np.median(path.running, axis=0)
+        ax.plot(path.iteration, median, color=colour, linewidth=MEDIAN, linestyle=LINES[sampler], zorder=3)
+    ax.set_xscale("log")
+    ax.set_xlim(min(p.iteration[0] for p in paths.values()), max(p.iteration[-1] for p in paths.values()))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
+
+
+def _exact(run: Run) -> float:
+    """Exact posterior mean of K of the target of a run."""
+    c = run.config
+    return mean_K(
+        c["N"],
+        c["data"]["entities"],
+        c["data"]["n_tokens"],
+        c["model"]["kmax"],
+        c["model"]["mu"],
+        c["model"]["sigma"],
+        c["model"]["labels"],
+    )
+
+
+def _reference(ax: Axes, exact: float) -> None:
+    ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
+
+
+def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]) -> None:
+    """Legend of panels of running means: samplers, and what is a line and what a band."""
+    grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
+    what = [
+        Line2D([], [], color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
+        Line2D([], [], color=grey, linewidth=THIN, label="thin: one chain"),
+        Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
+        Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="exact posterior mean E[K]"),
+    ]
+    legend(figure, sampler_handles(samplers, dashed=True), what)
+
+
+def _judge_K(claim: Claim, path: _Paths, N: int, reading: str) -> Verdict:
+    """Judge a claim on where K settles."""
+    settled, value = path.settled, claim.value
+    where = f"mean K of the second half {{}} {ARRIVED:g} of {value:g}"
+    agrees, rule = np.abs(settled - value) <= ARRIVED, where.format("within")
+    if claim.metric == "does_not_reach_K":
+        agrees, rule = ~agrees, where.format("not within")
+    elif claim.metric == "overshoots_K":
+        agrees, rule = settled > value + ARRIVED, f"mean K of the second half above {value + ARRIVED:g}"
+    # a chain cut short has stayed where it was more easily, and arrived less easily, than the paper's
+    stays = claim.metric == "does_not_reach_K" or claim.statement.startswith("trapped")
+    length, full = path.iteration[-1], ITERATIONS[N]
+    why = f"{length:,} of the paper's {full:,} iterations"
+    short = (REPRODUCED if stays else NOT_REPRODUCED, why) if length < full else ("", "")
+    return by_majority(claim, settled, agrees, rule, reading, short)
+
+
+def fig3(runs: Sequence[Run]) -> Drawing:
+    """Running mean of K against iteration for N = 100, 200, 500."""
+    sizes, samplers = values(runs, "N"), samplers_of(runs)
+    figure, axes = plt.subplots(2, len(sizes), figsize=(7.2, 4.3), sharey="row", squeeze=False)
+    claims = published("sdds-fig3")
+    verdicts, plotted = [], []
+    for row, target in enumerate(TARGETS):
+        for ax, N in zip(axes[row], sizes, strict=True):
+            here = pick(runs, N=N, model__labels=target)
+            paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
+            exact = _exact(here[0])
+            _draw_paths(ax, paths)
+            _reference(ax, exact)
+            ax.set_title(f"N = {N}, E[K] = {exact:.1f}")
+            plotted += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
+            for claim in claims:
+                if claim.data == f"emm N={N} K0=5" and target == "literal":
+                    verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
+                elif claim.data == f"emm N={N}" and claim.metric == "exact_posterior_mean_K":
+                    verdicts.append(exactly(claim, exact, 0.5, "an exact sum over all states", TARGETS[target]))
+        axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
+        axes[row][0].set_ylim(0, None)
+    for ax in axes[-1]:
+        ax.set_xlabel("iteration")
+    _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+def fig4(runs: Sequence[Run]) -> Drawing:
+    """Running mean of K at N = 500 for four starts, and how often each sampler arrives."""
+    starts, samplers = values(runs, "K0"), samplers_of(runs)
+    figure, axes = plt.subplots(3, len(starts), figsize=(7.2, 6.2), sharey="row", squeeze=False)
+    claims = published("sdds-fig4")
+    verdicts, plotted = [], []
+    for row, target in enumerate(TARGETS):
+        for ax, K0 in zip(axes[row], starts, strict=True):
+            here = pick(runs, K0=K0, model__labels=target, schedule="full_scan")
+            paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
+            exact = _exact(here[0])
+            _draw_paths(ax, paths)
+            _reference(ax, exact)
+            ax.set_title(f"$K_0$ = {K0}, E[K] = {exact:.1f}")
+            plotted += [
+                p.rows(panel="running mean", target=target, schedule="full_scan", K0=K0, sampler=s, exact_mean_K=exact)
+                for s, p in paths.items()
+            ]
+            ax.set_xlabel("iteration")
+        axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
+        axes[row][0].set_ylim(0, None)
+    _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
+    for ax, K0 in zip(axes[2], starts, strict=True):
+        for offset, schedule in [(-0.17, "full_scan"), (0.17, "single_site")]:
+            for k, sampler in enumerate(samplers):
+                here = pick(runs, K0=K0, model__labels="literal", schedule=schedule, sampler=sampler)
+                path = _paths(here)
+                arrived = np.abs(path.settled - TRUE_K) <= ARRIVED
+                share = arrived.mean()
+                low, high = share_interval(int(arrived.sum()), len(arrived))
+                face = COLOURS[sampler] if schedule == "full_scan" else "white"
+                ax.plot([k + offset] * 2, [low, high], color=COLOURS[sampler], linewidth=1.1, clip_on=False)
+                ax.plot(k + offset, share, "o", color=COLOURS[sampler], markerfacecolor=face, clip_on=False, zorder=3)
+                plotted.append(
+                    pd.DataFrame(
+                        {
+                            "panel": "arrived",
+                            "target": "literal",
+                            "schedule": schedule,
+                            "K0": K0,
+                            "sampler": sampler,
+                            "share": [share],
+                            "low": low,
+                            "high": high,
+                            "chains": len(arrived),
+                        }
+                    )
+                )
+                verdicts += [
+                    _judge_K(claim, path, here[0].config["N"], STEPS[schedule])
+                    for claim in claims
+                    if claim.data == f"emm N=500 K0={K0}" and claim.sampler == sampler
+                ]
+        ax.set_title(f"$K_0$ = {K0}")
+        ax.set_xticks(range(len(samplers)), [NAMES[s] for s in samplers])
+        ax.set_xlim(-0.5, len(samplers) - 0.5)
+        ax.set_ylim(0, 1)
+        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes[2][0].set_ylabel(f"{TARGETS['literal']}\nchains that arrive at K = {TRUE_K}")
+    grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
+    steps = [
+        Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),
+        Line2D([], [], label=STEPS["single_site"], markerfacecolor="white", **grey),
+        Line2D([], [], color="#444444", linewidth=1.1, label="95 % interval of the share"),
+    ]
+    figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
+    order = {claim: i for i, claim in enumerate(claims)}
+    verdicts.sort(key=lambda v: order[v.claim])
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)

@@ -1,0 +1,18 @@
+"""What the figures of Wang & Russell 2015 share: lengths of the paper's runs, names of targets, samplers of runs."""
+
+from collections.abc import Sequence
+
+from splitmerge_cli.plots.runs import values
+from splitmerge_cli.plots.style import COLOURS
+from splitmerge_cli.results.read import Run
+
+ITERATIONS = {100: 10_000, 200: 50_000, 500: 200_000}
+"""Length of the paper's runs, by N."""
+TARGETS = {"literal": "ratios as printed", "labelled": "model as defined"}
+STEPS = {"full_scan": "full Gibbs scan", "single_site": "one Gibbs site"}
+
+
+def samplers_of(runs: Sequence[Run]) -> list[str]:
+    """Samplers of runs, in the order in which they are drawn."""
+    present = values(runs, "sampler")
+    return [name for name in COLOURS if name in present]

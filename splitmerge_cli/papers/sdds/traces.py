@@ -1,0 +1,77 @@
+"""Traces of the Bernoulli mixture: fractions of the five largest components."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.papers.claims import (
+    by_majority,
+    published,
+)
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.sdds.runs import samplers_of
+from splitmerge_cli.plots.runs import option, pick, thinned, values
+from splitmerge_cli.plots.style import COLOURS, NAMES
+from splitmerge_cli.results.read import Run
+
+COMPONENT = 0.05
+"""Share of the items from which on a cluster counts as a component."""
+
+
+def traces(runs: Sequence[Run]) -> Drawing:
+    """Jain-Neal traces: cumulative fractions of the five largest components."""
+    sizes, samplers = values(runs, "N"), samplers_of(runs)
+    figure, axes = plt.subplots(
+        len(sizes), len(samplers), figsize=(7.2, 1.9 * len(sizes) + 0.6), sharey=True, sharex="row", squeeze=False
+    )
+    (claim,) = published("sdds-traces")
+    verdicts, plotted = [], []
+    for row, N in zip(axes, sizes, strict=True):
+        for ax, sampler in zip(row, samplers, strict=True):
+            here = pick(runs, N=N, sampler=sampler)
+            shown = here[0].trace(["chain", "iteration", "largest"])
+            shown = shown[shown["chain"] == shown["chain"].min()]
+            iteration = shown["iteration"].to_numpy()
+            fractions = np.cumsum(np.stack(shown["largest"].tolist()), axis=1)
+            at = thinned(len(iteration), 600)
+            below = np.zeros(len(at))
+            for k in range(fractions.shape[1]):
+                top = fractions[at, k]
+                ax.fill_between(iteration[at], below, top, color=COLOURS[sampler], alpha=0.62 - 0.11 * k, linewidth=0)
+                ax.plot(iteration[at], top, color=COLOURS[sampler], linewidth=0.7)
+                below = top
+            components = _components(here)
+            found = components == claim.value
+            ax.set_title(f"{NAMES[sampler]}, N = {N:,}")
+            ax.set_title(f"five in {found.sum()} of {len(found)} chains", loc="right", fontsize=7, color="#555555")
+            ax.grid(False)
+            frame = pd.DataFrame(fractions[at], columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])
+            frame.insert(0, "iteration", iteration[at])
+            plotted.append(frame.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
+            if sampler == claim.sampler:
+                rule = f"five clusters of at least {COMPONENT:.0%} of the items in the second half"
+                verdicts.append(by_majority(claim, components, found, rule, f"N = {N:,}"))
+        row[0].set_ylabel("cumulative fraction")
+    for ax in axes[-1]:
+        ax.set_xlabel("iteration")
+    for ax in axes.flat:
+        ax.set_ylim(0, 1)
+        ax.margins(x=0)
+        ax.xaxis.set_major_locator(plt.MaxNLocator(4))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+
+
+def _components(runs: Sequence[Run]) -> NDArray[np.float64]:
+    """Median number of components in the second half of each chain (five at most are looked at, and the rest)."""
+    found = []
+    for run in runs:
+        for _, trace in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
+            half = trace[trace["iteration"] > trace["iteration"].max() / 2]
+            fractions = np.stack(half["largest"].tolist())
+            # a sixth component would leave the five largest without it
+            rest = 1 - fractions.sum(axis=1)
+            found.append(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
+    return np.array(found)

@@ -1,0 +1,260 @@
+"""Figure 4: how the topics found, and the mixtures of the groups, are confused with the true ones."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
+from splitmerge_cli.papers.claims import Claim, Verdict, by_majority, by_sign, mean_interval, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.smag.corpus import shares_map
+from splitmerge_cli.papers.smag.runs import (
+    FORMS,
+    METHODS,
+    SETTINGS,
+    STARTS,
+    TRUE_K,
+    reading,
+    said_of_seeds,
+    said_of_setting,
+    select,
+    setting_of,
+)
+from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.sweep import dataset_of
+
+SHOWN = ("gibbs", "coin", "text")
+REFERENCE = "knowing topics and mixtures"
+OTHER = "–"
+"""Column of what no true topic is matched with."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The last state of a chain against the truth; found topics are named by the true ones that they match.
+
+    Attributes
+    ----------
+    confusion : numpy.ndarray
+        float64 ``[T, T + 1]``: share of the tokens of each true topic that has each name, none last.
+    mixtures : numpy.ndarray
+        float64 ``[J, T + 1]``: share of the tokens of each document.
+    overlap : float
+        Mean over documents of the sum of the smaller of true and found weight.
+    matched : int
+        True topics that were found, see `splitmerge_cli.diagnostics.topics.Match`.
+    """
+
+    confusion: NDArray[np.float64]
+    mixtures: NDArray[np.float64]
+    overlap: float
+    matched: int
+
+    @property
+    def diagonal(self) -> float:
+        """Mean over true topics of the share of their tokens that has their name."""
+        return float(np.diag(self.confusion).mean())
+
+
+def found(labels: NDArray[np.int32], data: Dataset, eta: float) -> Found:
+    """One state against the truth.
+
+    Parameters
+    ----------
+    labels : numpy.ndarray
+        int32 ``[N]``, topic of every token, 0 to K - 1.
+    data : Dataset
+        A generated corpus.
+    eta : float
+    """
+    corpus, truth = data.values, data.truth
+    assert truth is not None
+    T, K = len(corpus.topics), int(labels.max()) + 1
+    states = Topics.of_counts(counts(labels, corpus.tokens.words, (K, corpus.V)), eta)
+    true = Topics.of_probabilities(corpus.topics, np.bincount(truth, minlength=T) / data.N)
+    same = match(states, true)
+    name = np.full(K, T, dtype=np.int32)
+    name[same.pairs[:, 0]] = same.pairs[:, 1]
+    named = name[labels]
+    mixtures = _shares(document_of(corpus.tokens.starts), named, (corpus.tokens.J, T + 1))
+    overlap = np.minimum(mixtures[:, :T], corpus.mixtures).sum(axis=1).mean()
+    return Found(_shares(truth, named, (T, T + 1)), mixtures, float(overlap), same.matched)
+
+
+def _shares(rows: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Share of each row's tokens in each column; 0 in a row without tokens."""
+    table = counts(rows, columns, shape).toarray().astype(float)
+    return table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+
+
+def best_possible(data: Dataset) -> Found:
+    """What tokens say of their topics to one who knows topics and mixtures: expectations under its posterior."""
+    corpus, truth = data.values, data.truth
+    assert truth is not None
+    T, J, document = len(corpus.topics), corpus.tokens.J, document_of(corpus.tokens.starts)
+    weights = corpus.mixtures[document] * corpus.topics[:, corpus.tokens.words].T
+    weights /= weights.sum(axis=1, keepdims=True)
+    tables = []
+    for rows, n in ((truth, T), (document, J)):
+        sums = np.zeros((n, T + 1))
+        np.add.at(sums[:, :T], rows, weights)
+        tables.append(sums / np.maximum(np.bincount(rows, minlength=n)[:, None], 1))
+    overlap = np.minimum(tables[1][:, :T], corpus.mixtures).sum(axis=1).mean()
+    return Found(tables[0], tables[1], float(overlap), T)
+
+
+class States:
+    """The last states of all chains of runs, by setting, start and method."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        self._of: dict[tuple[str, str, str], dict[tuple[int, int], Found]] = {}
+
+    def of(self, setting: str, start: str, method: str) -> dict[tuple[int, int], Found]:
+        """The states of a method, by seed and chain."""
+        key = (setting, start, method)
+        if key not in self._of:
+            self._of[key] = {k: v for run in select(self.runs, *key) for k, v in _last_states(run).items()}
+        return self._of[key]
+
+    def samples(
+        self, setting: str, start: str, method: str, value: Callable[[Found], float]
+    ) -> dict[tuple[int, int], float]:
+        """A number of every state."""
+        return {key: value(state) for key, state in self.of(setting, start, method).items()}
+
+
+def _last_states(run: Run) -> dict[tuple[int, int], Found]:
+    partitions = run.partitions(["chain", "iteration", "labels"])
+    last = partitions[partitions["iteration"] == run.config["iterations"]]
+    data, eta = dataset_of(run), run.config["model"]["eta"]
+    return {(run.config["seed"], int(r.chain)): found(np.asarray(r.labels), data, eta) for r in last.itertuples()}
+
+
+def fig4(runs: Sequence[Run]) -> Drawing:
+    """Confusion of the topics' tokens, and the groups' mixtures, by sampler; beside what can be told at best."""
+    states = States(runs)
+    settings = [s for s in SETTINGS if any(setting_of(run) == s for run in runs)]
+    columns = [*SHOWN, "best"]
+    figure, axes = plt.subplots(
+        len(settings) + 1,
+        len(columns),
+        figsize=(7.2, 2.25 * len(settings) + 1.9),
+        height_ratios=[1] * len(settings) + [0.5],
+    )
+    plotted = []
+    for row, setting in zip(axes, settings, strict=False):
+        for ax, column in zip(row, columns, strict=True):
+            of = _shown(states, setting, column)
+            image = _panel(ax, np.mean([x.confusion for x in of], axis=0), setting == settings[0], column)
+            ax.set_xlabel(_numbers(of, column), fontsize=7)
+            plotted.append(_long(setting, column, "topics", of, lambda x: x.confusion))
+        row[0].set_ylabel(f"{SETTINGS[setting]}:\ntrue topic")
+    for ax, column in zip(axes[-1], columns, strict=True):
+        of = _shown(states, settings[0], column)
+        _panel(ax, np.mean([x.mixtures for x in of], axis=0), False, column)
+        overlap = mean_interval([x.overlap for x in of])
+        ax.set_xlabel(f"topic\noverlap {_with_interval(overlap)}", fontsize=7)
+        plotted.append(_long(settings[0], column, "mixtures", of, lambda x: x.mixtures))
+    axes[-1][0].set_ylabel("the four\ngroups")
+    figure.colorbar(image, ax=axes, shrink=0.5, pad=0.01, aspect=30, label="share of the row's tokens")
+    footnote(figure, _note(runs, settings))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(states, settings))
+
+
+def _shown(states: States, setting: str, column: str) -> list[Found]:
+    """The states that a panel is the mean of."""
+    if column != "best":
+        return list(states.of(setting, "one_cluster", column).values())
+    runs = {run.config["seed"]: run for run in select(states.runs, setting, "one_cluster", "gibbs")}
+    return [best_possible(dataset_of(run)) for run in runs.values()]
+
+
+def _panel(ax: Axes, values: NDArray[np.float64], first: bool, column: str) -> AxesImage:
+    names = [str(t + 1) for t in range(values.shape[1] - 1)] + [OTHER]
+    image = shares_map(ax, values, [str(t + 1) for t in range(len(values))], names)
+    if first:
+        ax.set_title(METHODS.get(column, REFERENCE), fontsize=7.5)
+    return image
+
+
+def _numbers(of: Sequence[Found], column: str) -> str:
+    said = f"topic found\ndiagonal {_with_interval(mean_interval([x.diagonal for x in of]))}"
+    if column == "best":
+        return said.replace("topic found", "topic drawn")
+    matched = [x.matched for x in of]
+    return f"{said}\nfound {np.mean(matched):.1f} of {TRUE_K} ({min(matched)} to {max(matched)})"
+
+
+def _with_interval(of: tuple[float, float, float], digits: int = 2) -> str:
+    centre, low, high = (f"{x:.{digits}f}" for x in of)
+    return centre if not np.isfinite(of[1]) else f"{centre} [{low}, {high}]"
+
+
+def _long(
+    setting: str, column: str, panel: str, of: Sequence[Found], table: Callable[[Found], NDArray[np.float64]]
+) -> pd.DataFrame:
+    values = np.mean([table(x) for x in of], axis=0)
+    rows, width = values.shape
+    return pd.DataFrame(
+        {
+            "setting": setting,
+            "method": column,
+            "panel": panel,
+            "row": np.repeat(np.arange(1, rows + 1), width),
+            "column": ([str(t + 1) for t in range(width - 1)] + [OTHER]) * rows,
+            "value": values.ravel(),
+            "chains": len(of),
+        }
+    )
+
+
+def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:
+    of = [
+        f"{SETTINGS[s].capitalize()}: {', '.join(said_of_setting(next(r for r in runs if setting_of(r) == s)))}"
+        for s in settings
+    ]
+    return (
+        f"{'; '.join(of)}.\n"
+        f"{said_of_seeds(runs)}: last states, from one topic; means over chains with 95 % intervals. Topics found are "
+        "matched one to one with the true ones by their words (Hungarian method, Hellinger distance); column –: tokens "
+        f"of topics without partner. A topic counts as found if the similarity is at least {MATCHED:g} and both hold "
+        f"{LARGE:.0%} of the tokens. Diagonal: share of the tokens of a true topic that its partner holds. Last "
+        "column: a token's topic drawn given its word, the true topics and its document's true mixture; no sampler "
+        "tells them apart better on average. Last row: mixtures of the four groups; overlap: sum over topics of the "
+        "smaller of found and true weight, mean over groups."
+    )
+
+
+# claims
+
+
+def _verdicts(states: States, settings: Sequence[str]) -> list[Verdict]:
+    return [
+        _verdict(claim, states, setting, start, method)
+        for claim in published("smag-fig4")
+        for setting in settings
+        for start in STARTS
+        for method in (["gibbs"] if claim.sampler == "gibbs" else FORMS)
+    ]
+
+
+def _verdict(claim: Claim, states: States, setting: str, start: str, method: str) -> Verdict:
+    of = states.of(setting, start, method)
+    words = reading(setting, start, method)
+    if claim.metric == "topics_recovered":
+        matched = np.array([x.matched for x in of.values()])
+        all_found = matched == TRUE_K
+        rule = f"all {TRUE_K} found" if method != "gibbs" else f"fewer than {TRUE_K} found"
+        return by_majority(claim, matched, ~all_found if method == "gibbs" else all_found, rule, words)
+    gibbs = states.of(setting, start, "gibbs")
+    gain = [of[key].diagonal - gibbs[key].diagonal for key in of]
+    return by_sign(claim, {"split-merge − Gibbs": gain}, len(gain), words, unit="chains")

@@ -1,0 +1,129 @@
+"""Figure 2: the generated corpus."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+from matplotlib.image import AxesImage
+from numpy.typing import NDArray
+from omegaconf import DictConfig
+
+from splitmerge_cli.config import locate, plain, unshared
+from splitmerge_cli.diagnostics.topics import counts, document_of
+from splitmerge_cli.papers.claims import Verdict, holds, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.smag.runs import TRUE_K
+from splitmerge_cli.plots.style import footnote
+
+MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA0", "#12304C"])
+
+
+def groups(cfg: DictConfig) -> pd.DataFrame:
+    """The topics, the groups and their mixtures.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row
+        (topic or group, from 1), column (word, or topic from 1), value.
+    """
+    options = unshared("data", plain(cfg.data))
+    options.pop("name")
+    dataset = locate(options.pop("_target_"))(**options)
+    corpus, words = dataset.values, list(dataset.vocabulary)
+    of_groups = counts(document_of(corpus.tokens.starts), corpus.tokens.words, (corpus.tokens.J, corpus.V)).toarray()
+    names = [str(t + 1) for t in range(len(corpus.topics))]
+    return pd.concat(
+        [
+            _long("topics", corpus.topics, words),
+            _long("groups", of_groups, words),
+            _long("mixtures", corpus.mixtures, names),
+        ],
+        ignore_index=True,
+    )
+
+
+def _long(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -> pd.DataFrame:
+    rows, width = values.shape
+    return pd.DataFrame(
+        {
+            "panel": panel,
+            "row": np.repeat(np.arange(1, rows + 1), width),
+            "column": list(columns) * rows,
+            "value": values.ravel().astype(float),
+        }
+    )
+
+
+def _wide(table: pd.DataFrame, panel: str) -> pd.DataFrame:
+    own = table[table["panel"] == panel]
+    wide = own.pivot(index="row", columns="column", values="value")
+    return wide[list(dict.fromkeys(own["column"]))]
+
+
+def fig2(table: pd.DataFrame) -> Drawing:
+    """The ten topics, and the four groups as bags of words with their mixtures."""
+    topics, bags, mixtures = (_wide(table, panel) for panel in ("topics", "groups", "mixtures"))
+    figure = plt.figure(figsize=(7.2, 3.4))
+    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.35], squeeze=False)[0]
+    ax = left.subplots()
+    image = shares_map(ax, topics.to_numpy(), [f"{t}" for t in topics.index], list(topics.columns))
+    ax.set(title="(a) The ten topics", xlabel="word", ylabel="topic")
+    left.colorbar(image, ax=ax, shrink=0.85, pad=0.02, aspect=22, label="probability")
+    axes = right.subplots(len(bags), 2, sharex="col", sharey="col")
+    for k, (group, row) in enumerate(zip(bags.index, axes, strict=True)):
+        for cell, values, colour in ((row[0], bags, "#3B6FA0"), (row[1], mixtures, "#7A7A7A")):
+            cell.bar(range(len(values.columns)), values.loc[group], width=0.78, color=colour, linewidth=0)
+            cell.set_xticks(range(len(values.columns)), list(values.columns), fontsize=6.5)
+            cell.tick_params(length=0, labelsize=6.5)
+            cell.locator_params(axis="y", nbins=3)
+        row[0].set_ylabel(f"group {group}")
+        if k == 0:
+            row[0].set_title("(b) The four groups: words")
+            row[1].set_title("their mixtures")
+    axes[-1][0].set_xlabel("word")
+    axes[-1][1].set_xlabel("topic")
+    tokens = bags.to_numpy().sum(axis=1)
+    footnote(
+        figure,
+        f"Topic t is uniform on words t to {len(topics)}. Groups of {tokens[0]:,.0f} words (the paper gives no "
+        "number), mixtures uniform on the simplex: data=groups4, data.seed=0.",
+    )
+    return Drawing(figure, table, _verdicts(topics, bags))
+
+
+def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], columns: Sequence[str]) -> AxesImage:
+    """A map of shares, rows and columns named; its scale is that of the root, for many shares are small."""
+    image = ax.imshow(values, aspect="auto", cmap=MAP, norm=PowerNorm(0.5, 0, 1), interpolation="nearest")
+    ax.set_xticks(range(len(columns)), columns, fontsize=6.5)
+    ax.set_yticks(range(len(rows)), rows, fontsize=6.5)
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    for spine in ax.spines.values():
+        spine.set(visible=True, color="#CCCCCC")
+    return image
+
+
+def _verdicts(topics: pd.DataFrame, bags: pd.DataFrame) -> list[Verdict]:
+    phi = topics.to_numpy()
+    found = {
+        "topics": (len(phi) == TRUE_K, float(len(phi)), f"{len(phi)} topics over {phi.shape[1]} words"),
+        "first_topic_uniform": (
+            bool(np.ptp(phi[0]) < 1e-12),
+            float(phi[0].max()),
+            f"every word has probability {phi[0, 0]:.3g}",
+        ),
+        "last_topic_one_word": (
+            bool((phi[-1] > 0).sum() == 1),
+            float((phi[-1] > 0).sum()),
+            f"words of topics 1 to {len(phi)}: {', '.join(map(str, (phi > 0).sum(axis=1)))}",
+        ),
+        "groups": (len(bags) == 4, float(len(bags)), f"{len(bags)} groups, {int(bags.to_numpy().sum()):,} words"),
+    }
+    return [
+        holds(claim, found[claim.metric][1], found[claim.metric][0], found[claim.metric][2])
+        for claim in published("smag-fig2")
+    ]

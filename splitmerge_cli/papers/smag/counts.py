@@ -1,0 +1,242 @@
+"""Figure 3: the number of topics against iteration, and what was accepted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.papers.claims import REPRODUCED, Claim, Verdict, by_majority, median_interval, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.smag.runs import (
+    EARLY,
+    FORMS,
+    METHODS,
+    SETTINGS,
+    STARTS,
+    STYLES,
+    TRUE_K,
+    acceptance,
+    arrivals,
+    beginnings,
+    reading,
+    said_of_seeds,
+    said_of_setting,
+    select,
+    setting_of,
+    settled,
+)
+from splitmerge_cli.plots.runs import series
+from splitmerge_cli.plots.style import REFERENCE, footnote, legend
+from splitmerge_cli.results.read import Run
+
+
+def fig3(runs: Sequence[Run]) -> Drawing:
+    """Number of topics of every chain, when it first is ten, and the share of proposals accepted."""
+    settings = [setting for setting in SETTINGS if any(setting_of(run) == setting for run in runs)]
+    figure, axes = plt.subplots(5, len(settings), figsize=(7.2, 8.6), sharex=True, sharey="row", squeeze=False)
+    plotted = []
+    for column, setting in zip(axes.T, settings, strict=True):
+        for ax, method in zip(column, ("coin", "gibbs"), strict=False):
+            plotted.append(_traces(ax, runs, setting, method))
+        for ax, start in zip(column[2:], STARTS, strict=False):
+            plotted.append(_arrived(ax, runs, setting, start))
+        plotted.append(_accepted(column[4], runs, setting))
+        column[0].set_title(_title(runs, setting), fontsize=7)
+        column[4].set_xlabel("iteration")
+    for ax in axes[[0, 1, 4], 0]:
+        ax.set_ylim(bottom=0)
+    top = max(ax.get_ylim()[1] for ax in axes[:2, 0])
+    for ax in axes[:2, 0]:
+        ax.set_ylim(top=top)
+    _labels(axes[:, 0])
+    _legend(figure)
+    footnote(figure, _note(runs))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(runs, settings))
+
+
+def _title(runs: Sequence[Run], setting: str) -> str:
+    run = next(r for r in runs if setting_of(r) == setting)
+    return "\n".join([SETTINGS[setting].capitalize(), *said_of_setting(run)])
+
+
+def _labels(first: NDArray[np.object_]) -> None:
+    first[0].set_ylabel("(a) topics,\nGibbs + split-merge")
+    first[1].set_ylabel("(b) topics,\nGibbs alone")
+    for ax, start in zip(first[2:], STARTS.values(), strict=False):
+        ax.set_ylabel(f"chains that had ten,\n{start}")
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    first[4].set_ylabel("accepted so far,\nfrom one topic")
+    first[4].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+
+
+def _marks(ax: Axes) -> None:
+    ax.axvline(EARLY, color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2)))
+
+
+def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
+    """Number of topics of every chain and its median, from both starts."""
+    frames = []
+    for start in STARTS:
+        iteration, K = series(select(runs, setting, start, method), "n_clusters")
+        style = {"color": STYLES[method]["color"], "linestyle": "-" if start == "one_cluster" else (0, (3, 1.5))}
+        # the start is iteration 0: it stands at 1
+        x = np.maximum(iteration, 1)
+        for chain in K:
+            ax.plot(x, chain, linewidth=0.4, alpha=0.22, drawstyle="steps-post", color=style["color"])
+        middle = np.median(K, axis=0)
+        ax.plot(x, middle, linewidth=1.3, **style)
+        at = np.unique(np.geomspace(1, len(x), 200).astype(int)) - 1
+        frames.append(
+            pd.DataFrame(
+                {
+                    "panel": "topics",
+                    "setting": setting,
+                    "start": start,
+                    "method": method,
+                    "iteration": iteration[at],
+                    "value": middle[at],
+                    "low": K.min(axis=0)[at],
+                    "high": K.max(axis=0)[at],
+                    "chains": len(K),
+                }
+            )
+        )
+    ax.axhline(TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
+    _marks(ax)
+    ax.set_xscale("log")
+    return pd.concat(frames, ignore_index=True)
+
+
+def _arrived(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.DataFrame:
+    """Share of the chains that have had ten topics, by method."""
+    frames = []
+    for method in METHODS:
+        iteration, K = series(select(runs, setting, start, method), "n_clusters")
+        when = np.sort(arrivals(K))
+        told = when[np.isfinite(when)]
+        x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
+        share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
+        ax.plot(x, share, drawstyle="steps-post", linewidth=1.3, clip_on=False, **STYLES[method])
+        frames.append(
+            pd.DataFrame(
+                {
+                    "panel": "chains with ten topics",
+                    "setting": setting,
+                    "start": start,
+                    "method": method,
+                    "iteration": x,
+                    "value": share,
+                    "chains": len(when),
+                }
+            )
+        )
+    _marks(ax)
+    ax.set_ylim(0, 1)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
+    """Share of the proposals that were accepted so far, by form of split-merge, from one topic."""
+    frames = []
+    for method in [m for m in METHODS if m != "gibbs"]:
+        each = acceptance(beginnings(runs, setting, "one_cluster", method))
+        sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
+        share = sums["accepted"] / sums["proposed"]
+        ax.plot(share.index, share, marker="o", markersize=2.5, linewidth=1.1, **STYLES[method])
+        frames.append(
+            pd.DataFrame(
+                {
+                    "panel": "accepted so far",
+                    "setting": setting,
+                    "start": "one_cluster",
+                    "method": method,
+                    "iteration": share.index,
+                    "value": share.to_numpy(),
+                    "chains": each.groupby("iteration").size().to_numpy(),
+                }
+            )
+        )
+    _marks(ax)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _legend(figure: Figure) -> None:
+    lines = [Line2D([], [], label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
+    grey: dict[str, Any] = {"color": "#444444", "linewidth": 1.2}
+    others = [
+        Line2D([], [], label="(a), (b): from one topic", **grey),
+        Line2D([], [], label="from five random topics", linestyle=(0, (3, 1.5)), **grey),
+        Line2D([], [], label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
+        Line2D([], [], label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
+    ]
+    legend(figure, lines[:3], [*lines[3:], others[3]], others[:3])
+
+
+def _note(runs: Sequence[Run]) -> str:
+    return (
+        f"{said_of_seeds(runs)}; all methods from the same start and seed. (a), (b): thin lines are chains, thick ones "
+        "medians; (a) is the exact form with choice by coin. An iteration is a split-merge proposal and a full Gibbs "
+        "scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits and merges of "
+        "all chains from the first iteration to that one.\n"
+        "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
+        "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
+        "Gibbs does not."
+    )
+
+
+def _verdicts(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
+    """Every claim under every setting, start and form."""
+    verdicts = []
+    for claim in published("smag-fig3"):
+        for setting in settings:
+            for start in STARTS:
+                for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
+                    if claim.metric == "acceptance_falls" and start != "one_cluster":
+                        continue
+                    verdicts.append(_verdict(claim, runs, setting, start, method))
+    return verdicts
+
+
+def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method: str) -> Verdict:
+    own, words = select(runs, setting, start, method), reading(setting, start, method)
+    length = own[0].config["iterations"]
+    if claim.metric == "acceptance_falls":
+        return _falls(claim, beginnings(runs, setting, start, method), words)
+    K = series(own, "n_clusters")[1]
+    if claim.metric == "K":
+        second = K[:, K.shape[1] // 2 :]
+        rule = f"the commonest number of topics of iterations {length // 2} to {length} is {TRUE_K}"
+        return by_majority(claim, second.mean(axis=1), settled(K) == TRUE_K, rule, words)
+    when = arrivals(K)
+    if claim.sampler == "gibbs":
+        short = (REPRODUCED, f"chains of {length} iterations") if length < claim.value else ("", "")
+        rule = f"fewer than {TRUE_K} topics up to iteration {length}"
+        return by_majority(claim, when, np.isinf(when), rule, words, short, summary=middle)
+    never = f"; never in {int(np.isinf(when).sum())} of {len(when)} by {length}" if np.isinf(when).any() else ""
+    rule = f"ten topics by iteration {EARLY}{never}; ours: median of the first iteration"
+    return by_majority(claim, when, when <= claim.value, rule, words, summary=middle)
+
+
+def middle(samples: ArrayLike) -> tuple[float, float, float]:
+    """Median and distribution-free interval of times, those of chains that never arrive infinite."""
+    x = np.asarray(samples, dtype=float)
+    large = 10 * float(np.max(x, initial=1, where=np.isfinite(x)))
+    centre, low, high = median_interval(np.where(np.isfinite(x), x, large))
+    centre, low, high = (value if value < large / 5 else np.inf for value in (centre, low, high))
+    return centre, low, high
+
+
+def _falls(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
+    each = acceptance(runs)
+    first, last = each["iteration"].min(), each["iteration"].max()
+    of = each.set_index(["iteration", "seed", "chain"])["share"]
+    change = (of[last] - of[first]).to_numpy()
+    rule = f"share accepted of all {last} iterations below that of the first {first}"
+    return by_majority(claim, change, change < 0, rule, reading)

@@ -1,0 +1,242 @@
+"""Figure 5: perplexity of held-out documents, Gibbs alone and with split-merge in the same time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullLocator
+from numpy.typing import NDArray
+
+from splitmerge_cli.papers.claims import Claim, Verdict, by_sign, mean_interval, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
+from splitmerge_cli.plots.runs import option, pick
+from splitmerge_cli.plots.style import REFERENCE, footnote, legend
+from splitmerge_cli.results.read import Run
+
+EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
+COLUMNS = {"fold_in": "perplexity", "completion": "averaged"}
+"""What is drawn: perplexity of each state, as in the paper; or of probabilities averaged over states."""
+AXES = {"iteration": "iteration", "seconds": "sampling time (s)"}
+STARTS = {"one_cluster": "from one topic", "random": "from {K0} random topics"}
+NAMES = {"nips_abstracts": "NIPS abstracts", "20news_w100": "20 Newsgroups, 100 words"}
+SHOWN = ("gibbs", *FORMS)
+LATE = 0.1
+"""Share of the time at the end whose evaluations are the final perplexity."""
+
+
+class Where(NamedTuple):
+    """How perplexity is evaluated, and where the chains start."""
+
+    evaluation: str
+    start: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The evaluations of one chain, in order."""
+
+    frame: pd.DataFrame
+    """Columns iteration, seconds, value."""
+
+    @cached_property
+    def final(self) -> float:
+        """Mean over the evaluations of the last `LATE` of the time."""
+        seconds = self.frame["seconds"]
+        return float(self.frame.loc[seconds >= (1 - LATE) * seconds.iloc[-1], "value"].mean())
+
+    def at(self, axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Between evaluations by straight lines; NaN before the first and after the last."""
+        return np.interp(where, self.frame[axis], self.frame["value"], left=np.nan, right=np.nan)
+
+
+class Curves:
+    """The chains of runs, by evaluation, start and method; of each by seed."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        self._of: dict[tuple[Where, str], dict[int, Curve]] = {}
+        for run in pick(runs):
+            where = Where(run.config["perplexity"]["method"], start_of(run))
+            self._of.setdefault((where, method_of(run)), {})[run.config["seed"]] = _curve(run, where)
+
+    @property
+    def places(self) -> list[Where]:
+        """Every evaluation from every start."""
+        present = {where for where, _ in self._of}
+        return [w for e in EVALUATIONS for s in STARTS if (w := Where(e, s)) in present]
+
+    def of(self, where: Where, method: str) -> dict[int, Curve]:
+        """The chains of a method, by seed."""
+        return self._of[where, method]
+
+    def level(self, where: Where) -> float:
+        """Final perplexity of Gibbs alone, mean over seeds."""
+        return float(np.mean([chain.final for chain in self.of(where, "gibbs").values()]))
+
+    def shifted(self, where: Where, method: str) -> list[Curve]:
+        """The chains of a method, each less the final perplexity of Gibbs alone of its seed, plus `level`.
+
+        Splits differ far more than samplers do.
+        """
+        gibbs, level = self.of(where, "gibbs"), self.level(where)
+        return [
+            Curve(chain.frame.assign(value=chain.frame["value"] - gibbs[seed].final + level))
+            for seed, chain in self.of(where, method).items()
+        ]
+
+    def differences(self, where: Where, method: str) -> NDArray[np.float64]:
+        """Final perplexity of a form of split-merge less that of Gibbs alone, of every seed."""
+        gibbs, own = self.of(where, "gibbs"), self.of(where, method)
+        return np.array([own[seed].final - gibbs[seed].final for seed in own if seed in gibbs])
+
+
+def _curve(run: Run, where: Where) -> Curve:
+    frame = run.perplexity(["iteration", "seconds", COLUMNS[where.evaluation]])
+    return Curve(frame.rename(columns={COLUMNS[where.evaluation]: "value"}))
+
+
+def fig5a(runs: Sequence[Run]) -> Drawing:
+    """Held-out perplexity of NIPS abstracts."""
+    return _figure("smag-fig5a", runs)
+
+
+def fig5b(runs: Sequence[Run]) -> Drawing:
+    """Held-out perplexity of 20 Newsgroups."""
+    return _figure("smag-fig5b", runs)
+
+
+def _figure(name: str, runs: Sequence[Run]) -> Drawing:
+    curves = Curves(runs)
+    rows, columns = len(EVALUATIONS), 2 * len(STARTS)
+    figure, axes = plt.subplots(rows + 1, columns, figsize=(7.2, 6.0), height_ratios=[1] * rows + [0.62])
+    plotted = []
+    for where in curves.places:
+        row, first = list(EVALUATIONS).index(where.evaluation), 2 * list(STARTS).index(where.start)
+        for ax, axis in zip(axes[row, first : first + 2], AXES, strict=True):
+            plotted.append(_draw(ax, curves, where, axis))
+        axes[row, first + 1].sharey(axes[row, first])
+        axes[row, first + 1].tick_params(labelleft=False)
+        axes[row, first].set_title(_start(runs, where.start))
+    for row, said in zip(axes, EVALUATIONS.values(), strict=False):
+        row[0].set_ylabel(f"perplexity,\n{said}")
+    for ax, start in zip(_joined(figure, axes[-1]), STARTS, strict=True):
+        plotted.append(_draw_differences(ax, curves, start))
+    figure.axes[-2].set_ylabel("final perplexity\n− that of Gibbs")
+    lines = [Line2D([], [], label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
+    legend(figure, lines)
+    footnote(figure, f"{_said_of_data(runs)}\n{_note(runs)}")
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, curves))
+
+
+def _start(runs: Sequence[Run], start: str) -> str:
+    return STARTS[start].format(K0=next(run.config["K0"] for run in runs if start_of(run) == start))
+
+
+def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
+    """Every chain, and the mean over seeds as far as all of them go."""
+    frames = []
+    for method in SHOWN:
+        chains = curves.shifted(where, method)
+        for chain in chains:
+            ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=STYLES[method]["color"])
+        first = max(chain.frame[axis].iloc[0] for chain in chains)
+        last = min(chain.frame[axis].iloc[-1] for chain in chains)
+        # rounding must not leave the ends outside
+        at = np.clip(np.geomspace(first, max(last, first), 150), first, max(last, first))
+        values = np.stack([chain.at(axis, at) for chain in chains])
+        ax.plot(at, values.mean(axis=0), linewidth=1.5, **STYLES[method])
+        frames.append(
+            pd.DataFrame(
+                {
+                    "panel": where.evaluation,
+                    "start": where.start,
+                    "method": method,
+                    "axis": axis,
+                    "x": at,
+                    "value": values.mean(axis=0),
+                    "low": values.min(axis=0),
+                    "high": values.max(axis=0),
+                    "chains": len(chains),
+                }
+            )
+        )
+    ax.set_xscale("log")
+    ax.set_xlabel(AXES[axis])
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
+    ax.xaxis.set_major_formatter("{x:,g}")
+    ax.xaxis.set_minor_locator(NullLocator())
+    return pd.concat(frames, ignore_index=True)
+
+
+def _joined(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
+    """Panels of twice the width in the place of a row of panels."""
+    grid = row[0].get_gridspec()
+    for ax in row:
+        ax.remove()
+    return [figure.add_subplot(grid[-1, k : k + 2]) for k in range(0, len(row), 2)]
+
+
+def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:
+    """Final differences from Gibbs alone from one start, by evaluation and form: of every split, and their mean."""
+    rows = []
+    ticks = [(evaluation, form) for evaluation in EVALUATIONS for form in FORMS]
+    for x, (evaluation, form) in enumerate(ticks):
+        each = curves.differences(Where(evaluation, start), form)
+        centre, low, high = mean_interval(each)
+        colour = STYLES[form]["color"]
+        ax.plot(np.full(len(each), x - 0.12), each, "o", markersize=2.5, alpha=0.5, color=colour)
+        ax.plot(x + 0.12, centre, "D", markersize=4, color=colour)
+        ax.plot([x + 0.12] * 2, [low, high], linewidth=1.4, color=colour)
+        panel = f"{evaluation}: final difference from Gibbs alone"
+        rows.append((panel, start, form, centre, low, high, len(each)))
+    ax.axhline(0, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
+    ax.set_xticks(range(len(ticks)), [f"{EVALUATIONS[e]},\n{FORMS[f]}" for e, f in ticks], fontsize=6.5)
+    ax.set_xlim(-0.6, len(ticks) - 0.4)
+    return pd.DataFrame(rows, columns=["panel", "start", "method", "value", "low", "high", "chains"])
+
+
+def _said_of_data(runs: Sequence[Run]) -> str:
+    run, sizes = runs[0], runs[0].summary["documents"]
+    name = NAMES.get(option(run, "data"), "generated documents in place of the published ones")
+    learnt = f"{sizes['documents']:,} documents to learn from, {sizes['heldout_documents']:,} held out"
+    said = f"{name[0].upper()}{name[1:]}: {learnt}"
+    return f"{said}; η = {run.config['model']['eta']:g}."
+
+
+def _note(runs: Sequence[Run]) -> str:
+    config, seeds = runs[0].config, len({run.config["seed"] for run in runs})
+    prior = str(config["model"]["gamma"]).replace("gamma", "Γ")
+    return (
+        f"{seeds} random splits of the documents, 80 % to 20 %, and on each a chain of each sampler, of the same "
+        f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). Thin: chains; thick: means "
+        f"over splits. γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan.\n"
+        "Curves of a split are shifted so that Gibbs alone ends at its mean over splits. "
+        "Fold-in: of a state; a document's mixture is told from the very words that are scored, too low for every "
+        "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "
+        "the other half, probabilities averaged over the second half of the states so far.\n"
+        f"Final: mean over the last {LATE:.0%} of the time; dots: splits; diamonds: their mean, 95 % t interval."
+    )
+
+
+def _verdicts(name: str, curves: Curves) -> list[Verdict]:
+    """The claim for every evaluation, start and form; differences are paired by split."""
+    return [judge(claim, curves, where, form) for claim in published(name) for where in curves.places for form in FORMS]
+
+
+def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
+    lower = -curves.differences(where, form)
+    words = [EVALUATIONS[where.evaluation], _start(curves.runs, where.start), FORMS[form]]
+    if option(curves.runs[0], "data") not in NAMES:
+        words.append("generated documents")
+    said = f"Gibbs ({curves.level(where):.1f}) − split-merge"
+    verdict = by_sign(claim, {said: lower}, len(lower), ", ".join(words), unit="splits")
+    # the claim is of split-merge less Gibbs
+    return replace(verdict, ours=-verdict.ours, low=-verdict.high, high=-verdict.low)

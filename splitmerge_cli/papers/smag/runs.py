@@ -1,0 +1,126 @@
+"""The runs of Rana et al. 2013: which they are, when a chain has found its topics, and what was accepted by then."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.plots.runs import option, pick
+from splitmerge_cli.plots.style import COLOURS
+from splitmerge_cli.results.read import Run
+
+METHODS = {
+    "gibbs": "Gibbs alone",
+    "coin": "split-merge, exact, coin",
+    "pair": "split-merge, exact, pair",
+    "text": "as printed, text",
+    "box": "as printed, Algorithm 1",
+}
+"""Gibbs scans alone, and with the forms of split-merge, in the order of legends and tables."""
+FORMS = {"coin": "exact", "text": "as printed"}
+"""Forms of split-merge under which claims are judged."""
+STYLES: dict[str, dict[str, Any]] = {
+    "gibbs": {"color": COLOURS["gibbs"]},
+    "coin": {"color": COLOURS["smag"]},
+    "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5))},
+    "text": {"color": "#D55E00"},
+    "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1))},
+}
+STARTS = {"one_cluster": "from one topic", "random": "from five random topics"}
+SETTINGS = {"groups4": "four groups", "docs200": "200 documents", "nearest": "40 documents (nearest)"}
+"""Generated corpora with their hyper-parameters: the paper's, another, and where its claims come nearest."""
+TRUE_K = 10
+EARLY = 25
+"""Iterations within which the paper's sampler finds ten topics."""
+
+
+def method_of(run: Run) -> str:
+    """Gibbs alone, or the form of split-merge."""
+    sampler = run.config["sampler"]
+    if sampler["name"] == "gibbs":
+        return "gibbs"
+    return str(sampler["form"] if sampler["mode"] == "literal" else sampler["choice"])
+
+
+def start_of(run: Run) -> str:
+    """The start of a run."""
+    return str(run.config["init"] or "random")
+
+
+def setting_of(run: Run) -> str:
+    """Data and model of a generated corpus: ``groups4`` and ``docs200`` as they are, or ``nearest``."""
+    return "nearest" if isinstance(run.config["model"]["gamma"], (int, float)) else str(option(run, "data"))
+
+
+def said_of_setting(run: Run) -> tuple[str, str]:
+    """Documents, and hyper-parameters, in words."""
+    data, model = run.config["data"], run.config["model"]
+    kept = [f"{name} = {_value(model[key])}" for key, name in (("gamma", "γ"), ("alpha0", "α₀"), ("eta", "η"))]
+    return f"{run.config['N']} × {data['length']:,} words, Dir({data['concentration']:g})", ", ".join(kept)
+
+
+def _value(prior: object) -> str:
+    return f"{prior:g}" if isinstance(prior, (int, float)) else str(prior).replace("gamma", "Γ")
+
+
+def select(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:
+    """The runs of a method on a setting from a start, by seed, of the largest number of iterations."""
+    found = beginnings(runs, setting, start, method)
+    longest = max((run.config["iterations"] for run in found), default=0)
+    return [run for run in found if run.config["iterations"] == longest]
+
+
+def beginnings(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:
+    """The same, of every number of iterations."""
+    return pick(r for r in runs if (setting_of(r), start_of(r), method_of(r)) == (setting, start, method))
+
+
+def arrivals(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
+    """First row with at least so many topics, of every chain; infinite where there is none.
+
+    Parameters
+    ----------
+    K : array_like
+        ``[chains, rows]``
+    topics : int
+    """
+    enough = np.asarray(K) >= topics
+    return np.where(enough.any(axis=1), enough.argmax(axis=1), np.inf)
+
+
+def settled(K: ArrayLike) -> NDArray[np.int64]:
+    """The commonest number of topics in the second half of every chain, int64 ``[chains]``."""
+    K = np.asarray(K, dtype=np.int64)
+    return np.array([np.bincount(row[len(row) // 2 :]).argmax() for row in K], dtype=np.int64)
+
+
+def acceptance(runs: Sequence[Run]) -> pd.DataFrame:
+    """Share of the proposals so far that were accepted, from runs that are the beginnings of each other.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns iteration, seed, chain, proposed, accepted, share.
+    """
+    frames = []
+    for run in runs:
+        moves = run.moves()
+        own = moves[moves["move"].isin(["split", "merge"])]
+        sums = own.groupby("chain", as_index=False)[["proposed", "accepted"]].sum()
+        frames.append(sums.assign(iteration=run.config["iterations"], seed=run.config["seed"]))
+    frame = pd.concat(frames, ignore_index=True)
+    return frame.assign(share=frame["accepted"] / frame["proposed"])
+
+
+def reading(setting: str, start: str, method: str) -> str:
+    """How the paper was read, for a verdict."""
+    return ", ".join([SETTINGS[setting], STARTS[start], *([FORMS[method]] if method in FORMS else [])])
+
+
+def said_of_seeds(runs: Sequence[Run]) -> str:
+    """Data sets and chains in words."""
+    seeds = len({run.config["seed"] for run in runs})
+    chains = max(run.config["chains"] for run in runs)
+    return f"{seeds} data sets, {chains} chains on each" if seeds > 1 else f"One data set, {chains} chains"

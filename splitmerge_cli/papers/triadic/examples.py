@@ -1,0 +1,173 @@
+"""Figure 2: two last states of the triadic sampler, with typical errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.papers.claims import Verdict, holds, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.triadic.runs import (
+    chosen,
+    number_of,
+    reading,
+    said_of_data,
+)
+from splitmerge_cli.plots import points
+from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.sweep import dataset_of
+
+LARGE = 10
+"""Points of a true line from which on it counts in the search for errors."""
+SIMILAR = 15.0
+"""Two directions are similar up to this angle, in degrees."""
+TRUE, CONCERNED = "#777777", "#dcdcdc"
+"""Colours of a true line, and of the band behind one that the error concerns."""
+BROKEN = 0.1
+"""A line is broken if a second cluster has at least this share of its points."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The largest errors of each kind in one clustering of lines."""
+
+    merged: tuple[int, ...]
+    """The two true lines of the most similar direction that lie in one cluster; empty if there are none."""
+    angle: float
+    """Their angle in degrees; infinite if there are none."""
+    broken: tuple[int, ...]
+    """The true line with most points in a cluster that is not its first; empty if there is none."""
+    second: int
+    """How many those are."""
+    clusters: int
+    """How many clusters have points of that line."""
+
+
+def direction(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vector along the points ``[n, 2]``: the first principal axis."""
+    return np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][0]
+
+
+def errors_of(x: NDArray[np.float64], truth: ArrayLike, labels: ArrayLike) -> Errors:
+    """Look for two true lines in one cluster, and for a true line in two clusters.
+
+    Only true lines of at least `LARGE` points count. A line lies in the cluster that has most of its points.
+    """
+    truth, labels = np.asarray(truth), np.asarray(labels)
+    lines = [k for k in range(truth.max() + 1) if (truth == k).sum() >= LARGE]
+    counts = {k: np.bincount(labels[truth == k], minlength=labels.max() + 1) for k in lines}
+    merged: tuple[int, ...] = ()
+    angle = np.inf
+    along = {k: direction(x[truth == k]) for k in lines}
+    for a in lines:
+        for b in lines:
+            cosine = abs(float(along[a] @ along[b]))
+            between = float(np.degrees(np.arccos(np.minimum(1.0, cosine))))
+            if a < b and counts[a].argmax() == counts[b].argmax() and between < angle:
+                merged, angle = (a, b), between
+    seconds = {k: int(np.sort(counts[k])[-2]) if len(counts[k]) > 1 else 0 for k in lines}
+    broken = max(lines, key=lambda k: seconds[k], default=None)
+    if broken is None or seconds[broken] < BROKEN * counts[broken].sum():
+        return Errors(merged, angle, (), 0, 0)
+    return Errors(merged, angle, (broken,), seconds[broken], int((counts[broken] > 0).sum()))
+
+
+def _last(run: Run) -> pd.DataFrame:
+    """The last recorded partition of every chain."""
+    return run.partitions(["chain", "iteration", "labels"]).sort_values("iteration").groupby("chain").last()
+
+
+@dataclass(frozen=True)
+class _Example:
+    run: Run
+    labels: NDArray[np.int32]
+    errors: Errors
+
+
+def _examples(runs: Sequence[Run]) -> list[_Example]:
+    """The last state of every chain, with its errors."""
+    found = []
+    for run in runs:
+        dataset = dataset_of(run)
+        assert dataset.truth is not None
+        for labels in _last(run)["labels"]:
+            found.append(_Example(run, labels, errors_of(dataset.values, dataset.truth, labels)))
+    return found
+
+
+def fig2(runs: Sequence[Run]) -> Drawing:
+    """Two last states of the triadic sampler, with typical errors."""
+    examples = _examples(chosen(runs, "main", "triadic"))
+    merged = min(examples, key=lambda e: e.errors.angle)
+    others = [e for e in examples if number_of(e.run) != number_of(merged.run)] or examples
+    broken = max(others, key=lambda e: e.errors.second)
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.75))
+    angle = f"two lines, {merged.errors.angle:.2g}° apart, in one cluster" if merged.errors.merged else "no such error"
+    split = f"one line in {broken.errors.clusters} clusters" if broken.errors.broken else "no such error"
+    plotted = []
+    for ax, example, concerned, title in [
+        (axes[0], merged, merged.errors.merged, angle),
+        (axes[1], broken, broken.errors.broken, split),
+    ]:
+        _draw_example(ax, example, concerned)
+        ax.set_title(f"set {number_of(example.run)}: {title}", fontsize=8)
+        plotted.append(_plotted(example))
+    handles = [
+        Line2D([], [], color="#333333", linewidth=1.5, label="fitted to a cluster"),
+        Line2D([], [], color=TRUE, linewidth=0.7, label="true line"),
+        Line2D([], [], color=CONCERNED, linewidth=9, label="concerned by the error"),
+        Line2D([], [], color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone in its cluster"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
+    footnote(
+        figure,
+        f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
+        f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
+        f"or more count. {said_of_data(runs)}, $\\sigma_1$ = 1, lines integrated out.",
+    )
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig2_verdicts(examples, runs))
+
+
+def _draw_example(ax: Axes, example: _Example, concerned: Sequence[int]) -> None:
+    dataset = dataset_of(example.run)
+    x, truth = dataset.values, np.asarray(dataset.truth)
+    for k in range(truth.max() + 1):
+        own = x[truth == k]
+        if len(own) > 1:
+            along = (own - own.mean(axis=0)) @ direction(own)
+            ends = own.mean(axis=0) + np.outer([along.min(), along.max()], direction(own))
+            ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
+            if k in concerned:
+                ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
+    points.scatter(ax, x, example.labels)
+    points.fitted_lines(ax, x, example.labels, example.run.config["model"])
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.grid(False)
+    ax.set(xlabel="x", ylabel="y")
+
+
+def _plotted(example: _Example) -> pd.DataFrame:
+    dataset = dataset_of(example.run)
+    frame = pd.DataFrame(dataset.values, columns=["x", "y"])
+    return frame.assign(set=number_of(example.run), cluster=example.labels, truth=dataset.truth)
+
+
+def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Verdict]:
+    claims = {c.metric: c for c in published("triadic-fig2")}
+    n = len(examples)
+    verdicts = []
+    for metric, shows, what in [
+        ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
+        ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
+    ]:
+        share = float(np.mean(shows))
+        reason = f"{what}: in {sum(shows)} of {n} last states (rule for typical: a tenth at least)"
+        verdict = holds(claims[metric], share, share >= 0.1, reason, reading(runs))
+        verdicts.append(replace(verdict, chains=n))
+    return verdicts

@@ -1,0 +1,179 @@
+"""The runs of Table 1 of van Rossum et al. 2018: their settings, and the scores of their states."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.plots.runs import option
+from splitmerge_cli.results.read import Run
+
+
+class Setting(NamedTuple):
+    """What the runs of one comparison share."""
+
+    sigma1: float = 1.0
+    noise: str = "known"
+    conjugate: bool = True
+    schedule: str = "move_only"
+    timed: bool = False
+    """Whether a time ends the chains, not a number of iterations."""
+
+
+SETTINGS = {
+    "main": Setting(),
+    "main_scan": Setting(schedule="full_scan"),
+    "main_timed": Setting(timed=True),
+    "kept": Setting(conjugate=False),
+    "kept_timed": Setting(conjugate=False, timed=True),
+    "narrow": Setting(sigma1=0.1),
+    "unknown": Setting(noise="nig"),
+}
+"""The settings of ``conf/experiment/triadic-table1.yaml``; those of literal runs are `main` and `kept`."""
+TITLES = {
+    "main": "$\\sigma_1$ = 1, lines integrated out",
+    "main_scan": "$\\sigma_1$ = 1, lines integrated out, full Gibbs scan after each move",
+    "main_timed": "$\\sigma_1$ = 1, lines integrated out, equal time: {budget:g} s",
+    "kept": "$\\sigma_1$ = 1, lines kept, as in the paper",
+    "kept_timed": "$\\sigma_1$ = 1, lines kept, equal time: {budget:g} s",
+    "narrow": "$\\sigma_1$ = 0.1, lines integrated out",
+    "unknown": "noise unknown (mean variance 1), lines integrated out",
+}
+WORDS = {
+    "main": "sigma1 = 1, lines integrated out",
+    "main_scan": "sigma1 = 1, lines integrated out, full Gibbs scan after each move",
+    "main_timed": "sigma1 = 1, lines integrated out, equal time",
+    "kept": "sigma1 = 1, lines kept",
+    "kept_timed": "sigma1 = 1, lines kept, equal time",
+    "narrow": "sigma1 = 0.1, lines integrated out",
+    "unknown": "noise unknown, lines integrated out",
+}
+"""The settings in claims."""
+METHODS = {
+    "dyadic": "dyadic (SAMS)",
+    "neal8": "auxiliary variables (m = 3)",
+    "triadic": "triadic (SAMS, $\\beta$ = 0.1)",
+    "literal_formula": "triadic literal, printed q",
+    "literal_one": "triadic literal, q = 1",
+}
+METRICS = {"purity": "purity", "rand": "Rand index", "ari": "adjusted Rand index"}
+"""Scores as they are stored, and how the paper calls them."""
+CLAIMED = {"purity": "purity", "rand": "rand_index", "ari": "adjusted_rand_index"}
+"""Their names in claims."""
+STATES = {"last": "last state", "best_lik": "likeliest state"}
+"""The states that are scored: the last one, and that of the highest likelihood, as the authors' scripts do."""
+
+
+def setting_of(run: Run) -> str:
+    """The name in `SETTINGS`."""
+    model, c = run.config["model"], run.config
+    timed = c["iterations"] is None
+    found = Setting(model["sigma1"], model["noise"], model["conjugate"], option(run, "schedule"), timed)
+    return next(name for name, setting in SETTINGS.items() if setting == found)
+
+
+def method_of(run: Run) -> str:
+    """The name in `METHODS`."""
+    sampler = run.config["sampler"]
+    if sampler["mode"] == "literal":
+        return f"literal_{sampler['q_ratio']}"
+    return "dyadic" if sampler["name"] == "sams" else str(sampler["name"])
+
+
+def colour_key(method: str) -> str:
+    """The sampler whose colour a method has."""
+    return {"dyadic": "sams", "neal8": "neal8"}.get(method, "triadic")
+
+
+def number_of(run: Run) -> int:
+    """Which data set: its number among the published ones, or the seed of the generated one."""
+    data: dict[str, Any] = run.config["data"]
+    return int(data["dataset"] if "dataset" in data else data["seed"])
+
+
+def chosen(runs: Sequence[Run], setting: str, method: str) -> list[Run]:
+    """The runs of a setting and a method, by data set."""
+    return sorted((r for r in runs if setting_of(r) == setting and method_of(r) == method), key=number_of)
+
+
+def said_of_data(runs: Sequence[Run]) -> str:
+    """The data sets in words: how many, and whether they are the published ones."""
+    sets, seeds = len({number_of(r) for r in runs}), max(r.config["chains"] for r in runs)
+    kind = "generated data sets in place of the published ones" if is_stand_in(runs) else "published data sets"
+    return f"{sets} {kind}, {seeds} seed{'s' * (seeds > 1)} each"
+
+
+def is_stand_in(runs: Sequence[Run]) -> bool:
+    """Whether the data were generated in place of the published ones."""
+    return option(runs[0], "data") != "noparama_lines"
+
+
+def reading(runs: Sequence[Run], *words: str) -> str:
+    """How the paper was read, for a verdict; names data that are not the published ones."""
+    return ", ".join([*words, *(["generated data"] if is_stand_in(runs) else [])])
+
+
+def scores(runs: Sequence[Run]) -> pd.DataFrame:
+    """Scores of the last and the likeliest state of every chain.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns setting, method, set, chain, SCORE_STATE for `METRICS` and `STATES`, seconds and iterations.
+    """
+    names = {f"{score}/{state}": f"{score}_{state}" for score in METRICS for state in STATES}
+    frames = []
+    for run in runs:
+        rows = run.diagnostics()
+        rows = rows[rows["quantity"].isin(names) & rows["chain"].notna()]
+        frame = rows.pivot(index="chain", columns="quantity", values="value").rename(columns=names).sort_index()
+        frame["seconds"], frame["iterations"] = run.summary["seconds"], run.summary["iterations"]
+        where = {"setting": setting_of(run), "method": method_of(run), "set": number_of(run)}
+        frames.append(frame.reset_index().assign(**where))
+    found = pd.concat(frames, ignore_index=True)
+    return found[["setting", "method", "set", "chain", *names.values(), "seconds", "iterations"]]
+
+
+class Scores:
+    """Scores of all chains, asked for by setting and method."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.chains = scores(runs)
+        means = self.chains.drop(columns="chain").groupby(["setting", "method", "set"]).mean()
+        self._by_set = {key: part.droplevel([0, 1]) for key, part in means.groupby(level=[0, 1])}
+
+    def has(self, setting: str, method: str) -> bool:
+        """Whether there are runs of it."""
+        return (setting, method) in self._by_set
+
+    def by_set(self, setting: str, method: str, column: str) -> NDArray[np.float64]:
+        """Mean over seeds for every data set, ``[sets]``."""
+        return self._by_set[setting, method][column].to_numpy(float)
+
+    def difference(self, setting: str, method: str, other: str, column: str) -> NDArray[np.float64]:
+        """`method` minus `other`, paired by data set, ``[sets]``."""
+        first, second = (self._by_set[setting, m][column] for m in (method, other))
+        return (first - second).dropna().to_numpy(float)
+
+    def count(self, setting: str, method: str) -> int:
+        """Number of chains."""
+        c = self.chains
+        return int(((c["setting"] == setting) & (c["method"] == method)).sum())
+
+
+def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Adjusted Rand index at points of the trace's `column` (iteration or seconds), mean over seeds, ``[sets, grid]``.
+
+    The state at a point is that of the last row before it.
+    """
+    rows = []
+    for run in runs:
+        trace = run.trace(["chain", column, "ari"])
+        each = []
+        for _, chain in trace.groupby("chain", sort=True):
+            at = np.searchsorted(chain[column].to_numpy(float), grid, side="right") - 1
+            each.append(chain["ari"].to_numpy(float)[at])
+        rows.append(np.mean(each, axis=0))
+    return np.stack(rows)

@@ -1,0 +1,232 @@
+"""Table 1, with what the paper leaves open: noise, lines kept or not, literal ratios, equal time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+
+from splitmerge_cli.papers.claims import Verdict, by_distance, by_sign, mean_interval, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.triadic.runs import (
+    CLAIMED,
+    METHODS,
+    METRICS,
+    SETTINGS,
+    STATES,
+    TITLES,
+    WORDS,
+    Scores,
+    chosen,
+    colour_key,
+    paths,
+    reading,
+    said_of_data,
+)
+from splitmerge_cli.plots.style import COLOURS, footnote
+from splitmerge_cli.results.read import Run
+
+READINGS = [("main", "last"), ("main", "best_lik"), ("kept", "best_lik")]
+"""Setting and state under which the numbers of the paper's table are judged."""
+OUTPERFORMS = [*((setting, "last") for setting in SETTINGS), ("main", "best_lik"), ("kept", "best_lik")]
+"""Setting and state under which the samplers are compared."""
+LITERAL_READINGS = [("main", "last"), ("kept", "best_lik")]
+COLUMNS = {"purity_last": "purity", "rand_last": "Rand", "ari_last": "ARI", "ari_best_lik": "ARI of the\nlikeliest"}
+CURVES = [("main", "iteration"), ("main_timed", "seconds"), ("kept", "iteration"), ("kept_timed", "seconds")]
+ROW = 0.148
+"""Height of a row of the table, in inches."""
+
+
+def table1(runs: Sequence[Run]) -> Drawing:
+    """Mean scores of all settings, differences from the triadic sampler, and the way there."""
+    scores = Scores(runs)
+    rows = _rows(scores)
+    figure = plt.figure(figsize=(7.2, ROW * (len(rows) + 3) + 2.5))
+    grid = figure.add_gridspec(2, 1, height_ratios=[ROW * (len(rows) + 3), 1.75])
+    halves = grid[0].subgridspec(1, 2, width_ratios=[4.9, 2.3], wspace=0.0)
+    left, right = figure.add_subplot(halves[0]), figure.add_subplot(halves[1])
+    budget = max(r.config["budget"] or 0 for r in runs)
+    _draw_table(left, rows, scores, budget)
+    _draw_differences(right, rows, scores)
+    curves = _draw_curves(figure, grid, runs)
+    said = (
+        f"{said_of_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. ARI: "
+        "adjusted Rand index, of the last state. An iteration of the auxiliary variable sampler updates every item. "
+        "Literal: ratios as printed, biased. Right: exact triadic sampler minus the row's, paired by data set, with 95 "
+        "% interval over data sets. Bottom: means and 95 % bands over data sets, in the colours of the rows. "
+    )
+    footnote(figure, said + _plainly(scores))
+    return Drawing(figure, pd.concat([_table(rows, scores), curves], ignore_index=True), _verdicts(scores, runs))
+
+
+def _rows(scores: Scores) -> list[tuple[str, str]]:
+    """Rows of the table: setting and method; a title has no method."""
+    rows = []
+    for setting in SETTINGS:
+        methods = [m for m in METHODS if scores.has(setting, m)]
+        rows += [(setting, ""), *((setting, m) for m in methods)] if methods else []
+    return rows
+
+
+def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores, budget: float) -> None:
+    ax.set(xlim=(0, 1), ylim=(len(rows) - 0.5, -5.2))
+    ax.axis("off")
+    places = dict(zip([*COLUMNS, "pace"], [0.52, 0.62, 0.72, 0.83, 0.975], strict=True))
+    heads = {**COLUMNS, "pace": "μs per\niteration"}
+    for column, place in places.items():
+        ax.text(place, -3.5, heads[column], ha="right", va="bottom", fontsize=7, linespacing=1.1)
+    paper = {(c.sampler, c.metric): c.value for c in published("triadic-table1")}
+    for y, method in zip([-2.9, -1.95, -1.0], ["dyadic", "neal8", "triadic"], strict=True):
+        shade: dict[str, Any] = {"va": "center", "fontsize": 7, "color": "#555555"}
+        ax.text(0.02, y, f"paper: {METHODS[method]}", ha="left", **shade)
+        for score, claimed in CLAIMED.items():
+            ax.text(places[f"{score}_last"], y, _score(paper[method, claimed]), ha="right", **shade)
+    for y, (setting, method) in enumerate(rows):
+        if not method:
+            ax.plot([0, 1], [y - 0.5, y - 0.5], color="#cccccc", linewidth=0.6, clip_on=False)
+            title = TITLES[setting].format(budget=budget)
+            ax.text(0, y, title, ha="left", va="center", fontsize=7.2, fontweight="bold")
+            continue
+        colour = COLOURS[colour_key(method)]
+        ax.plot(0.012, y, "s", color=colour, markersize=3.5)
+        ax.text(0.03, y, METHODS[method], ha="left", va="center", fontsize=7)
+        for column in COLUMNS:
+            mean = scores.by_set(setting, method, column).mean()
+            best = column == "ari_last" and method == _best(rows, setting, scores)
+            weight = "bold" if best else "normal"
+            ax.text(places[column], y, _score(mean), ha="right", va="center", fontsize=7, fontweight=weight)
+        pace = 1e6 * scores.by_set(setting, method, "seconds") / scores.by_set(setting, method, "iterations")
+        ax.text(
+            places["pace"], y, f"{pace.mean():.{0 if pace.mean() >= 10 else 1}f}", ha="right", va="center", fontsize=7
+        )
+
+
+def _score(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def _best(rows: Sequence[tuple[str, str]], setting: str, scores: Scores) -> str:
+    """The method of the highest mean adjusted Rand index."""
+    return max(
+        (m for s, m in rows if s == setting and m), key=lambda m: float(scores.by_set(setting, m, "ari_last").mean())
+    )
+
+
+def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores) -> None:
+    ax.set_ylim(len(rows) - 0.5, -5.2)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.plot([0, 0], [-0.5, len(rows) - 0.5], color="#999999", linewidth=0.8)
+    ax.grid(True, axis="x")
+    ax.tick_params(labelsize=6.5)
+    ax.set_xlabel("difference of ARI, last state", fontsize=7)
+    ax.set_title("triadic − row", fontsize=7, y=1 - 1.7 / (len(rows) + 5))
+    for y, (setting, method) in enumerate(rows):
+        if not method:
+            ax.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
+        elif method != "triadic":
+            mean, low, high = mean_interval(scores.difference(setting, "triadic", method, "ari_last"))
+            colour = COLOURS[colour_key(method)]
+            ax.plot([low, high], [y, y], color=colour, linewidth=1.3)
+            ax.plot(mean, y, "o", color=colour, markersize=3.2)
+            text = f"{mean:+.3f} ± {(high - low) / 2:.3f}".replace("0.", ".").replace("-", "−")
+            ax.text(1.0, y, text, ha="right", va="center", fontsize=6.5, transform=ax.get_yaxis_transform())
+    low, high = ax.get_xlim()
+    ax.set_xticks([tick for tick in ax.get_xticks() if low <= tick <= high])
+    # room for the numbers
+    ax.set_xlim(low, high + 0.6 * (high - low))
+
+
+def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.DataFrame:
+    """Adjusted Rand index against iteration and time; what is plotted."""
+    axes = np.atleast_1d(grid[1].subgridspec(1, len(CURVES), wspace=0.06).subplots(sharey=True))  # type: ignore[arg-type]
+    plotted = []
+    for ax, (setting, column) in zip(axes, CURVES, strict=True):
+        of = {m: chosen(runs, setting, m) for m in ("dyadic", "neal8", "triadic")}
+        ends = [t[column].max() for each in of.values() for r in each for _, t in _by_chain(r, column)]
+        first = 10.0 if column == "iteration" else 1e-3
+        at = np.geomspace(first, min(ends), 60)
+        for method, each in of.items():
+            values = paths(each, column, at)
+            mean, low, high = np.array([mean_interval(v) for v in values.T]).T
+            colour = COLOURS[colour_key(method)]
+            ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+            ax.plot(at, mean, color=colour)
+            frame = pd.DataFrame({column: at, "ari_last": mean, "low": low, "high": high})
+            plotted.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
+        ax.set_xscale("log")
+        ax.set_xlim(at[0], at[-1])
+        ax.set_ylim(0, None)
+        ax.set_xlabel(column if column == "iteration" else "seconds of sampling", fontsize=7)
+        ax.tick_params(labelsize=6.5)
+        ax.set_title("lines integrated out" if setting.startswith("main") else "lines kept", fontsize=7.5)
+    axes[0].set_ylabel("mean ARI")
+    return pd.concat(plotted, ignore_index=True)
+
+
+def _by_chain(run: Run, column: str) -> list[tuple[int, pd.DataFrame]]:
+    return list(run.trace(["chain", column]).groupby("chain", sort=True))
+
+
+def _table(rows: Sequence[tuple[str, str]], scores: Scores) -> pd.DataFrame:
+    """What the table says, in long form: means with intervals, differences with intervals."""
+    columns = [f"{score}_{state}" for score in METRICS for state in STATES]
+    found = []
+    for setting, method in rows:
+        for column in columns if method else []:
+            where = {"setting": setting, "method": method, "score": column}
+            mean, low, high = mean_interval(scores.by_set(setting, method, column))
+            found.append({"panel": "mean", **where, "value": mean, "low": low, "high": high})
+            if method != "triadic":
+                mean, low, high = mean_interval(scores.difference(setting, "triadic", method, column))
+                found.append({"panel": "triadic minus row", **where, "value": mean, "low": low, "high": high})
+    return pd.DataFrame(found)
+
+
+def _plainly(scores: Scores) -> str:
+    """Whether the exact triadic sampler beats the exact dyadic one, per iteration and per second."""
+    parts = []
+    for setting, when in [("main", "after equally many moves"), ("main_timed", "after equal time")]:
+        mean, low, high = mean_interval(scores.difference(setting, "triadic", "dyadic", "ari_last"))
+        verb = "beats" if low > 0 else "is beaten by" if high < 0 else "cannot be told from"
+        parts.append(f"{verb} the dyadic one {when} ({mean:+.3f} [{low:+.3f}, {high:+.3f}])".replace("-", "−"))
+    return "Both exact, lines integrated out, $\\sigma_1$ = 1: the triadic sampler " + " and ".join(parts) + "."
+
+
+def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
+    verdicts = []
+    stored = {claimed: score for score, claimed in CLAIMED.items()}
+    for claim in published("triadic-table1"):
+        if claim.metric in stored:
+            cases = [(setting, state, claim.sampler) for setting, state in READINGS]
+            if claim.sampler == "triadic":
+                cases += [
+                    (*case, literal) for literal in ("literal_formula", "literal_one") for case in LITERAL_READINGS
+                ]
+            for setting, state, method in cases:
+                column = f"{stored[claim.metric]}_{state}"
+                words = [WORDS[setting], STATES[state], *([LITERALLY[method]] if method in LITERALLY else [])]
+                samples, chains = scores.by_set(setting, method, column), scores.count(setting, method)
+                verdicts.append(by_distance(claim, samples, chains, reading(runs, *words)))
+        else:
+            other = claim.metric.removeprefix("outperforms_")
+            for setting, state in OUTPERFORMS:
+                if scores.has(setting, other):
+                    difference = scores.difference(setting, "triadic", other, f"ari_{state}")
+                    chains = scores.count(setting, "triadic")
+                    verdicts.append(
+                        by_sign(
+                            claim,
+                            {f"triadic - {other}": difference},
+                            chains,
+                            reading(runs, WORDS[setting], STATES[state]),
+                        )
+                    )
+    return verdicts
+
+
+LITERALLY = {"literal_formula": "literal, printed q", "literal_one": "literal, q = 1"}

@@ -1,0 +1,70 @@
+"""Figure 3: distributions of the scores over data sets and seeds."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+from matplotlib.lines import Line2D
+
+from splitmerge_cli.papers.claims import Verdict, by_sign, mean_interval, published
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.triadic.runs import (
+    CLAIMED,
+    METRICS,
+    Scores,
+    chosen,
+    colour_key,
+    reading,
+    said_of_data,
+)
+from splitmerge_cli.plots.style import COLOURS, REFERENCE, footnote
+from splitmerge_cli.results.read import Run
+
+ORDER = ("dyadic", "neal8", "triadic")
+SHORT_NAMES = ("dyadic", "auxiliary\nvariables", "triadic")
+
+
+def fig3(runs: Sequence[Run]) -> Drawing:
+    """Violins of the three scores of the three samplers."""
+    scores = Scores([r for method in ORDER for r in chosen(runs, "main", method)])
+    paper = {(c.sampler, c.metric): c.value for c in published("triadic-table1")}
+    figure, axes = plt.subplots(1, len(METRICS), figsize=(7.2, 3.3), sharey=True)
+    for ax, (score, name) in zip(axes, METRICS.items(), strict=True):
+        means: list[str] = []
+        for k, method in enumerate(ORDER):
+            chains = scores.chains.loc[scores.chains["method"] == method, f"{score}_last"].to_numpy(float)
+            colour = COLOURS[colour_key(method)]
+            (body,) = ax.violinplot(chains, positions=[k], widths=0.85, showextrema=False)["bodies"]
+            body.set(facecolor=colour, alpha=0.55, edgecolor=colour)
+            mean, low, high = mean_interval(scores.by_set("main", method, f"{score}_last"))
+            ax.plot([k, k], [low, high], color=REFERENCE, linewidth=1.2, zorder=3)
+            ax.plot(k, mean, "o", color=REFERENCE, markersize=4, zorder=3)
+            ax.plot(k + 0.22, paper[method, CLAIMED[score]], "D", color=REFERENCE, markerfacecolor="white", zorder=4)
+            means.append(f"{mean:.3f}".removeprefix("0"))
+        ax.set_title(name)
+        ax.set_xticks(range(len(ORDER)), [f"{m}\n{n}" for m, n in zip(means, SHORT_NAMES, strict=True)])
+        ax.set_xlim(-0.6, len(ORDER) - 0.4)
+    axes[0].set_ylim(min(0.0, axes[0].get_ylim()[0]), 1.02)
+    handles = [
+        Line2D([], [], color=REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
+        Line2D([], [], color=REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+    footnote(figure, f"Last states. {said_of_data(runs)}, $\\sigma_1$ = 1, lines integrated out. Numbers: means.")
+    columns = ["method", "set", "chain", *(f"{score}_last" for score in METRICS)]
+    return Drawing(figure, scores.chains[columns], _fig3_verdicts(scores, runs))
+
+
+def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
+    claims = {c.metric: c for c in published("triadic-fig3")}
+    chains = sum(scores.count("main", method) for method in ORDER)
+    verdicts = []
+    for score in METRICS:
+        rises = {f"{b} - {a}": scores.difference("main", b, a, f"{score}_last") for a, b in pairwise(ORDER)}
+        verdicts.append(by_sign(claims[f"{CLAIMED[score]}_rises"], rises, chains, reading(runs)))
+    gains = {score: scores.difference("main", "triadic", "dyadic", f"{score}_last") for score in METRICS}
+    more = {f"gain in ARI - gain in {METRICS[s]}": gains["ari"] - gains[s] for s in ("purity", "rand")}
+    verdicts.append(
+        by_sign(claims["adjusted_rand_index_gains_most"], more, chains, reading(runs, "triadic over dyadic"))
+    )
+    return verdicts

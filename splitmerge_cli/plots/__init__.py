@@ -1,0 +1,1 @@
+"""Drawing that papers and single runs share."""

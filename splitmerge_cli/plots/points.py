@@ -1,0 +1,154 @@
+"""Points of two columns, the clusters found in them, and what is fitted to each cluster."""
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.plots.runs import option
+from splitmerge_cli.plots.style import NAMES, footnote, literal
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.sweep import dataset_of
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#8A8A2B")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Clusters by size: the colours in turn, then the colours with the next marker."""
+ALONE = "#777777"
+"""Colour of points that are alone in their cluster."""
+DEVIATIONS = 2.0
+"""Standard deviations that an ellipse spans to each side."""
+
+Points = NDArray[np.float64]
+
+
+def style_of(rank: int) -> tuple[str, str]:
+    """Colour and marker of the cluster of a rank by size, 0 the largest."""
+    return COLOURS[rank % len(COLOURS)], MARKERS[rank // len(COLOURS) % len(MARKERS)]
+
+
+def by_size(labels: ArrayLike) -> list[NDArray[np.int64]]:
+    """Items of every cluster, the largest cluster first."""
+    labels = np.asarray(labels)
+    clusters = [np.flatnonzero(labels == k) for k in np.unique(labels)]
+    return sorted(clusters, key=lambda items: (-len(items), items[0]))
+
+
+def ridge(points: Points, sigma0: float, sigma1: float) -> tuple[float, float]:
+    """Posterior mean of intercept and slope given the points ``[n, 2]`` of a line, whose prior is N(0, sigma0^2 I).
+
+    Noise of standard deviation `sigma1`; with an unknown variance (``noise=nig``) the mean is the same. Source: the
+    table of `docs/derivations.md`, "Models of lines and Gaussians".
+    """
+    X = np.column_stack([np.ones(len(points)), points[:, 0]])
+    precision = X.T @ X + (sigma1 / sigma0) ** 2 * np.eye(2)
+    intercept, slope = np.linalg.solve(precision, X.T @ points[:, 1])
+    return float(intercept), float(slope)
+
+
+def segment(points: Points, intercept: float, slope: float) -> Points:
+    """The two ends ``[2, 2]`` of the part of a line that runs beside the points: inside of the box around them.
+
+    A line that misses the box is drawn over the range of x.
+    """
+    (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+    ends = np.array([left, right])
+    if slope:
+        low, high = sorted([(bottom - intercept) / slope, (top - intercept) / slope])
+        if max(left, low) < min(right, high):
+            ends = np.array([max(left, low), min(right, high)])
+    return np.column_stack([ends, intercept + slope * ends])
+
+
+def scatter(ax: Axes, points: Points, labels: ArrayLike, size: float = 11.0) -> None:
+    """Points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses."""
+    for rank, items in enumerate(by_size(labels)):
+        colour, marker = style_of(rank)
+        x, y = points[items].T
+        if len(items) == 1:
+            ax.scatter(x, y, s=size, marker="x", color=ALONE, linewidth=0.8, zorder=5)
+        else:
+            ax.scatter(x, y, s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.25, zorder=5)
+
+
+def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
+    """The fitted line of every cluster of two points or more, in its colour."""
+    for rank, items in enumerate(by_size(labels)):
+        if len(items) > 1:
+            colour, _ = style_of(rank)
+            ends = segment(points[items], *ridge(points[items], model["sigma0"], model["sigma1"]))
+            ax.plot(*ends.T, color=colour, linewidth=1.5, zorder=4)
+
+
+def ellipses(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
+    """Two standard deviations of the points of every cluster of three or more, shaped as the model allows."""
+    for rank, items in enumerate(by_size(labels)):
+        if len(items) > 2:
+            colour, _ = style_of(rank)
+            covariance = np.cov(points[items].T)
+            if model["covariance"] != "full":
+                covariance = np.diag(np.diag(covariance))
+            if model["covariance"] == "iso":
+                covariance = np.eye(2) * np.trace(covariance) / 2
+            variances, axes = np.linalg.eigh(covariance)
+            width, height = 2 * DEVIATIONS * np.sqrt(np.maximum(variances, 0))
+            angle = np.degrees(np.arctan2(axes[1, 0], axes[0, 0]))
+            place = points[items].mean(axis=0)
+            ax.add_patch(Ellipse(place, width, height, angle=angle, fill=False, edgecolor=colour, lw=1.4, zorder=4))
+
+
+FITS: dict[str, tuple[Callable[[Axes, Points, ArrayLike, dict[str, Any]], None], str]] = {
+    "lines": (fitted_lines, "Lines: posterior mean given the points of the cluster."),
+    "gaussian": (ellipses, f"Ellipses: {DEVIATIONS:g} standard deviations of the points of the cluster."),
+}
+"""What is drawn over the clusters of a model, and what the picture says of it."""
+
+
+def can_draw(run: Run) -> bool:
+    """Whether a run is finished and its items are points in two dimensions, not sparse ones.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Its data set cannot be loaded again.
+    """
+    if not run.done or option(run, "model") not in FITS:
+        return False
+    x = dataset_of(run).values
+    return isinstance(x, np.ndarray) and x.shape[1] == 2
+
+
+def clusters(run: Run) -> Figure:
+    """Draw the points of a run in the colours of its point estimate, with what is fitted to each cluster.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Its data set cannot be loaded again.
+    """
+    dataset = dataset_of(run)
+    estimate = run.summary["point_estimate"]
+    labels = np.array(estimate["labels"])
+    figure, ax = plt.subplots(figsize=(7.2, 5.4))
+    x = np.asarray(dataset.values, dtype=np.float64)
+    scatter(ax, x, labels, size=14.0)
+    draw, said = FITS[option(run, "model")]
+    draw(ax, x, labels, run.config["model"])
+    spans = np.ptp(x, axis=0)
+    # one unit is as long on both axes, unless the picture would be a strip
+    if spans.min() > 0 and spans.max() / spans.min() < 4:
+        ax.set_aspect("equal", adjustable="datalim")
+    names = dataset.columns or ["column 1", "column 2"]
+    ax.set(xlabel=literal(names[0]), ylabel=literal(names[1]))
+    ax.grid(False)
+    sizes = np.bincount(labels)
+    alone = int((sizes == 1).sum())
+    found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
+    sampler = option(run, "sampler")
+    ax.set_title(f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, N = {dataset.N}: {found}")
+    footnote(figure, f"Clusters: {literal(estimate['criterion'])}.\n{said}")
+    return figure

@@ -1,0 +1,112 @@
+"""What all figures share: the style sheet, one colour per sampler, byte-stable files."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+COLOURS = {
+    "sdds": "#D55E00",
+    "ss": "#009E73",
+    "rgsm": "#0072B2",
+    "rm": "#CC79A7",
+    "gibbs": "#5F5F5F",
+    "triadic": "#E69F00",
+    "sams": "#332288",
+    "dyadic": "#882255",
+    "neal8": "#56B4E9",
+    "sm": "#0B5A8A",
+    "bsm": "#6A8D00",
+    "sarm": "#B5651D",
+    "arm": "#C2185B",
+    "srm": "#7A4FBF",
+    "lshsm": "#117733",
+    "smag": "#00848F",
+}
+LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
+"""Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
+NAMES = {
+    "sdds": "SDDS",
+    "rgsm": "RGSM",
+    "ss": "SS",
+    "rm": "RM",
+    "gibbs": "Gibbs",
+    "triadic": "triadic",
+    "sams": "SAMS",
+    "dyadic": "dyadic",
+    "neal8": "algorithm 8",
+    "sm": "SM",
+    "bsm": "bSM",
+    "sarm": "sARM",
+    "arm": "ARM",
+    "srm": "sRM",
+    "lshsm": "LSHSM",
+    "smag": "SMAG",
+}
+REFERENCE = "#111111"
+"""Colour of exact values and of what the paper printed."""
+LINE = 140
+"""Letters in a line of a note below a figure of full width."""
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the project's style, without a display."""
+    sheet = resources.files("splitmerge_cli.plots") / "style.mplstyle"
+    # embedding a font in a PDF is no news
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    with resources.as_file(sheet) as path, matplotlib.rc_context():
+        matplotlib.use("agg")
+        matplotlib.style.use(["default", path])
+        yield
+
+
+def sampler_handles(samplers: Sequence[str], dashed: bool = False) -> list[Line2D]:
+    """Legend entries of samplers; `dashed`: with the dashes of `LINES`."""
+    lines: dict[str, Any] = {name: LINES[name] if dashed else "-" for name in samplers}
+    return [
+        Line2D([], [], color=COLOURS[name], linestyle=style, label=NAMES[name], linewidth=2)
+        for name, style in lines.items()
+    ]
+
+
+def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
+    """One legend for all panels, above them, in rows of entries."""
+    columns = max(len(row) for row in rows)
+    blank = Line2D([], [], linestyle="", label="")
+    # a legend is filled column by column
+    handles = [row[k] if k < len(row) else blank for k in range(columns) for row in rows]
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=2.4)
+
+
+def literal(text: str) -> str:
+    """Text of the user's own, of which Matplotlib is to set nothing as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """What a reader of the picture alone must know, below all panels; lines too long for it are wrapped."""
+    text = "\n".join(fill(line, LINE, break_on_hyphens=False) for line in text.splitlines())
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Write ``STEM.png`` and ``STEM.pdf``; equal figures give equal bytes."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
+    for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
+        # through a temporary name: a figure is whole or not there
+        part = path.with_name(f".{path.name}.part")
+        figure.savefig(part, format=path.suffix[1:], metadata=metadata)
+        part.replace(path)
+    plt.close(figure)
+    return paths
