@@ -2,18 +2,17 @@
 
 The compiled modules are built with both into ``build/sanitize``, beside the ordinary build, which stays as it is. A
 combination is a model with its options, a data set, a start, and a sampler with its options. What there is to combine
-comes from ``conf`` and from the docstrings of the classes that it names (``option : {'a', 'b'}``), and
-``Sampler.supports`` says what goes together, so a new sampler or model is covered by itself. Each combination makes
-moves alone, then a chain with Gibbs updates and refreshes, half of it restored from a stored state; samplers that learn
-from the chains' past, three chains on one thread and on two; topics are held against held-out tokens by every method.
-Afterwards the unit tests of the compiled modules run on the same build.
+comes from ``conf`` and from the ``OPTIONS`` of the classes that it names, and ``Sampler.supports`` says what goes
+together, so a new sampler or model is covered by itself. Each combination makes moves alone, then a chain with Gibbs
+updates and refreshes, half of it restored from a stored state; samplers that adapt to the chain history, three chains
+on one thread and on two; topics are held against held-out tokens by every method. Afterwards the unit tests of the
+compiled modules run on the same build.
 
 A finding ends the process of the combination that made it; the others go on. Exit status 1 when there is a finding.
 Needs gcc with libasan and libubsan. One combination again: ``python scripts/sanitize.py --no-build --only NAME``.
 """
 
 import argparse
-import ast
 import itertools
 import json
 import os
@@ -89,15 +88,18 @@ def values_of(target: Any, key: str, default: Any) -> tuple[Any, ...]:
         return SMALL[key]
     if isinstance(default, bool):
         return default, not default
-    declared = re.search(rf"^\s*(?:\w+, )*{key}(?:, \w+)* : (.*)$", target.__doc__, re.MULTILINE)
-    kind = declared[1] if declared else ""
-    if kind.startswith("float or str"):
+    from splitmerge_cli.core.options import Choice, PositiveOrGamma
+    from splitmerge_cli.priors import PriorOption, priors
+
+    option = {listed.name: listed for listed in getattr(target, "OPTIONS", ())}.get(key)
+    if isinstance(option, PositiveOrGamma):
         return 1.0, "gamma(1,1)"
-    if kind.startswith("{"):
-        words = ast.literal_eval(f"({kind[1 : kind.index('}')]},)")
-        return default, *(word for word in words if word != default)
-    if isinstance(default, str):
-        raise SystemExit(f"{target.__name__}: {key}: expected its values in the docstring: {key} : {{'a', 'b'}}")
+    if isinstance(option, PriorOption):
+        return default, *(name for name in priors() if name != default)
+    if isinstance(option, Choice):
+        return default, *(word for word in option.choices if word != default)
+    if isinstance(default, str) and option is None:
+        raise SystemExit(f"{target.__name__}: {key}: expected it among the OPTIONS of the class")
     return (default,)
 
 

@@ -90,9 +90,9 @@ class Option:
         try:
             return self.convert(value)
         except OutOfRange as error:
-            raise ValueError(f"{group}.{self.name}: {error}") from None
+            raise ValueError(f"{group}.{self.name}={shown(value)}: {error}") from None
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{group}.{self.name}: expected {self.wanted}, got {_shown(value)}") from None
+            raise ValueError(f"{group}.{self.name}={shown(value)}: expected {self.wanted}") from None
 
 
 class OutOfRange(ValueError):
@@ -224,7 +224,8 @@ class PositiveOrGamma(Option):
 
     @property
     def expected(self) -> str:
-        return f"a positive number from {self.least:g} to {self.most:g}, or gamma(shape,rate)"
+        span = "" if (self.least, self.most) == (LEAST, MOST) else f" from {self.least:g} to {self.most:g},"
+        return f"a positive number{span} or gamma(shape,rate)"
 
     def convert(self, value: Any) -> float | Gamma:
         if isinstance(value, Gamma):
@@ -272,8 +273,15 @@ def _number(value: Any, least: float, most: float, inside: bool = False) -> floa
     return number
 
 
-def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
+def shown(value: Any) -> str:
+    """A value as a configuration has it."""
+    if value is None:
+        return "null"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(shown, value))}]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_options(group: str, options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:

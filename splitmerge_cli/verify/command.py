@@ -25,6 +25,7 @@ from splitmerge_cli.config import (
     unreadable,
 )
 from splitmerge_cli.config.hydra_adapter import parsed_override
+from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -278,7 +279,7 @@ def _rows(
         ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
     for way in ways:
         close, far, sampled = True, False, ["", ""]
-        if case.model.weighted and options["iterations"]:
+        if isinstance(case.model, Weighted) and options["iterations"]:
             cells[2:], sampled, far = _sampled_topics(case, given, extra, options)
         elif options["iterations"]:
             sampled, far = _sampled(case, given, extra | way, kernel, options)

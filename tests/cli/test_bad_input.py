@@ -53,7 +53,7 @@ CASES = [
     (["progress=loud"], ["progress=loud", "bars"]),
     (["workers=0"], ["workers=0"]),
     (["model.alpha=-1"], ["model.alpha", "-1"]),
-    (["model.alpha=much"], ["model.alpha=much", "a number"]),
+    (["model.alpha=much"], ["model.alpha=much", "a positive number"]),
     (["model.labels=none"], ["model.labels", "literal"]),
     (["sampler=rgsm", "sampler.t=-1"], ["sampler.t", "-1"]),
     (["sampler=rgsm", "sampler.t=1.5"], ["sampler.t=1.5", "whole number"]),

@@ -22,10 +22,11 @@ from splitmerge_cli.config import schema
 from splitmerge_cli.config.options import declared_types
 from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
 from splitmerge_cli.core.options import Choice as OneOf
-from splitmerge_cli.core.options import Count, Flag, Number, Option
+from splitmerge_cli.core.options import Count, Flag, Number, Numbers, Option, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.published import sets
+from splitmerge_cli.priors import PriorOption
 
 SMALL = 20
 """Size of generated data, and what their sizes are cut to."""
@@ -152,6 +153,18 @@ def _candidates(
     return values
 
 
+OF_OPTIONS: dict[type, tuple[type, ...]] = {
+    Flag: (bool,),
+    OneOf: (str,),
+    Count: (int,),
+    Number: (float,),
+    Numbers: (float, list),
+    PositiveOrGamma: (float, str),
+    PriorOption: (str,),
+}
+"""Types of the values of an option."""
+
+
 def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
     """Types and names of the parameters of a class or function: from its annotations and its docstring."""
     types: dict[str, set[Any]] = {}
@@ -164,6 +177,11 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
             types[name] = {by_name[word] for word in found if word in by_name}
             if enumerated := re.search(r"\{.*?\}", said):
                 words[name] = sorted(ast.literal_eval(enumerated[0]), key=str)
+    for option in getattr(target, "OPTIONS", ()):
+        found = {kind for cls, kinds in OF_OPTIONS.items() if isinstance(option, cls) for kind in kinds}
+        types[option.name] = found | ({NoneType} if option.optional else set())
+        if isinstance(option, OneOf):
+            words[option.name] = sorted(option.choices)
     for name, hint in declared_types(target).items():
         parts = [hint, *get_args(hint)]
         known = {part for part in parts if part in (int, float, bool, str, NoneType)}
