@@ -27,7 +27,7 @@ REFUSED = [
     ([*LINES, "model.sigma1=nan"], "model.sigma1=nan: expected a number"),
     ([*LINES, "model.noise=huge"], "model.noise=huge: expected one of known, nig"),
     ([*LINES, "model.a0=1"], "model.a0=1: expected"),
-    ([*LINES, "model.prior=[crp]"], "model.prior=['crp']"),
+    ([*LINES, "model.prior=[crp]"], "model.prior=[crp]"),
     ([*LINES, "model.conjugate=0"], "model.conjugate=0: expected true or false"),
     ([*LINES, "model.conjugate=null"], "model.conjugate=null: expected true or false"),
     ([*KEPT, "model.refresh=gibbs"], "model.refresh=gibbs: expected one of draw, metropolis"),
