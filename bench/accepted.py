@@ -28,12 +28,12 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "lshsm paired": lambda m, r: LSHSM(m, r, proposal="paired"),
     "lshsm sums, table": lambda m, r: LSHSM(m, r, proposal="sums"),
     "lshsm sums, union": lambda m, r: LSHSM(m, r, proposal="sums", reading="union"),
-    "lshsm literal": lambda m, r: LSHSM(m, r, proposal="sums", mode="literal"),
+    "lshsm as_printed": lambda m, r: LSHSM(m, r, proposal="sums", mode="as_printed"),
     "sams": Dyadic,
     "sdds": SDDS,
     "rgsm": RGSM,
 }
-LARGEST = {"lshsm sums, union": 10_000, "lshsm literal": 1_000}
+LARGEST = {"lshsm sums, union": 10_000, "lshsm as_printed": 1_000}
 """Forms whose proposals take O(n^2) on large clusters: timed to this N."""
 BASE = {"N": 10_000, "D": 25, "K": 20}
 GRID = {"N": [1_000, 10_000, 100_000, 1_000_000], "D": [5, 25, 100, 400], "K": [5, 20, 100, 400]}

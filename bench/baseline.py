@@ -261,7 +261,7 @@ def log_prior_K(model: Any) -> NDArray[np.float64]:
     law = np.zeros(model.kmax)
     if model.label_law != "labelled":
         law -= gammaln(K + 1)
-    if model.label_law == "literal":
+    if model.label_law == "as_printed":
         law += K * math.log(2)
     return log_p - np.logaddexp.reduce(log_p) - model.N * np.log(K) + law
 

@@ -270,7 +270,7 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     kind: type[Baseline] = Counts
     if row.model == "emm":
         data = emm.generate(500)
-        model: Any = EMM.from_data(data, labels="literal")
+        model: Any = EMM.from_data(data, label_prior="as_printed")
     elif row.model == "bernoulli":
         data = jain_neal.generate(10_000)
         model = Bernoulli.from_data(data)

@@ -94,7 +94,7 @@ class Sampler:
     TERMS: ClassVar[tuple[str, ...]]
     NEEDS_CONJUGATE: ClassVar[bool]
     DIVIDES_WEIGHTS: ClassVar[bool]
-    LITERAL_TERM: ClassVar[str | None]
+    PRINTED_TERM: ClassVar[str | None]
     def __init__(self, model: Model, rng: Rng, mode: str = ..., **options: Any) -> None: ...
     @property
     def model(self) -> Model: ...

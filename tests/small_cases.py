@@ -48,7 +48,7 @@ SAMPLERS = {
     "lshsm": (LSHSM, {"bits": 2, "tables": 3}),
     "lshsm-paired": (LSHSM, {"proposal": "paired", "bits": 2, "tables": 3}),
     "lshsm-sums": (LSHSM, {"proposal": "sums", "bits": 2, "tables": 3}),
-    "lshsm-literal": (LSHSM, {"proposal": "sums", "mode": "literal", "bits": 2, "tables": 3}),
+    "lshsm-as_printed": (LSHSM, {"proposal": "sums", "mode": "as_printed", "bits": 2, "tables": 3}),
     "lshsm-union": (LSHSM, {"proposal": "sums", "reading": "union", "bits": 2, "tables": 3}),
 }
 

@@ -131,7 +131,7 @@ def verify(
 
     smcmc verify sampler=sdds,ss model=emm mode=both size=4 seed=0 iterations=200000 sampler.kernel=ssdm model.alpha=0.1
 
-    sampler and model default to all; mode is exact, literal or both; size is the number of items; iterations the length
+    sampler and model default to all; mode is exact, as_printed or both; size the number of items; iterations the length
     of a sampled check beside the exact one (0: none). Exit status 1 when an exact sampler is not exact.
     """
     from splitmerge_cli.config import ConfigError

@@ -24,7 +24,7 @@ from splitmerge_cli.runs import interrupts
 _RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500
 
 Groups (smcmc list shows their choices): sampler, model, data, schedule (move_only, single_site, full_scan, or a
-weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=literal
+weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=as_printed
 model.alpha=0.1; smcmc sampler info NAME and smcmc model info NAME explain them.
 
 Your own data: data=csv data.path=FILE with model=lines (columns x, y), gaussian (numbers), bernoulli (0/1) or emm (one

@@ -47,10 +47,9 @@ ALIASES: tuple[Alias, ...] = (
     Alias("schedule", "site", "single_site"),
     Alias("schedule", "sweep", "full_scan"),
     Alias("init", "one", "one_cluster"),
-    # when the compiled classes take the new words:
-    # Alias("sampler.mode", "literal", "as_printed"),
-    # Alias("model.labels", "labels", "label_prior", of="key"),
-    # Alias("model.label_prior", "literal", "as_printed"),
+    Alias("sampler.mode", "literal", "as_printed"),
+    Alias("model.labels", "labels", "label_prior", of="key"),
+    Alias("model.label_prior", "literal", "as_printed"),
 )
 """In the order in which they are applied: a renamed key comes before its values.
 

@@ -15,12 +15,12 @@ cdef class Sampler:
     cdef readonly Model model
     cdef readonly Rng rng
     cdef readonly dict options          # values of OPTIONS, as read
-    cdef readonly bint as_printed       # mode=literal
+    cdef readonly bint as_printed       # mode=as_printed
     cdef readonly int scans             # full Gibbs scans that the schedule `sweep` makes after each step
     cdef readonly double last_log_ratio  # of the last decision; nan when the move was null
     cdef readonly bint rejected_early   # last_log_ratio is an upper bound: not all terms were evaluated
     cdef int move                       # index in MOVES of the move under way
-    cdef bint on[MAX_TERMS]             # which terms of the ratio count (all, but in literal mode and for mutants)
+    cdef bint on[MAX_TERMS]             # which terms of the ratio count (all, but in as_printed mode and for mutants)
     cdef int64_t proposed[MAX_MOVES]
     cdef int64_t accepted[MAX_MOVES]
     cdef int64_t null_proposals[MAX_MOVES]

@@ -29,13 +29,13 @@ cdef class Sampler:
     """
 
     OPTIONS = (
-        Choice("mode", "exact", "exact: reversible; literal: as the paper prints it", choices=("exact", "literal")),
+        Choice("mode", "exact", "exact: reversible; as_printed: as the paper prints it", choices=("exact", "as_printed")),
     )
     """Its options; see ``core/options.py``."""
     MOVES = ()
     TERMS = ()
-    LITERAL_TERM = None
-    """The term that mode=literal adds: what the paper prints less what is exact."""
+    PRINTED_TERM = None
+    """The term that mode=as_printed adds: what the paper prints less what is exact."""
     NEEDS_CONJUGATE = True
     """Whether it needs a model whose parameters are integrated out."""
     DIVIDES_WEIGHTS = False
@@ -57,9 +57,9 @@ cdef class Sampler:
             raise ValueError(f"sampler {type(self).__name__}: {reason}")
         self.model = model
         self.rng = rng
-        self.as_printed = self.options["mode"] == "literal"
-        if self.LITERAL_TERM is not None and not self.as_printed:
-            self.omit(self.LITERAL_TERM)
+        self.as_printed = self.options["mode"] == "as_printed"
+        if self.PRINTED_TERM is not None and not self.as_printed:
+            self.omit(self.PRINTED_TERM)
 
     @classmethod
     def supports(cls, model):
@@ -72,7 +72,7 @@ cdef class Sampler:
 
     @property
     def mode(self):
-        """str: 'exact' or 'literal'."""
+        """str: 'exact' or 'as_printed'."""
         return self.options["mode"]
 
     cdef int make_step(self) except -1 nogil:

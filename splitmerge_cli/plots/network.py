@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.plots.points import ALONE, by_size, style_of
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import NAMES, footnote, literal
+from splitmerge_cli.plots.style import NAMES, plain_text, footnote
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -118,7 +118,7 @@ def draw_network(
     if names is not None and N <= MOST_NAMES:
         for (x, y), name in zip(places, names, strict=True):
             style: dict[str, Any] = {"fontsize": 5, "color": "#333333", "zorder": 4}
-            ax.annotate(literal(name), (x, y), (3, 3), textcoords="offset points", **style)
+            ax.annotate(plain_text(name), (x, y), (3, 3), textcoords="offset points", **style)
     ax.axis("off")
     ax.margins(0.04)
     ax.set_aspect("equal", adjustable="datalim")
@@ -156,7 +156,7 @@ def clusters(run: Run) -> Figure:
     cross = " Crosses: alone in a cluster." if alone and small else ""
     footnote(
         figure,
-        f"Clusters: {literal(estimate['criterion'])}. Matrix: nodes sorted by cluster, then by degree; lines between "
+        f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then by degree; lines between "
         f"clusters.{shown}{cross}",
     )
     return figure

@@ -11,7 +11,7 @@ from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import NAMES, footnote, literal
+from splitmerge_cli.plots.style import NAMES, plain_text, footnote
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -143,12 +143,12 @@ def clusters(run: Run) -> Figure:
     if spans.min() > 0 and spans.max() / spans.min() < 4:
         ax.set_aspect("equal", adjustable="datalim")
     names = dataset.columns or ["column 1", "column 2"]
-    ax.set(xlabel=literal(names[0]), ylabel=literal(names[1]))
+    ax.set(xlabel=plain_text(names[0]), ylabel=plain_text(names[1]))
     ax.grid(False)
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
     found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
     sampler = option(run, "sampler")
     ax.set_title(f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, N = {dataset.N}: {found}")
-    footnote(figure, f"Clusters: {literal(estimate['criterion'])}.\n{said}")
+    footnote(figure, f"Clusters: {plain_text(estimate['criterion'])}.\n{said}")
     return figure

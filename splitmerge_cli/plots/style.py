@@ -88,7 +88,7 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=2.4)
 
 
-def literal(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text of the user's own, of which Matplotlib is to set nothing as mathematics."""
     return text.replace("$", r"\$")
 

@@ -25,7 +25,7 @@ cdef class Entities(Prior):
     N : int
     mu, sigma : float
     kmax : int
-    labels : {'labelled', 'partition', 'literal'}
+    label_prior : {'labelled', 'partition', 'as_printed'}
         See ``OPTIONS``. Source: docs/decisions/0002.
     """
 
@@ -34,15 +34,15 @@ cdef class Entities(Prior):
         Number("mu", 2.302585092994046, "location of log K; the default is ln 10"),
         Positive("sigma", 1.0, "scale of log K"),
         Count("kmax", 100, "largest number of entities", least=1, most=MOST),
-        Choice("labels", "labelled", "how a state of K entities is counted: as the model defines it; divided by K! "
-               "(partition); times 2^K / K!, what the paper's ratio amounts to (literal)",
-               choices=("labelled", "partition", "literal")),
+        Choice("label_prior", "labelled", "how a state of K entities is counted: as the model defines it; divided by K! "
+               "(partition); times 2^K / K!, what the paper's ratio amounts to (as_printed)",
+               choices=("labelled", "partition", "as_printed")),
     )
 
     cdef Py_ssize_t kmax
     cdef double *log_number             # [kmax + 1] log P(K) - N log K + how labels count
 
-    def __init__(self, Py_ssize_t N, mu, sigma, kmax, labels):
+    def __init__(self, Py_ssize_t N, mu, sigma, kmax, label_prior):
         cdef Py_ssize_t n, k
         cdef double total, law
         self.kmax = kmax
@@ -53,9 +53,9 @@ cdef class Entities(Prior):
         total = np.logaddexp.reduce(-np.log(p) - (np.log(p) - mu) ** 2 / (2 * sigma ** 2))
         for k in range(1, kmax + 1):
             law = 0.0
-            if labels != "labelled":
+            if label_prior != "labelled":
                 law -= lgamma(k + 1.0)
-            if labels == "literal":
+            if label_prior == "as_printed":
                 law += k * log(2.0)
             self.log_number[k] = -log(k) - (log(k) - mu) ** 2 / (2 * sigma ** 2) - total - N * log(k) + law
 

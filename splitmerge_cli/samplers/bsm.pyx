@@ -7,7 +7,7 @@ that both put with j on j's; the rest by fair coins. Then t restricted scans, an
     c_i = z_a(i) n z_b(i) n (z(i) u z(j))        exact: the same for the split and for its merge
     c_i = z_a(i) n z_b(i) n z(i)                 as printed ("c is the coarsest common refinement"): in the merged state
                                                  z(i) is another set than in the split one, and the move is not
-                                                 reversible (`mode=literal`)
+                                                 reversible (`mode=as_printed`)
 Cost of a move: (t + 1) n predictives.
 """
 from splitmerge_cli.core.history cimport History, Learner
@@ -63,7 +63,7 @@ cdef class BSM(SplitMerge):
 
     OPTIONS = (SCANS, *ADAPTATION, *SplitMerge.OPTIONS)
     MOVES = ("split", "merge")
-    LITERAL_TERM = None
+    PRINTED_TERM = None
 
     cdef readonly Learner learner
     cdef HistoryPair anchors

@@ -45,7 +45,7 @@ BITS = Count("bits", 10, "K of the paper: bits of a table's code", least=1, most
 TABLES = Count("tables", 10, "L of the paper", least=1)
 CENTRE = Flag("centre", True, "hash x less the mean of the items")
 SEED = Count("tables_seed", 0, "of the projections; fixed on purpose: the tables are part of the kernel", most=1 << 62)
-CACHE = Count("cache", 1 << 20, "mode=literal: probabilities of collision to keep", least=1, most=1 << 30)
+CACHE = Count("cache", 1 << 20, "mode=as_printed: probabilities of collision to keep", least=1, most=1 << 30)
 
 
 cdef class HashTables:

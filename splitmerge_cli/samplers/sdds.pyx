@@ -14,7 +14,7 @@ merge is its inverse, evaluated from the merged state:
 
 Delta is pi'/pi. The paper's 2/(K(K-1)) of a dumb merge is, seen from the split, 2/((K+1)K). Where empty clusters are
 kept, a state with K+1 clusters has K+1 labellings for every one of a state with K: that factor, the term `orders`, is
-in `reverse` here. As printed (mode=literal) labels count as in the paper (docs/decisions/0002).
+in `reverse` here. As printed (mode=as_printed) labels count as in the paper (docs/decisions/0002).
 
 Derivation: docs/derivations.md. Cost of a move: O(n) predictives and O(K) likelihoods; a smart merge, and the reverse
 of a dumb split, O(K) unions.

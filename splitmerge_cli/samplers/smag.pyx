@@ -22,7 +22,7 @@ inverse, with the u that would undo it (docs/derivations-topics.md):
 tables that the sides would have. Either is exact. beta_u stays, so that alone it reaches only the states with this
 beta_u: the schedules draw all weights after each move.
 
-As printed (`mode=literal`) it is another sampler: ``smag_as_printed.pyx``.
+As printed (`mode=as_printed`) it is another sampler: ``smag_as_printed.pyx``.
 
 Cost of a move: the tokens of its topics, n (O(V + documents) for their likelihoods).
 """

@@ -23,7 +23,7 @@ cdef class TopicsAsPrinted(SplitMerge):
     """The moves as printed; `SMAG` is the sampler."""
 
     OPTIONS = (
-        Choice("form", "text", "mode=literal: text (section 3.3) or box (Algorithm 1's dummy split)",
+        Choice("form", "text", "mode=as_printed: text (section 3.3) or box (Algorithm 1's dummy split)",
                choices=("text", "box")),
         *SplitMerge.OPTIONS,
     )

@@ -9,7 +9,7 @@ named terms; a merge is the inverse of the split that would undo it, evaluated f
     orders      log (K + 1) where empty clusters are kept: the labellings of the split state over those of the merged
     anchors     log probability that the split state calls this merge, over that the merged state calls this split
     allocation  - log q: the probability of the sides
-    printed     as the paper prints it (mode=literal): what that has more than the exact ratio; left out otherwise
+    printed     as the paper prints it (mode=as_printed): what that has more than the exact ratio; left out otherwise
 
 Parameters that are not integrated out: side A draws new ones from their prior, B keeps those of the cluster, and a
 merged cluster has those of B. The prior density cancels; the likelihood is that given the parameters.
@@ -140,7 +140,7 @@ cdef class SplitMerge(Sampler):
     """
 
     TERMS = ("target", "orders", "anchors", "allocation", "printed")
-    LITERAL_TERM = "printed"
+    PRINTED_TERM = "printed"
 
     def __init__(self, Model model not None, Rng rng not None, **options):
         super().__init__(model, rng, **options)

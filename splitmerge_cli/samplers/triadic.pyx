@@ -18,7 +18,7 @@ the third, and the move is void when i and j share one of two clusters.
 Terms: `target` R_P R_L; `branch` beta or 1 / (1 - beta) (equations 12, 14); `dropped` 3/2 or 2/3; `allocation` the q;
 `orders` K + 1 where empty clusters are kept.
 
-As printed (`mode=literal`): no `dropped`; the ratio of q is that of random allocation (equations 9, 15) or left out
+As printed (`mode=as_printed`): no `dropped`; the ratio of q is that of random allocation (equations 9, 15) or left out
 (`q_ratio=one`); and lines 11 and 13 call the dyadic sampler on the whole state, so it draws its own pair (`redraw`).
 This is biased: the sub-call's probability depends on the state.
 
@@ -58,9 +58,9 @@ cdef class Triadic(SplitMerge):
         Choice("form", "symmetrised", "which of the three items is k: symmetrised or ordered (see the sampler's page)",
                choices=("symmetrised", "ordered")),
         *SplitMerge.OPTIONS,
-        Choice("q_ratio", "formula", "mode=literal: the printed ratio of allocation probabilities, formula (that of "
+        Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities, formula (that of "
                "coins, whatever the allocation) or one", choices=("formula", "one")),
-        Flag("redraw", True, "mode=literal: the dyadic moves draw a pair of their own, as printed"),
+        Flag("redraw", True, "mode=as_printed: the dyadic moves draw a pair of their own, as printed"),
     )
     MOVES = ("split_1_2", "merge_2_1", "split_2_3", "merge_3_2")
     TERMS = (*SplitMerge.TERMS, "branch", "dropped")

@@ -83,14 +83,21 @@ MOST_ENTITIES = 20
 
 def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` mentions of up to three tokens; kmax is `size` unless given."""
-    options: dict[str, Any] = {"alpha": 0.5, "mu": 1.0, "sigma": 1.0, "kmax": size, "labels": "labelled", "n_tokens": 3}
+    options: dict[str, Any] = {
+        "alpha": 0.5,
+        "mu": 1.0,
+        "sigma": 1.0,
+        "kmax": size,
+        "label_prior": "labelled",
+        "n_tokens": 3,
+    }
     options |= params
     check_count("model.kmax", options["kmax"], 1, MOST_ENTITIES)
     tokens = np.random.default_rng(seed).integers(3, size=size).astype(np.int32)
     another = partial(build, tokens, **options)
     model = another()
     states = emm_states(size, options["kmax"])
-    weight = emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "labels")))
+    weight = emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "label_prior")))
     title = f"tokens {' '.join(map(str, tokens))}, {_show(options)}"
     return Case(model, another, states, normalise([weight(s) for s in states]), title)
 

@@ -58,7 +58,7 @@ FORMS: dict[str, dict[str, list[dict[str, Any]]]] = {
             for proposal in ("paired", "paired_sequential", "sums")
             for reading in ("table", "union")
         ],
-        "literal": [
+        "as_printed": [
             {"proposal": "sums", "reading": "table"},
             {"proposal": "sums", "reading": "union"},
             {"proposal": "sums", "reading": "table", "likelihood": "lss"},
@@ -70,7 +70,7 @@ FORMS: dict[str, dict[str, list[dict[str, Any]]]] = {
             for choice_of in ("pair", "coin")
             for weights in ("before", "after")
         ],
-        "literal": [{"form": "text"}, {"form": "box"}],
+        "as_printed": [{"form": "text"}, {"form": "box"}],
     },
 }
 """Forms of a sampler that each have a row; an option that the user gives is the same in all."""
@@ -138,7 +138,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int
     ----------
     args : mapping of str to str
         See `KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or all; ``mode`` exact,
-        literal or both; ``size`` the number of items; ``iterations`` the length of the sampled check (0: none).
+        as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled check (0: none).
     config_dir : str or Path, optional
         A folder with the user's own groups.
 
@@ -192,7 +192,7 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
             refused.append((sampler_name, reason))
             continue
         for mode in options["modes"]:
-            if mode == "literal" and getattr(sampler_class, "LITERAL_TERM", None) is None:
+            if mode == "as_printed" and getattr(sampler_class, "PRINTED_TERM", None) is None:
                 continue
             for form in _forms(given, mode, options):
                 if reason := _refusal(case, given, form, mode):
@@ -247,7 +247,7 @@ def _refusal(case: Case, given: Mapping[str, Any], form: Mapping[str, Any], mode
     """Why a form of a sampler that serves the model does not serve this case in this mode; empty: it does."""
     if given["name"] != "lshsm":
         return ""
-    if mode == "literal" and form["proposal"] != "sums":
+    if mode == "as_printed" and form["proposal"] != "sums":
         return "the paper prints sums alone"
     if form["proposal"] == "sums" and not case.model.conjugate:
         return "sums needs the parameters integrated out"
@@ -283,10 +283,10 @@ def _rows(
             cells[2:], sampled, far = _sampled_topics(case, given, extra, options)
         elif options["iterations"]:
             sampled, far = _sampled(case, given, extra | way, kernel, options)
-            close = mode == "literal" or not far
+            close = mode == "as_printed" or not far
         good = exact and close
         verdict = "[green]exact[/]" if good else "[bold red]NOT EXACT[/]"
-        if mode == "literal":
+        if mode == "as_printed":
             # where the choices cannot be listed the chain decides
             biased = far if not kernel.matrices else not exact
             verdict = "biased, as printed" if biased else "as the exact one"
@@ -443,7 +443,7 @@ def _options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:
         group, _, option = key.partition(".")
         if option and group in nested:
             if (group, option) == ("sampler", "mode"):
-                raise ConfigError(f"sampler.mode={text}: here the key is mode: exact, literal or both")
+                raise ConfigError(f"sampler.mode={text}: here the key is mode: exact, as_printed or both")
             nested[group][option] = value
         elif key in KEYS:
             values[key] = value
@@ -458,8 +458,8 @@ def _options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"{key}={values[key]}: expected a whole number from {least} to {most}")
     if values["iterations"] and values["iterations"] < 1000:
         raise ConfigError(f"iterations={values['iterations']}: expected 0 or at least 1000")
-    if values["mode"] not in ("exact", "literal", "both"):
-        raise ConfigError(f"mode={values['mode']}: expected exact, literal or both")
+    if values["mode"] not in ("exact", "as_printed", "both"):
+        raise ConfigError(f"mode={values['mode']}: expected exact, as_printed or both")
     chosen = {}
     for group in ("sampler", "model"):
         names = choices(group, own)
@@ -478,7 +478,7 @@ def _options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:
         "own": own,
         "samplers": chosen["sampler"],
         "models": chosen["model"],
-        "modes": ["exact", "literal"] if values["mode"] == "both" else [values["mode"]],
+        "modes": ["exact", "as_printed"] if values["mode"] == "both" else [values["mode"]],
         "sampler_options": nested["sampler"],
         "model_options": nested["model"],
     }

@@ -69,11 +69,11 @@ def candidates_states(n: int, candidates: Sequence[Sequence[float]]) -> list[Sta
 
 
 def emm_log_weight(
-    tokens: NDArray[np.int32], n_tokens: int, alpha: float, mu: float, sigma: float, labels: str
+    tokens: NDArray[np.int32], n_tokens: int, alpha: float, mu: float, sigma: float, label_prior: str
 ) -> Callable[[State], float]:
     """Log weight of unlabelled states: pi(K, S) K! / (K - T)!, T entities that hold mentions.
 
-    ``labels`` 'partition' divides by K!, 'literal' multiplies by 2^K / K!. Source: mathematics of paper 000, section
+    ``label_prior`` 'partition' divides by K!, 'as_printed' multiplies by 2^K / K!. Source: paper 000, section
     3.1.
     """
 
@@ -82,9 +82,9 @@ def emm_log_weight(
         T = z.max() + 1
         total = -np.log(K) - (np.log(K) - mu) ** 2 / (2 * sigma**2) - len(z) * np.log(K)
         total += gammaln(K + 1) - gammaln(K - T + 1)
-        if labels in ("partition", "literal"):
+        if label_prior in ("partition", "as_printed"):
             total -= gammaln(K + 1)
-        if labels == "literal":
+        if label_prior == "as_printed":
             total += K * np.log(2)
         for k in range(T):
             n = np.bincount(tokens[z == k], minlength=n_tokens)

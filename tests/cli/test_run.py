@@ -174,7 +174,14 @@ def test_hash_tables_that_find_nothing_are_named(smcmc, tmp_path) -> None:
 
 
 def test_a_printed_lshsm_says_what_its_cache_served(smcmc) -> None:
-    keys = ["data=s1", "sampler=lshsm", "sampler.proposal=sums", "sampler.mode=literal", "chains=2", "iterations=200"]
+    keys = [
+        "data=s1",
+        "sampler=lshsm",
+        "sampler.proposal=sums",
+        "sampler.mode=as_printed",
+        "chains=2",
+        "iterations=200",
+    ]
     summary = Run(run_path(smcmc("run", *keys, "progress=none"))).summary
     looked_up, served, pairs = (summary["cache"][key] for key in ("looked_up", "served", "pairs"))
     assert len(looked_up) == 2 and all(0 < s < n for s, n in zip(served, looked_up, strict=True))

@@ -27,15 +27,15 @@ class Drift(PythonSampler):
 '''
 
 
-def test_exact_and_literal(smcmc) -> None:
+def test_exact_and_as_printed(smcmc) -> None:
     result = smcmc("verify", "sampler=sdds,rm", "model=emm", "size=3", "iterations=2000")
     assert result.exit_code == 0
     rows = [line for line in result.stdout.splitlines() if line.startswith("│ ")]
     assert [row.split("│")[1:3] for row in rows] == [
         [" sdds    ", " exact   "],
-        [" sdds    ", " literal "],
+        [" sdds    ", " as_printed "],
         [" rm      ", " exact   "],
-        [" rm      ", " literal "],
+        [" rm      ", " as_printed "],
     ]
     assert [row.split("│")[-2].strip() for row in rows] == ["exact", "biased, as printed"] * 2
 
@@ -107,7 +107,7 @@ def test_samplers_that_learn_have_a_row_for_each_adaptation(smcmc) -> None:
     assert found[:3] == [
         ("bsm t=1 frozen", "exact", "exact"),
         ("bsm t=1 population", "exact", "exact"),
-        ("bsm t=1 frozen", "literal", "biased, as printed"),
+        ("bsm t=1 frozen", "as_printed", "biased, as printed"),
     ]
     # detailed balance for each pair of partitions to learn from, to rounding; the printed ratio breaks it
     balance = [float(row[4]) for row in rows[:3]]
@@ -134,7 +134,7 @@ def test_each_form_of_lshsm_has_a_row(smcmc) -> None:
         f"lshsm {proposal} {r}" for proposal in ("paired", "paired_sequential", "sums") for r in ("table", "union")
     ]
     assert [(row[0], row[1]) for row in rows] == [*((form, "exact") for form in forms)] + [
-        (form, "literal") for form in [*forms[4:], "lshsm sums table lss"]
+        (form, "as_printed") for form in [*forms[4:], "lshsm sums table lss"]
     ]
     assert [row[-1] for row in rows] == ["exact"] * 6 + ["biased, as printed"] * 3
     assert max(float(row[3]) for row in rows[:6]) < 1e-13 < 1e-3 < min(float(row[3]) for row in rows[6:])
@@ -161,7 +161,9 @@ def test_forms_that_do_not_serve_say_why(smcmc) -> None:
     kept = smcmc("verify", *args, "model=lines", "model.conjugate=false", "model.candidates=[[0,1],[1,-1]]", "size=3")
     assert [row[0].split()[1] for row in rows_of(kept)] == ["paired"] * 2 + ["paired_sequential"] * 2
     assert "lshsm sums union: sums needs the parameters integrated out" in kept.stdout
-    paired = smcmc("verify", "sampler=lshsm", "mode=literal", "sampler.proposal=paired", "model=lines", "iterations=0")
+    paired = smcmc(
+        "verify", "sampler=lshsm", "mode=as_printed", "sampler.proposal=paired", "model=lines", "iterations=0"
+    )
     assert "the paper prints sums alone" in paired.stdout
     assert "skipped lshsm: " in smcmc("verify", *args, "model=emm").stdout
 

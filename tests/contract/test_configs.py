@@ -74,8 +74,8 @@ def test_pairs(sampler: str, model: str, schedule: str) -> None:
     if sampler == "refresh":
         # it is made for models that have something to refresh
         args.append("model.concentration=gamma(1,1)" if model in MIXTURES else "N=19")
-    for mode in ("exact", "literal"):
-        if sampler == "lshsm" and mode == "literal":
+    for mode in ("exact", "as_printed"):
+        if sampler == "lshsm" and mode == "as_printed":
             # the proposal that the paper prints; it needs dense items
             args.append("sampler.proposal=sums")
             if model == "irm":

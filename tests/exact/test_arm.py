@@ -173,7 +173,7 @@ MUTANTS = [
     (case_name, name, term)
     for case_name in ("irm", "bernoulli-five")
     for name in LEARNERS
-    # orders have a factor only where empty clusters are kept; printed and launch count in literal mode only
+    # orders have a factor only where empty clusters are kept; printed and launch count in as_printed mode only
     for term in LEARNERS[name][0].TERMS
     if term not in ("orders", "printed", "launch")
 ]
@@ -198,11 +198,11 @@ def test_mutant_of_srm_is_found(term):
 
 
 @pytest.mark.parametrize(("t", "defect", "distance"), [(0, 0.0385, 0.0995), (1, 0.0112, 0.0216), (2, 0.0032, 0.0057)])
-def test_literal_bsm_is_biased(t, defect, distance):
+def test_as_printed_bsm_is_biased(t, defect, distance):
     """As printed the launch state reads the present partition: the largest defect of all (i, j, z_a, z_b) of the
     paper's network, and the distance of the stationary law with the pair drawn (docs/derivations.md)."""
     case = build("irm")
-    sampler = BSM(case.model, Rng(0), t=t, mode="literal")
+    sampler = BSM(case.model, Rng(0), t=t, mode="as_printed")
     past = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
     found = [
         balance_defect(fixed(case, sampler, (z, one), pair), case.pi)
@@ -213,11 +213,11 @@ def test_literal_bsm_is_biased(t, defect, distance):
     assert total_variation(stationary(fixed(case, sampler, past, ())), case.pi) == pytest.approx(distance, abs=1e-4)
 
 
-def test_literal_bsm_that_agrees_on_nothing_is_exact():
+def test_as_printed_bsm_that_agrees_on_nothing_is_exact():
     case = build("irm")
-    literal, exact = (BSM(case.model, Rng(0), t=1, mode=mode) for mode in ("literal", "exact"))
+    as_printed, exact = (BSM(case.model, Rng(0), t=1, mode=mode) for mode in ("as_printed", "exact"))
     past = np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)
-    np.testing.assert_array_equal(fixed(case, literal, past, ()), fixed(case, exact, past, ()))
+    np.testing.assert_array_equal(fixed(case, as_printed, past, ()), fixed(case, exact, past, ()))
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -148,7 +148,7 @@ def test_round_trip(proposal, reading):
 
 
 # `orders` has a factor only where empty clusters are kept, which have no vectors; `printed` and `estimate` count in
-# literal mode only
+# as_printed mode only
 MUTANTS = [
     (proposal, term)
     for proposal, terms in {
@@ -189,7 +189,7 @@ def test_what_is_refused():
     assert not able
     assert reason
     kept = small_case(Lines, 3, 4, KEPT)
-    for case, proposal, mode in [(kept, "sums", "exact"), (build("gaussian"), "paired", "literal")]:
+    for case, proposal, mode in [(kept, "sums", "exact"), (build("gaussian"), "paired", "as_printed")]:
         with pytest.raises(ValueError, match=r"sampler\.(proposal|mode)="):
             sampler_on(case, proposal, "table", mode=mode)
 
@@ -204,15 +204,15 @@ def test_clusters_that_keep_parameters(proposal):
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("case_name", ["gaussian", "bernoulli", "lines"])
-def test_literal_is_biased(case_name, reading):
+def test_as_printed_is_biased(case_name, reading):
     """Equations 3 to 6 as printed."""
     case = build(case_name)
-    P = matrix(case, sampler_on(case, "sums", reading, mode="literal"))
+    P = matrix(case, sampler_on(case, "sums", reading, mode="as_printed"))
     assert 0.02 < total_variation(stationary(P), case.pi) < 0.6
 
 
 def sampled(case, reading, shape=(1, 2, 0), **options):
-    return sampler_on(case, "sums", reading, shape, mode="literal", likelihood="lss", **options)
+    return sampler_on(case, "sums", reading, shape, mode="as_printed", likelihood="lss", **options)
 
 
 ISO_UNIFORM = {"covariance": "iso", "prior": "uniform"}
@@ -232,7 +232,7 @@ PREDICTED = [
 def test_the_sampled_likelihood_is_further_off(params, reading, shape, predicted):
     """Equation 11 beside equations 3 to 6."""
     case = small_case(Gaussian, 4, 0, params)
-    printed = matrix(case, sampler_on(case, "sums", reading, shape, mode="literal"))
+    printed = matrix(case, sampler_on(case, "sums", reading, shape, mode="as_printed"))
     P = matrix(case, sampled(case, reading, shape))
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     assert irreducible(P)
@@ -254,7 +254,7 @@ def test_the_sampled_likelihood_may_be_left_out(reading):
     case = small_case(Gaussian, 4, 0, {"prior": "uniform"})
     P = []
     for likelihood in ("lss", "marginal"):
-        sampler = sampler_on(case, "sums", reading, mode="literal", likelihood=likelihood)
+        sampler = sampler_on(case, "sums", reading, mode="as_printed", likelihood=likelihood)
         sampler.omit("target", "estimate")
         P.append(matrix(case, sampler))
     np.testing.assert_array_equal(*P)
@@ -262,10 +262,10 @@ def test_the_sampled_likelihood_may_be_left_out(reading):
 
 LIKELIHOODS_REFUSED = [
     ("gaussian", "exact", "lss"),
-    ("gaussian-five", "literal", "lss"),  # covariance=full
-    ("bernoulli", "literal", "lss"),
-    ("irm", "literal", "lss"),
-    ("gaussian", "literal", "sampled"),
+    ("gaussian-five", "as_printed", "lss"),  # covariance=full
+    ("bernoulli", "as_printed", "lss"),
+    ("irm", "as_printed", "lss"),
+    ("gaussian", "as_printed", "sampled"),
 ]
 
 

@@ -89,10 +89,10 @@ def test_moves_of_seven_tokens(move):
 @pytest.mark.parametrize("params", [FIXED, UNEVEN], ids=["fixed", "uneven"])
 def test_printed_form_is_biased(params, form):
     """As the derivation says: too few topics where alpha0 is small against gamma, alone far off, hidden by scans."""
-    literal = lambda model, rng: SMAG(model, rng, form=form, mode="literal")  # noqa: E731
-    distance, noise = off_by(params, literal)
+    as_printed = lambda model, rng: SMAG(model, rng, form=form, mode="as_printed")  # noqa: E731
+    distance, noise = off_by(params, as_printed)
     assert distance > 0.1 > 3 * noise
-    beside, _ = off_by(params, literal, ("gibbs", "refresh"))
+    beside, _ = off_by(params, as_printed, ("gibbs", "refresh"))
     assert beside < 0.5 * distance
 
 

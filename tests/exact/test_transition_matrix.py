@@ -33,7 +33,7 @@ from splitmerge_cli.verify.transitions import (
 CASES = {
     "emm": (EMM, 4, 0, {}),
     "emm-partition": (EMM, 4, 1, {"labels": "partition"}),
-    "emm-literal": (EMM, 4, 2, {"labels": "literal", "alpha": 0.1}),
+    "emm-as_printed": (EMM, 4, 2, {"labels": "as_printed", "alpha": 0.1}),
     "emm-small-alpha": (EMM, 4, 3, {"alpha": 0.001}),
     "emm-room": (EMM, 3, 4, {"kmax": 5, "n_tokens": 4, "mu": 2.0}),
     "emm-tight": (EMM, 4, 5, {"kmax": 2}),
@@ -160,15 +160,15 @@ def test_round_trip(case_name, name):
         np.testing.assert_allclose(sorted(there), sorted(back), atol=3e-9)
 
 
-@pytest.mark.parametrize("name", [n for n in SAMPLERS if SAMPLERS[n][0].LITERAL_TERM == "labels"])
+@pytest.mark.parametrize("name", [n for n in SAMPLERS if SAMPLERS[n][0].PRINTED_TERM == "labels"])
 @pytest.mark.parametrize(
     "case_name", ["emm", "emm-small-alpha", "bernoulli", "bernoulli-uniform", "irm", "gaussian-diag"]
 )
-def test_literal_law(case_name, name):
+def test_printed_law(case_name, name):
     """Counted as printed, the law is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no empty
     clusters)."""
     case = build(case_name)
-    sampler = sampler_on(case, name, mode="literal")
+    sampler = sampler_on(case, name, mode="as_printed")
     K = np.array([s[1] for s in case.states])
     factor = K * np.log(2.0)
     if case.model.allows_empty:
@@ -180,18 +180,18 @@ def test_literal_law(case_name, name):
     assert stationarity_defect(P, case.pi) > 1e-5
 
 
-LITERAL_TRIADIC = [(q, redraw) for q in ("formula", "one") for redraw in (True, False)]
+AS_PRINTED_TRIADIC = [(q, redraw) for q in ("formula", "one") for redraw in (True, False)]
 
 
-@pytest.mark.parametrize(("q_ratio", "redraw"), LITERAL_TRIADIC)
+@pytest.mark.parametrize(("q_ratio", "redraw"), AS_PRINTED_TRIADIC)
 @pytest.mark.parametrize("allocation", ["sams", "random"])
 @pytest.mark.parametrize("case_name", ["bernoulli", "irm", "lines", KEPT, "gaussian-diag", "emm-room"])
-def test_literal_triadic_is_biased(case_name, allocation, q_ratio, redraw):
+def test_as_printed_triadic_is_biased(case_name, allocation, q_ratio, redraw):
     """As printed, the stationary law is off by .02 to .55: the sub-call's own pair, or the duplicate dropped without a
     factor, or the ratio of q."""
     case = build(case_name)
     sampler = Triadic(
-        case.model, Rng(0), beta=0.1, allocation=allocation, mode="literal", q_ratio=q_ratio, redraw=redraw
+        case.model, Rng(0), beta=0.1, allocation=allocation, mode="as_printed", q_ratio=q_ratio, redraw=redraw
     )
     P = transition_matrix(case.model, sampler.rng, sampler, case.states)
     assert stationarity_defect(P, case.pi) > 1e-3
@@ -200,11 +200,11 @@ def test_literal_triadic_is_biased(case_name, allocation, q_ratio, redraw):
 
 
 @pytest.mark.parametrize("case_name", ["bernoulli", "irm", "lines", KEPT])
-def test_literal_dyadic_is_exact_for_coins_alone(case_name):
-    """Equation 9 is the ratio of fair coins: with them literal is exact, and with SAMS it is not."""
+def test_as_printed_dyadic_is_exact_for_coins_alone(case_name):
+    """Equation 9 is the ratio of fair coins: with them as_printed is exact, and with SAMS it is not."""
     case = build(case_name)
     for name, exact in [("dyadic-random", True), ("sams", False)]:
-        sampler = sampler_on(case, name, mode="literal")
+        sampler = sampler_on(case, name, mode="as_printed")
         P = transition_matrix(case.model, sampler.rng, sampler, case.states)
         assert (stationarity_defect(P, case.pi) < 1e-12) == exact
 
@@ -276,7 +276,7 @@ MUTANTS = [
     for name in SAMPLERS
     if serves(case_name, name)
     for term in SAMPLERS[name][0].TERMS
-    # `labels` and `printed` count in literal mode only; orders have a factor only where empty clusters are kept;
+    # `labels` and `printed` count in as_printed mode only; orders have a factor only where empty clusters are kept;
     # coins spread every redistribution of the same items with the same probability; the ordered form drops no item
     if term not in ("labels", "printed")
     and (case_name == "emm" or term != "orders" or not name.startswith(("rgsm", "dyadic", "sams", "triadic")))
@@ -296,7 +296,7 @@ def test_mutant_is_found(case_name, name, term):
 def test_gibbs_hides_a_wrong_kernel():
     """Why kernels are tested alone: the same mutant, alone and beside a Gibbs scan."""
     case = build("bernoulli")
-    sampler = sampler_on(case, "ssdm", mode="literal")
+    sampler = sampler_on(case, "ssdm", mode="as_printed")
     P = transition_matrix(case.model, sampler.rng, sampler, case.states)
     gibbs = Gibbs(case.model, Rng(0))
     G = transition_matrix(case.model, gibbs.rng, gibbs, case.states)
@@ -325,7 +325,7 @@ def random_case(seed):
             "sigma": float(np.exp(rng.normal(0, 0.7))),
             "kmax": int(rng.integers(1, size + 2)),
             "n_tokens": int(rng.integers(3, 6)),
-            "labels": str(rng.choice(["labelled", "partition", "literal"])),
+            "labels": str(rng.choice(["labelled", "partition", "as_printed"])),
         }
         return small_case(EMM, size, seed, params)
     params = {"concentration": float(np.exp(rng.normal(0, 1))), "prior": str(rng.choice(["crp", "uniform"]))}
@@ -372,7 +372,7 @@ def test_rgsm_5_samples_the_posterior(case_name):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case_name", "name"),
-    pairs(["emm", "emm-literal", "bernoulli", "bernoulli-uniform", "irm", "lines", "lines-nig", "gaussian-full"]),
+    pairs(["emm", "emm-as_printed", "bernoulli", "bernoulli-uniform", "irm", "lines", "lines-nig", "gaussian-full"]),
 )
 def test_long_run_frequencies(case_name, name):
     """Two million steps from the random stream, not the script: draws and scripts must agree."""

@@ -61,9 +61,9 @@ class Box:
         return self.model.log_joint(big) - self.model.log_joint(small) + self.model.log_numberings(len(small))
 
     def log_state_ratio(self, small: Clusters, big: Clusters) -> float:
-        """The same as the literal version of paper 000 counts it."""
+        """The same as the as_printed version of paper 000 counts it."""
         K, log_r = len(small), self.log_target_ratio(small, big)
-        if self.mode == "literal":
+        if self.mode == "as_printed":
             log_r += math.log(2 / (K + 1)) if self.model.allows_empty else LOG_2
         return log_r
 

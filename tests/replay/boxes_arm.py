@@ -306,7 +306,7 @@ class BSM(Dyadic):
 
     def __init__(self, state, stream, mode="exact", t=5, adaptation="paper", freeze=1000) -> None:
         super().__init__(state, stream, "exact", allocation="gibbs", t=t)
-        self.with_present = mode == "literal"
+        self.with_present = mode == "as_printed"
         self.learner = Learner(stream, adaptation, freeze)
 
     def step(self) -> None:

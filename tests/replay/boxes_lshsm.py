@@ -158,7 +158,7 @@ class LSHSM(Dyadic):
     """Algorithm 1. `proposal`: sums (section 3.2), or a split and merge of the very pair (u, v), the other items by
     coins (paired) or by sequential allocation (paired_sequential).
 
-    `mode` literal: sums with equations 3 to 6 as printed. `likelihood`: where given, it stands for the marginal one
+    `mode` as_printed: sums with equations 3 to 6 as printed. `likelihood`: where given, it stands for the marginal one
     (equation 11).
     """
 
@@ -173,7 +173,7 @@ class LSHSM(Dyadic):
         likelihood: SampledLikelihood | None = None,
     ) -> None:
         super().__init__(state, stream, "exact", allocation="sams" if proposal == "paired_sequential" else "random")
-        self.tables, self.sums, self.reading, self.printed = tables, proposal == "sums", reading, mode == "literal"
+        self.tables, self.sums, self.reading, self.printed = tables, proposal == "sums", reading, mode == "as_printed"
         self.likelihood, self.move = likelihood, ""
         self.tally: dict[tuple[str, str], int] = {}
 

@@ -173,7 +173,7 @@ class SMAG(Refresh):
 
     `weights` of the two topics of a split: before (u ~ Beta(p, p) divides beta_k, then the tokens are allocated) or
     after (the tokens are allocated with half of beta_k each, then u ~ Beta of the tables to expect).
-    `mode` literal: Algorithm 1 as printed, `form` text or box.
+    `mode` as_printed: Algorithm 1 as printed, `form` text or box.
     """
 
     def __init__(self, state, stream, mode="exact", choice="pair", weights="before", p=1.0, form="text") -> None:
@@ -181,7 +181,7 @@ class SMAG(Refresh):
         self.choice, self.weights, self.p, self.form = choice, weights, p, form
 
     def step(self) -> None:
-        if self.mode == "literal":
+        if self.mode == "as_printed":
             return self.step_printed()
         return self.by_pair() if self.choice == "pair" else self.by_coin()
 

@@ -23,7 +23,7 @@ def without(items: list[int], *left_out: int) -> list[int]:
 class Dyadic(RGSM):
     """Section 2.1; `allocation` random (equation 8), sams (section 2.2) or gibbs (Jain and Neal, `t` launch sweeps).
 
-    `mode` literal: the printed proposal ratio, equation 9 (`q_ratio` formula) or 1 (one), in place of the true one.
+    `mode` as_printed: the printed proposal ratio, equation 9 (`q_ratio` formula) or 1 (one), in place of the true one.
     """
 
     def __init__(self, state, stream, mode="exact", allocation="sams", t=5, q_ratio="formula") -> None:
@@ -61,7 +61,7 @@ class Dyadic(RGSM):
         self, small, big, theta, log_q: float, n: int, log_call_split: float, log_call_merge: float
     ) -> float:
         """Log ratio of a split of n items that draws theta for side A and allocates with probability q (equation 3)."""
-        if self.mode == "literal":
+        if self.mode == "as_printed":
             log_q = -(n - 2) * LOG_2 if self.q_ratio == "formula" else 0.0
         log_q_split = log_call_split + self.model.log_H(theta) + log_q
         log_q_merge = log_call_merge
@@ -119,7 +119,7 @@ def sorted_side(side: Cluster) -> Cluster:
 class Triadic(Dyadic):
     """Section 2.3. `form`: symmetrised (one of the triple is dropped at random) or ordered (its third item is k).
 
-    `mode` literal: the item to drop is fixed, and the ratio counts r and q as printed (equations 12, 14, 9, 15);
+    `mode` as_printed: the item to drop is fixed, and the ratio counts r and q as printed (equations 12, 14, 9, 15);
     `redraw`: the dyadic call draws a pair of its own (lines 11 and 13).
     """
 
@@ -152,7 +152,7 @@ class Triadic(Dyadic):
             return self.merge_3_2(i, j, k)  # line 23
         if n_S == 2 and not self.stream.coin(self.beta):
             return self.split_2_3(i, j, k)  # line 14
-        if self.mode == "literal" and self.redraw:
+        if self.mode == "as_printed" and self.redraw:
             i, j = self.pair()
         return self.split_or_merge(i, j, self.log_call(1), self.log_call(2) + math.log(self.beta))  # lines 10 and 12
 
@@ -168,7 +168,7 @@ class Triadic(Dyadic):
 
     def drop(self, of: list[int], n_S: int) -> int | None:
         """Position in the triple of k, the item that is no anchor; None where the triple is of no use."""
-        if self.mode == "literal":
+        if self.mode == "as_printed":
             return self.duplicates(of)[1] if n_S == 2 else 2
         if self.form == "ordered":
             return None if n_S == 2 and of[0] == of[1] else 2
@@ -176,7 +176,7 @@ class Triadic(Dyadic):
 
     def log_call(self, n_S: int) -> float:
         """Log probability that k is the one dropped, of a given triple that spans n_S clusters."""
-        if self.mode == "literal" or self.form == "ordered":
+        if self.mode == "as_printed" or self.form == "ordered":
             return 0.0
         return -LOG_2 if n_S == 2 else -LOG_3
 
@@ -214,7 +214,7 @@ class Triadic(Dyadic):
 
     def log_ratio_2_3(self, small, big, theta, log_q2: float, log_q3: float, n: int) -> float:
         """Log ratio of the split (equation 13); the merge takes its inverse (equation 19)."""
-        if self.mode == "literal":
+        if self.mode == "as_printed":
             log_q2, log_q3 = (-(n - 2) * LOG_2, -(n - 3) * LOG_3) if self.q_ratio == "formula" else (0.0, 0.0)
         log_q_split = self.log_call(2) + math.log1p(-self.beta) + self.model.log_H(theta) + log_q3
         log_q_merge = self.log_call(3) + log_q2

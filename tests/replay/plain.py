@@ -87,14 +87,14 @@ class Conjugate:
 class EMM(Conjugate):
     """Entity/mention model (paper 000, section 3.1): pi(K, S) = P(K) K^-N prod_k g(C_k), empty entities kept.
 
-    `labels` multiplies pi: 1 (labelled), 1/K! (partition), 2^K/K! (literal).
+    `label_prior` multiplies pi: 1 (labelled), 1/K! (partition), 2^K/K! (as_printed).
     """
 
     allows_empty = True
 
-    def __init__(self, tokens, n_tokens, alpha, mu, sigma, kmax, labels="labelled") -> None:
+    def __init__(self, tokens, n_tokens, alpha, mu, sigma, kmax, label_prior="labelled") -> None:
         self.tokens, self.L, self.alpha = np.asarray(tokens), n_tokens, alpha
-        self.mu, self.sigma, self.kmax, self.labels = mu, sigma, kmax, labels
+        self.mu, self.sigma, self.kmax, self.label_prior = mu, sigma, kmax, label_prior
         self.N = len(tokens)
 
     def log_g(self, items: list[int]) -> float:
@@ -118,9 +118,9 @@ class EMM(Conjugate):
     def log_prior(self, clusters: Clusters) -> float:
         K = len(clusters)
         log_p = -math.log(K) - (math.log(K) - self.mu) ** 2 / (2 * self.sigma**2) - self.N * math.log(K)
-        if self.labels in ("partition", "literal"):
+        if self.label_prior in ("partition", "as_printed"):
             log_p -= math.lgamma(K + 1)
-        if self.labels == "literal":
+        if self.label_prior == "as_printed":
             log_p += K * math.log(2)
         return log_p
 

@@ -45,8 +45,8 @@ MODELS = {
     "emm": emm(),
     "emm-4": emm(n=4, kmax=3),
     "emm-sparse": emm(alpha=0.05),
-    "emm-partition": emm(labels="partition"),
-    "emm-literal": emm(labels="literal"),
+    "emm-partition": emm(label_prior="partition"),
+    "emm-as_printed": emm(label_prior="as_printed"),
     "crp": bernoulli(),
     "uniform": bernoulli(prior="uniform"),
 }
@@ -67,7 +67,7 @@ def test_exact_box_leaves_the_target_invariant(name, model):
 
 @pytest.mark.parametrize("model", [MODELS["emm"], MODELS["crp"], MODELS["uniform"]], ids=["emm", "crp", "uniform"])
 @pytest.mark.parametrize("name", [n for n in BOXES if not n.startswith("gibbs") and n != "rgsm-t2"])
-def test_literal_box_has_its_own_stationary_law(name, model):
+def test_as_printed_box_has_its_own_stationary_law(name, model):
     """pi 2^K / K! in the EMM, pi 2^K (the concentration doubled) in a mixture: both far from pi."""
 
     def log_extra(K):
@@ -75,12 +75,12 @@ def test_literal_box_has_its_own_stationary_law(name, model):
 
     all_states = list(states(model))
     law = target(model, all_states, log_extra)
-    P = transition_matrix(lambda *a: BOXES[name](*a, mode="literal"), model, all_states)
+    P = transition_matrix(lambda *a: BOXES[name](*a, mode="as_printed"), model, all_states)
     np.testing.assert_allclose(law @ P, law, atol=1e-14)
     assert 0.5 * np.abs(law - target(model, all_states)).sum() > 0.05
 
 
-def test_doubled_concentration_is_the_literal_law_of_a_crp():
+def test_doubled_concentration_is_the_printed_law_of_a_crp():
     model, doubled = bernoulli(), bernoulli()
     doubled.concentration *= 2
     all_states = list(states(model))

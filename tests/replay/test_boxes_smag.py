@@ -824,8 +824,8 @@ def topics_in(law):
     return sum(len(z) * p for z, p in law.items())
 
 
-def literal(form="text", box=SMAG):
-    return build(mode="literal", form=form, box=box)
+def as_printed(form="text", box=SMAG):
+    return build(mode="as_printed", form=form, box=box)
 
 
 # (gamma, alpha0): printed split-merge has too few topics with the first, too many with the second
@@ -838,11 +838,11 @@ FEW, MANY = (1.6, 0.9), (0.3, 6.0)
 def test_printed_algorithm_is_biased_as_predicted(hyper, sign, form, nodes, docs):
     """Two tokens of two words: the law by quadrature; alpha0 in place of gamma/(u(1 - u)) says in which direction."""
     model = corpus(2, *hyper, docs=docs, words=[0, 1])
-    law, true = on_nodes(literal(form), model, nodes), posterior(model)
+    law, true = on_nodes(as_printed(form), model, nodes), posterior(model)
     assert distance(law, true) > 0.1
     assert sign * (topics_in(law) - topics_in(true)) > 0.1
     state = Topics(model, [0, 0], [0.5, 0.5])
-    seen = visited([literal(form)(state, TopicStream(1))], state, 4000)
+    seen = visited([as_printed(form)(state, TopicStream(1))], state, 4000)
     assert topics_in(seen) == pytest.approx(topics_in(law), abs=0.035)
 
 
@@ -858,7 +858,7 @@ def ratios_of_merges(form, labels, weights):
     fits = [([0.5, 0.5], 1.0), ([0.4, 0.3, 0.3], 1.0), ([0.4, 0.2, 0.3, 0.1], 1.0)]
     stream, state = PointStream(fits=fits), Topics(corpus(4), labels, weights)
     stream.ratios = set()
-    for _ in walks(literal(form, Weighed), state, stream):
+    for _ in walks(as_printed(form, Weighed), state, stream):
         pass
     return stream.ratios
 

@@ -110,24 +110,24 @@ def stationary_distance(make_box, model):
     return 0.5 * np.abs(law - pi).sum()
 
 
-LITERAL_MODELS = ["lines-known", "gaussian-full", "candidates", "bernoulli"]
+AS_PRINTED_MODELS = ["lines-known", "gaussian-full", "candidates", "bernoulli"]
 
 
-@pytest.mark.parametrize("model", LITERAL_MODELS)
-def test_literal_dyadic_is_exact_for_random_splits_only(model):
+@pytest.mark.parametrize("model", AS_PRINTED_MODELS)
+def test_as_printed_dyadic_is_exact_for_random_splits_only(model):
     """Equation 9 is the proposal ratio of the random split."""
-    assert stationary_distance(build("dyadic-random", "literal"), MODELS[model]) < 1e-12
-    assert stationary_distance(build("dyadic-sams", "literal"), MODELS[model]) > 0.005
-    assert stationary_distance(build("dyadic-random", "literal", q_ratio="one"), MODELS[model]) > 0.03
+    assert stationary_distance(build("dyadic-random", "as_printed"), MODELS[model]) < 1e-12
+    assert stationary_distance(build("dyadic-sams", "as_printed"), MODELS[model]) > 0.005
+    assert stationary_distance(build("dyadic-random", "as_printed", q_ratio="one"), MODELS[model]) > 0.03
 
 
-@pytest.mark.parametrize("model", LITERAL_MODELS)
+@pytest.mark.parametrize("model", AS_PRINTED_MODELS)
 @pytest.mark.parametrize("allocation", ["random", "sams"])
 @pytest.mark.parametrize("redraw", [False, True])
 @pytest.mark.parametrize("q_ratio", ["formula", "one"])
-def test_literal_triadic_is_biased(q_ratio, redraw, allocation, model):
+def test_as_printed_triadic_is_biased(q_ratio, redraw, allocation, model):
     """Even where the printed q is the true one, with the pair redrawn or not: the drop has its probability too."""
-    make_box = build(f"triadic-symmetrised-{allocation}", "literal", redraw=redraw, q_ratio=q_ratio)
+    make_box = build(f"triadic-symmetrised-{allocation}", "as_printed", redraw=redraw, q_ratio=q_ratio)
     assert stationary_distance(make_box, MODELS[model]) > 0.02
 
 

@@ -39,8 +39,8 @@ def bernoulli(x=ITEMS, **params):
 
 MODELS = {
     "emm": emm,
-    "emm-partition": lambda: emm(labels="partition"),
-    "emm-literal": lambda: emm(labels="literal"),
+    "emm-partition": lambda: emm(label_prior="partition"),
+    "emm-as_printed": lambda: emm(label_prior="as_printed"),
     "emm-paper": lambda: emm(MANY_TOKENS, alpha=0.001, mu=math.log(10), sigma=1.0, kmax=100),
     "crp": bernoulli,
     "crp-wide": lambda: bernoulli(MANY_ITEMS, concentration=1.0, beta1=0.1, beta0=0.1),
@@ -65,7 +65,7 @@ SPLIT_MERGE = [name for name in SAMPLERS if not name.startswith("gibbs")]
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("mode", ["exact", "literal"])
+@pytest.mark.parametrize("mode", ["exact", "as_printed"])
 @pytest.mark.parametrize("name", SPLIT_MERGE)
 def test_sampler_alone(name, mode, model, seed):
     replay(Pair(MODELS[model](), seed), SAMPLERS[name], mode, 150)

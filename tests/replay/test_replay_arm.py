@@ -141,9 +141,9 @@ def test_fixed_pair_and_equal_partitions(name):
 
 
 @pytest.mark.parametrize("model", ["irm", "bernoulli"])
-def test_literal_bsm(model):
+def test_as_printed_bsm(model):
     pair = Pair(MODELS[model](), 4)
-    compiled, box = pair.sampler(SAMPLERS["bsm"], "literal")
+    compiled, box = pair.sampler(SAMPLERS["bsm"], "as_printed")
     for step, (za, zb) in zip(range(80), pasts(N, 4), strict=False):
         compiled.fix(za, zb)
         box.learner.fixed = za.tolist(), zb.tolist(), -1, -1
@@ -185,8 +185,8 @@ def test_earlier_samplers_on_networks(name, model, seed):
 
 
 @pytest.mark.parametrize("name", [n for n in EARLIER if "gibbs" not in n] + ["dyadic-sams"])
-def test_literal_samplers_on_networks(name):
-    replay(Pair(irm(), 3), ON_NETWORKS[name], "literal", 60)
+def test_as_printed_samplers_on_networks(name):
+    replay(Pair(irm(), 3), ON_NETWORKS[name], "as_printed", 60)
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 0], [0, 1], [0, 1, 1]], ids=str)

@@ -63,7 +63,7 @@ def doubles(pair, vectors, proposal, reading, shape=(1, 4, 1), mode="exact", cen
 
 def printed(pair, vectors, reading, shape=(1, 4, 1), **more):
     """Of the printed version."""
-    return doubles(pair, vectors, "sums", reading, shape, mode="literal", **more)
+    return doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **more)
 
 
 def replay(pair, compiled, box, steps):
@@ -131,12 +131,12 @@ def test_move_by_move(proposal, reading, model, shape):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("model", [name for name in MODELS if name != "irm"])
 @pytest.mark.parametrize("reading", READINGS)
-def test_literal(reading, model, shape):
+def test_as_printed(reading, model, shape):
     """Equations 3 to 6 as printed; also with a cache of probabilities of collision that is far too small."""
     build, vectors = MODELS[model]
     for seed, cache in ((1, {}), (2, {"cache": 3}), (3, {"cache": 1})):
         pair = Pair(build(), seed)
-        compiled, box = doubles(pair, vectors, "sums", reading, shape, mode="literal", **cache)
+        compiled, box = doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **cache)
         replay(pair, compiled, box, 80)
 
 
@@ -168,7 +168,7 @@ def test_one_two_and_three_items(proposal, reading, labels):
     replay(pair, *doubles(pair, VECTORS[:n], proposal, reading, (1, 2, 0)), 40)
 
 
-@pytest.mark.parametrize(("proposal", "mode"), [*((p, "exact") for p in PROPOSALS), ("sums", "literal")])
+@pytest.mark.parametrize(("proposal", "mode"), [*((p, "exact") for p in PROPOSALS), ("sums", "as_printed")])
 def test_items_without_a_direction_and_twins(proposal, mode):
     """Items at the centre are in no bucket; equal items are always in the same one."""
     rows = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 1], [0, 0], [0, 0]], dtype=np.uint8)
@@ -190,7 +190,7 @@ def test_models_whose_clusters_keep_parameters(proposal):
 
 
 @pytest.mark.parametrize("scan", ["gibbs-full", "gibbs-site"])
-@pytest.mark.parametrize(("model", "mode"), [("gaussian", "exact"), ("irm", "exact"), ("lines", "literal")])
+@pytest.mark.parametrize(("model", "mode"), [("gaussian", "exact"), ("irm", "exact"), ("lines", "as_printed")])
 @pytest.mark.parametrize("reading", READINGS)
 def test_schedule_of_move_and_scan(reading, model, mode, scan):
     build, vectors = MODELS[model]
@@ -331,7 +331,7 @@ def test_sampled_likelihood_makes_the_matrix_of_the_box(model, reading):
         compiled, box = printed(pair, x, reading, shape, likelihood="lss")
         options = {"tables": box.tables, "proposal": "sums", "reading": reading, "likelihood": box.likelihood}
         expected = walked.transition_matrix(
-            lambda state, stream, o=options: LSHSM(state, stream, mode="literal", **o),
+            lambda state, stream, o=options: LSHSM(state, stream, mode="as_printed", **o),
             pair.state.model,
             list(walked.states(pair.state.model)),
         )

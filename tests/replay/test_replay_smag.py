@@ -103,7 +103,7 @@ def made(pair, entry, mode):
 def test_moves_between_scans(model, move):
     """Each followed by a refresh, every third by a scan."""
     pair = TopicPair(MODELS[model](), seed=11)
-    mode = "literal" if move in PRINTED else "exact"
+    mode = "as_printed" if move in PRINTED else "exact"
     compiled, box = made(pair, (EXACT | PRINTED)[move], mode)
     scans = made(pair, (gibbs.Gibbs, boxes_smag.Gibbs, {"scan": "full"}), "exact")
     scans[1].order = "buckets"
@@ -147,7 +147,7 @@ def test_accepted_moves_of_every_kind():
     seen = {}
     for name, entry in (EXACT | PRINTED).items():
         pair = TopicPair(MODELS["many topics"](), seed=2)
-        compiled, _ = made(pair, entry, "literal" if name in PRINTED else "exact")
+        compiled, _ = made(pair, entry, "as_printed" if name in PRINTED else "exact")
         for _ in range(150):
             compiled.step()
             refresh.Refresh(pair.model, pair.rng).step()

@@ -141,7 +141,7 @@ TRIADIC = {
     for form in ("symmetrised", "ordered")
     for allocation in ("random", "sams")
 }
-LITERAL = {
+AS_PRINTED = {
     "dyadic-sams": (*DYADIC["dyadic-sams"][:2], {"allocation": "sams", "q_ratio": "formula"}),
     "dyadic-gibbs-one": (*DYADIC["dyadic-gibbs"][:2], {"allocation": "gibbs", "q_ratio": "one"}),
     "triadic": (triadic.Triadic, boxes_triadic.Triadic, {}),
@@ -207,10 +207,10 @@ def test_many_clusters(name, model):
 
 
 @pytest.mark.parametrize("model", ["lines-known", "gaussian-full", "emm", "crp", "kept-nig", "candidates"])
-@pytest.mark.parametrize("name", LITERAL)
-def test_literal_split_and_merge(name, model):
+@pytest.mark.parametrize("name", AS_PRINTED)
+def test_as_printed_split_and_merge(name, model):
     """`form` plays no part: the paper fixes k."""
-    replay(Pair(MODELS[model](), 3), LITERAL[name], "literal", 100)
+    replay(Pair(MODELS[model](), 3), AS_PRINTED[name], "as_printed", 100)
 
 
 @pytest.mark.parametrize("model", KEPT | {"crp": bernoulli, "lines-nig": None})
@@ -255,7 +255,7 @@ def test_one_two_and_three_items(name, labels):
         compiled = compiled_lines.Lines(x, concentration=0.9, conjugate=conjugate, **params)
         replay(Pair((compiled, plain(x, 0.9, **params)), 1, labels, K), entry, "exact", 30)
     if has_ratio(entry):
-        replay(Pair((compiled, plain(x, 0.9, **params)), 1, labels, K), entry, "literal", 30)
+        replay(Pair((compiled, plain(x, 0.9, **params)), 1, labels, K), entry, "as_printed", 30)
 
 
 @pytest.mark.parametrize("name", DYADIC | TRIADIC)

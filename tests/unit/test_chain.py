@@ -142,7 +142,7 @@ def test_stopping_and_going_on_changes_nothing(name):
 
 def test_what_a_sampler_counted_goes_on():
     """The printed LSHSM counts what its cache served; the cache itself begins anew."""
-    first, second = (build(name="lshsm-literal", timing=False) for _ in range(2))
+    first, second = (build(name="lshsm-as_printed", timing=False) for _ in range(2))
     first.advance(20)
     before = first.samplers[0].tally()["cache"]
     second.state = first.state
@@ -210,12 +210,12 @@ def test_counts_add_up():
     assert any(r["null"] for r in rows) and any(r["accepted"] for r in rows)
 
 
-def test_literal_counts_as_the_literal_law():
-    """sampler.mode=literal on the labelled model and mode=exact on labels=literal are one chain."""
+def test_as_printed_counts_as_the_printed_law():
+    """sampler.mode=as_printed on the labelled model and mode=exact on label_prior=as_printed are one chain."""
     tokens = np.repeat(np.arange(5), 20).astype(np.int32)
     traces = []
-    for labels, mode in (("labelled", "literal"), ("literal", "exact")):
-        model = EMM(tokens, labels=labels, alpha=0.05)
+    for labels, mode in (("labelled", "as_printed"), ("as_printed", "exact")):
+        model = EMM(tokens, label_prior=labels, alpha=0.05)
         rng = Rng(4)
         traces.append(Chain(model, rng, [SDDS(model, rng, mode=mode), Gibbs(model, rng)]).advance(3000))
     np.testing.assert_array_equal(traces[0]["K"], traces[1]["K"])

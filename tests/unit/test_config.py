@@ -122,7 +122,7 @@ def test_names_and_targets_are_those_of_the_file(override, message):
     assert refused(override).startswith(message)
 
 
-@pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=literal"])
+@pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=as_printed"])
 def test_a_weighted_list_stands_in_place_of_the_sampler(override):
     assert refused("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler beside")
 

@@ -130,12 +130,12 @@ def test_fig3_draws_running_means(make, out):
             f"model.labels={labels}",
         )
         for sampler in ("rm", "rgsm", "ss", "sdds")
-        for labels in ("literal", "labelled")
+        for labels in ("as_printed", "labelled")
     ]
     with styled():
         drawing = running_means.fig3(runs)
     at = drawing.plotted[(drawing.plotted["sampler"] == "sdds") & (drawing.plotted["target"] == "labelled")]
-    trace = pick(runs, sampler="sdds", model__labels="labelled")[0].trace()
+    trace = pick(runs, sampler="sdds", model__label_prior="labelled")[0].trace()
     means = trace[trace["iteration"] > 0].groupby("chain")["K"].mean()
     last = at[at["iteration"] == 30].iloc[0]
     assert (last["low"], last["median"], last["high"]) == pytest.approx((means.min(), means.median(), means.max()))
@@ -179,12 +179,12 @@ def test_fig4_counts_arrivals(make):
         )
         for sampler in ("rm", "sdds")
         for K0 in (1, 10)
-        for schedule, labels in [("full_scan", "literal"), ("single_site", "literal"), ("full_scan", "labelled")]
+        for schedule, labels in [("full_scan", "as_printed"), ("single_site", "as_printed"), ("full_scan", "labelled")]
     ]
     with styled():
         drawing = running_means.fig4(runs)
     arrived = drawing.plotted[drawing.plotted["panel"] == "arrived"].set_index(["sampler", "K0", "schedule"])
-    for run in pick(runs, model__labels="literal"):
+    for run in pick(runs, model__label_prior="as_printed"):
         key = (option(run, "sampler"), run.config["K0"], option(run, "schedule"))
         K = second_half(run.trace())["K"].mean(axis=1)
         assert arrived.loc[key, "share"] == np.mean(np.abs(K - 10) <= 1)
@@ -205,12 +205,12 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
         )
         for N in (100, 200, 500)
         for sampler in ("rgsm", "ss", "sdds")
-        for schedule, labels in [("full_scan", "literal"), ("full_scan", "labelled"), ("single_site", "literal")]
+        for schedule, labels in [("full_scan", "as_printed"), ("full_scan", "labelled"), ("single_site", "as_printed")]
     ]
     with styled():
         drawing = acceptance.fig5(runs)
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
-    run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__labels="literal")[0]
+    run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]
     moves = run.moves()
     splits = moves[moves["move"] == "smart_split"]
     rate = plotted.loc["split acceptance", 100, "sdds", "smart_split, ratios as printed"]["centre"]

@@ -182,11 +182,11 @@ def brute_mean_K(tokens, n_tokens, kmax, mu, sigma, power, alpha=1e-9):
     [
         ("labelled", lambda K: 1.0),
         ("partition", lambda K: 1 / factorial(K)),
-        ("literal", lambda K: 2**K / factorial(K)),
+        ("as_printed", lambda K: 2**K / factorial(K)),
     ],
 )
 def test_exact_mean_of_K_against_all_assignments(labels, power):
-    exact = mean_K(5, entities=2, n_tokens=3, kmax=5, mu=1.0, sigma=0.8, labels=labels)
+    exact = mean_K(5, entities=2, n_tokens=3, kmax=5, mu=1.0, sigma=0.8, label_prior=labels)
     assert exact == pytest.approx(brute_mean_K([0, 0, 0, 1, 1], 3, 5, 1.0, 0.8, power), rel=1e-6)
 
 
@@ -194,4 +194,4 @@ def test_the_correct_posterior_is_not_ten():
     """The model as defined has not the E[K] = 10 that the paper takes for its posterior; the printed ratios have."""
     settings = {"entities": 10, "n_tokens": 10, "kmax": 100, "mu": log(10), "sigma": 1.0}
     assert [round(mean_K(N, **settings), 1) for N in (100, 200, 500)] == [62.7, 61.2, 22.7]
-    assert [round(mean_K(N, labels="literal", **settings), 2) for N in (100, 200, 500)] == [10.07, 10.01, 10.0]
+    assert [round(mean_K(N, label_prior="as_printed", **settings), 2) for N in (100, 200, 500)] == [10.07, 10.01, 10.0]

@@ -58,9 +58,11 @@ def test_figures_share_the_runs_of_the_table(tmp_path):
 
 
 def test_a_setting_stands_in_place_of_the_grid(tmp_path):
-    literal = [job for job in experiments.jobs("triadic-table1", "quick", tmp_path) if "sampler.mode=literal" in job]
-    assert len(literal) == 8 * 4
-    assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in literal)
+    as_printed = [
+        job for job in experiments.jobs("triadic-table1", "quick", tmp_path) if "sampler.mode=as_printed" in job
+    ]
+    assert len(as_printed) == 8 * 4
+    assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in as_printed)
 
 
 def test_generated_data_stand_in_at_quick_scale_alone(absent, tmp_path, monkeypatch):
@@ -87,11 +89,11 @@ def test_paper_scale_without_the_data_names_the_variable(absent, tmp_path):
 def test_settings_and_methods_are_told_from_the_runs(runs):
     found = {(triadic_runs.setting_of(r), triadic_runs.method_of(r)) for r in runs}
     three = {"dyadic", "neal8", "triadic"}
-    literal = {"literal_formula", "literal_one"}
+    as_printed = {"as_printed_formula", "as_printed_one"}
     for setting in triadic_runs.SETTINGS:
         expected = three - {"neal8"} if setting == "main_scan" else three
         if setting in ("main", "kept"):
-            expected = expected | literal
+            expected = expected | as_printed
         assert {m for s, m in found if s == setting} == expected
     assert "generated" in triadic_runs.said_of_data(runs) and triadic_runs.is_stand_in(runs)
     assert triadic_runs.reading(runs, "a", "b") == "a, b, generated data"
@@ -137,7 +139,7 @@ def test_table1_draws_all_settings_and_judges_under_each(runs):
     assert kinds.count("adjusted_rand_index") == 3 * 3 + 2 * 2
     readings = {v.reading for v in drawing.verdicts}
     assert all("generated data" in reading for reading in readings)
-    assert any("literal, q = 1" in reading for reading in readings)
+    assert any("as_printed, q = 1" in reading for reading in readings)
     said = " ".join(drawing.figure.get_supxlabel().split())
     assert "Both exact" in said and "after equally many moves" in said and "after equal time" in said
 

@@ -410,9 +410,9 @@ def test_a_covariance_matrix_of_sparse_points_is_refused():
 def test_the_sampled_likelihood_of_sparse_points_is_refused():
     """Means of clusters are no sparse rows; the printed proposals are made."""
     model = sparse(POINTS["counts"])
-    LSHSM(model, Rng(0), proposal="sums", mode="literal", likelihood="marginal").step()
+    LSHSM(model, Rng(0), proposal="sums", mode="as_printed", likelihood="marginal").step()
     with pytest.raises(ValueError, match=r"sampler\.likelihood"):
-        LSHSM(model, Rng(0), proposal="sums", mode="literal", likelihood="lss")
+        LSHSM(model, Rng(0), proposal="sums", mode="as_printed", likelihood="lss")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e31])

@@ -130,8 +130,8 @@ def test_tables_that_no_machine_holds() -> None:
         ({"proposal": "pairs"}, "sampler.proposal"),
         ({"reading": "tables"}, "sampler.reading"),
         ({"centre": 1}, "sampler.centre"),
-        ({"mode": "literal"}, "sampler.mode=literal: expected sampler.proposal=sums"),
-        ({"mode": "literal", "proposal": "sums", "cache": 0}, "sampler.cache"),
+        ({"mode": "as_printed"}, "sampler.mode=as_printed: expected sampler.proposal=sums"),
+        ({"mode": "as_printed", "proposal": "sums", "cache": 0}, "sampler.cache"),
     ],
 )
 def test_options_of_the_sampler(options: dict[str, object], message: str) -> None:
@@ -144,7 +144,7 @@ def test_the_cache_keeps_what_it_has_room_for() -> None:
     runs = []
     for cache in (1, 1 << 12):
         model = Gaussian(points(30))
-        sampler = LSHSM(model, Rng(1), proposal="sums", mode="literal", bits=2, tables=3, cache=cache)
+        sampler = LSHSM(model, Rng(1), proposal="sums", mode="as_printed", bits=2, tables=3, cache=cache)
         model.set_labels(np.arange(30) % 3)
         ratios = []
         for _ in range(300):

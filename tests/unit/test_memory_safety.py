@@ -150,7 +150,7 @@ def chain_of(kind: str) -> Chain:
     model.start_parameters(rng)
     steps: list[Any] = [Dyadic(model, rng)]
     if kind == "gaussian":
-        steps.append(LSHSM(model, rng, proposal="sums", mode="literal", bits=2, tables=2))
+        steps.append(LSHSM(model, rng, proposal="sums", mode="as_printed", bits=2, tables=2))
     if model.conjugate:
         steps.append(Gibbs(model, rng))
     if model.refreshes:

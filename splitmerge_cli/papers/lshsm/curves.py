@@ -131,7 +131,7 @@ def _said_of_forms(runs: Sequence[Run]) -> str:
     present = methods_of(runs)
     if "paired" in present:
         said += " Coins: pair and coins, no sums."
-    if "literal" in present:
+    if "as_printed" in present:
         said += " As printed: equations 3 to 6, biased."
     return said + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
 

@@ -31,10 +31,10 @@ METHODS = {
     "paired_sequential": "LSHSM, one by one",
     "sums": "LSHSM, Algorithm 1",
     "paired": "LSHSM, coins",
-    "literal": "LSHSM as printed",
+    "as_printed": "LSHSM as printed",
 }
 """Samplers, and the forms of LSHSM, in the order of legends and tables."""
-DASHES: dict[str, Any] = {"sums": (0, (4, 1.5)), "paired": (0, (1, 1)), "literal": (0, (4, 1.2, 1, 1.2))}
+DASHES: dict[str, Any] = {"sums": (0, (4, 1.5)), "paired": (0, (1, 1)), "as_printed": (0, (4, 1.2, 1, 1.2))}
 FORMS = {"paired_sequential": "items one by one", "sums": "Algorithm 1, exact"}
 """Forms of LSHSM under which claims are judged."""
 STARTS = {"one_cluster": "from one cluster", "singletons": "from singletons"}
@@ -52,7 +52,7 @@ def method_of(run: Run) -> str:
     sampler = run.config["sampler"]
     if sampler["name"] != "lshsm":
         return str(sampler["name"])
-    return "literal" if sampler["mode"] == "literal" else str(sampler["proposal"])
+    return "as_printed" if sampler["mode"] == "as_printed" else str(sampler["proposal"])
 
 
 def is_stand_in(run: Run) -> bool:

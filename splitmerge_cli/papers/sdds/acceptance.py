@@ -35,7 +35,7 @@ NEVER = 1e-3
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""
-DASHES: dict[str, Any] = {"literal": "-", "labelled": "--"}
+DASHES: dict[str, Any] = {"as_printed": "-", "labelled": "--"}
 TIMED: dict[str, tuple[str, bool, Any]] = {
     "move alone": ("full_scan", False, ":"),
     "move and one Gibbs site": ("single_site", True, "-."),
@@ -135,7 +135,7 @@ def _draw_acceptance(
             move = shown[kind == "merge"]
             about = [c for c in claims if (c.sampler, c.metric) == (sampler, f"{move}_acceptance")]
             for target, dash in DASHES.items():
-                here = pick(runs, sampler=sampler, schedule="full_scan", model__labels=target)
+                here = pick(runs, sampler=sampler, schedule="full_scan", model__label_prior=target)
                 rates = {f"emm N={N}": _acceptance(pick(here, N=N), move) for N in sizes}
                 stats = _curve(ax, sizes, list(rates.values()), COLOURS[sampler], mean_interval, dash, place)
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
@@ -169,7 +169,7 @@ def _draw_times(
     plotted: list[dict[str, Any]] = []
     verdicts = []
     for place, (what, (schedule, gibbs, style)) in enumerate(TIMED.items()):
-        here = pick(runs, schedule=schedule, model__labels="literal")
+        here = pick(runs, schedule=schedule, model__label_prior="as_printed")
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
         for sampler, samples in times.items():
             stats = _curve(axes[0], sizes, samples, COLOURS[sampler], median_interval, style, place)

@@ -3,7 +3,9 @@
 from math import exp, inf, lgamma, log, perm
 
 
-def mean_K(N: int, entities: int, n_tokens: int, kmax: int, mu: float, sigma: float, labels: str = "labelled") -> float:
+def mean_K(
+    N: int, entities: int, n_tokens: int, kmax: int, mu: float, sigma: float, label_prior: str = "labelled"
+) -> float:
     """Posterior mean of K in the limit alpha -> 0, when each of `entities` entities says one token of its own.
 
     In that limit a cluster of one token has g = 1/L, whatever its size, and one of several has g = 0. So a state with K
@@ -17,7 +19,7 @@ def mean_K(N: int, entities: int, n_tokens: int, kmax: int, mu: float, sigma: fl
         Mentions (spread evenly), entities, size L of the vocabulary.
     kmax, mu, sigma
         Prior of K.
-    labels : {"labelled", "partition", "literal"}
+    label_prior : {"labelled", "partition", "as_printed"}
         The target: the model's posterior pi, pi / K!, or pi 2^K / K!.
     """
     pure = [1]
@@ -34,7 +36,7 @@ def mean_K(N: int, entities: int, n_tokens: int, kmax: int, mu: float, sigma: fl
     for K in range(1, kmax + 1):
         top = min(K, len(pure) - 1)
         states = sum(pure[T] * perm(K, T) * n_tokens ** (top - T) for T in range(top + 1))
-        extra = {"labelled": 0.0, "partition": -lgamma(K + 1), "literal": K * log(2) - lgamma(K + 1)}[labels]
+        extra = {"labelled": 0.0, "partition": -lgamma(K + 1), "as_printed": K * log(2) - lgamma(K + 1)}[label_prior]
         prior = -log(K) - (log(K) - mu) ** 2 / (2 * sigma**2)
         log_weights.append(log(states) - top * log(n_tokens) - N * log(K) + prior + extra if states else -inf)
     peak = max(log_weights)

@@ -96,7 +96,7 @@ def _exact(run: Run) -> float:
         c["model"]["kmax"],
         c["model"]["mu"],
         c["model"]["sigma"],
-        c["model"]["labels"],
+        c["model"]["label_prior"],
     )
 
 
@@ -141,7 +141,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
         for ax, N in zip(axes[row], sizes, strict=True):
-            here = pick(runs, N=N, model__labels=target)
+            here = pick(runs, N=N, model__label_prior=target)
             paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
             exact = _exact(here[0])
             _draw_paths(ax, paths)
@@ -149,7 +149,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
             ax.set_title(f"N = {N}, E[K] = {exact:.1f}")
             plotted += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
             for claim in claims:
-                if claim.data == f"emm N={N} K0=5" and target == "literal":
+                if claim.data == f"emm N={N} K0=5" and target == "as_printed":
                     verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
                 elif claim.data == f"emm N={N}" and claim.metric == "exact_posterior_mean_K":
                     verdicts.append(exactly(claim, exact, 0.5, "an exact sum over all states", TARGETS[target]))
@@ -169,7 +169,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
         for ax, K0 in zip(axes[row], starts, strict=True):
-            here = pick(runs, K0=K0, model__labels=target, schedule="full_scan")
+            here = pick(runs, K0=K0, model__label_prior=target, schedule="full_scan")
             paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
             exact = _exact(here[0])
             _draw_paths(ax, paths)
@@ -186,7 +186,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     for ax, K0 in zip(axes[2], starts, strict=True):
         for offset, schedule in [(-0.17, "full_scan"), (0.17, "single_site")]:
             for k, sampler in enumerate(samplers):
-                here = pick(runs, K0=K0, model__labels="literal", schedule=schedule, sampler=sampler)
+                here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
                 path = _paths(here)
                 arrived = np.abs(path.settled - TRUE_K) <= ARRIVED
                 share = arrived.mean()
@@ -198,7 +198,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                     pd.DataFrame(
                         {
                             "panel": "arrived",
-                            "target": "literal",
+                            "target": "as_printed",
                             "schedule": schedule,
                             "K0": K0,
                             "sampler": sampler,
@@ -219,7 +219,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes[2][0].set_ylabel(f"{TARGETS['literal']}\nchains that arrive at K = {TRUE_K}")
+    axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nchains that arrive at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
         Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),

@@ -8,7 +8,7 @@ from splitmerge_cli.results.read import Run
 
 ITERATIONS = {100: 10_000, 200: 50_000, 500: 200_000}
 """Length of the paper's runs, by N."""
-TARGETS = {"literal": "ratios as printed", "labelled": "model as defined"}
+TARGETS = {"as_printed": "ratios as printed", "labelled": "model as defined"}
 STEPS = {"full_scan": "full Gibbs scan", "single_site": "one Gibbs site"}
 
 

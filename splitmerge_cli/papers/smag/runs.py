@@ -41,7 +41,7 @@ def method_of(run: Run) -> str:
     sampler = run.config["sampler"]
     if sampler["name"] == "gibbs":
         return "gibbs"
-    return str(sampler["form"] if sampler["mode"] == "literal" else sampler["choice"])
+    return str(sampler["form"] if sampler["mode"] == "as_printed" else sampler["choice"])
 
 
 def start_of(run: Run) -> str:

@@ -31,7 +31,7 @@ SETTINGS = {
     "narrow": Setting(sigma1=0.1),
     "unknown": Setting(noise="nig"),
 }
-"""The settings of ``conf/experiment/triadic-table1.yaml``; those of literal runs are `main` and `kept`."""
+"""The settings of ``conf/experiment/triadic-table1.yaml``; those of as_printed runs are `main` and `kept`."""
 TITLES = {
     "main": "$\\sigma_1$ = 1, lines integrated out",
     "main_scan": "$\\sigma_1$ = 1, lines integrated out, full Gibbs scan after each move",
@@ -55,8 +55,8 @@ METHODS = {
     "dyadic": "dyadic (SAMS)",
     "neal8": "auxiliary variables (m = 3)",
     "triadic": "triadic (SAMS, $\\beta$ = 0.1)",
-    "literal_formula": "triadic literal, printed q",
-    "literal_one": "triadic literal, q = 1",
+    "as_printed_formula": "triadic as_printed, printed q",
+    "as_printed_one": "triadic as_printed, q = 1",
 }
 METRICS = {"purity": "purity", "rand": "Rand index", "ari": "adjusted Rand index"}
 """Scores as they are stored, and how the paper calls them."""
@@ -77,8 +77,8 @@ def setting_of(run: Run) -> str:
 def method_of(run: Run) -> str:
     """The name in `METHODS`."""
     sampler = run.config["sampler"]
-    if sampler["mode"] == "literal":
-        return f"literal_{sampler['q_ratio']}"
+    if sampler["mode"] == "as_printed":
+        return f"as_printed_{sampler['q_ratio']}"
     return "dyadic" if sampler["name"] == "sams" else str(sampler["name"])
 
 

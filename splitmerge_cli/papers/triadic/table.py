@@ -1,4 +1,4 @@
-"""Table 1, with what the paper leaves open: noise, lines kept or not, literal ratios, equal time."""
+"""Table 1, with what the paper leaves open: noise, lines kept or not, as_printed ratios, equal time."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ READINGS = [("main", "last"), ("main", "best_lik"), ("kept", "best_lik")]
 """Setting and state under which the numbers of the paper's table are judged."""
 OUTPERFORMS = [*((setting, "last") for setting in SETTINGS), ("main", "best_lik"), ("kept", "best_lik")]
 """Setting and state under which the samplers are compared."""
-LITERAL_READINGS = [("main", "last"), ("kept", "best_lik")]
+AS_PRINTED_READINGS = [("main", "last"), ("kept", "best_lik")]
 COLUMNS = {"purity_last": "purity", "rand_last": "Rand", "ari_last": "ARI", "ari_best_lik": "ARI of the\nlikeliest"}
 CURVES = [("main", "iteration"), ("main_timed", "seconds"), ("kept", "iteration"), ("kept_timed", "seconds")]
 ROW = 0.148
@@ -205,11 +205,13 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
             cases = [(setting, state, claim.sampler) for setting, state in READINGS]
             if claim.sampler == "triadic":
                 cases += [
-                    (*case, literal) for literal in ("literal_formula", "literal_one") for case in LITERAL_READINGS
+                    (*case, as_printed)
+                    for as_printed in ("as_printed_formula", "as_printed_one")
+                    for case in AS_PRINTED_READINGS
                 ]
             for setting, state, method in cases:
                 column = f"{stored[claim.metric]}_{state}"
-                words = [WORDS[setting], STATES[state], *([LITERALLY[method]] if method in LITERALLY else [])]
+                words = [WORDS[setting], STATES[state], *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else [])]
                 samples, chains = scores.by_set(setting, method, column), scores.count(setting, method)
                 verdicts.append(by_distance(claim, samples, chains, reading(runs, *words)))
         else:
@@ -229,4 +231,4 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
     return verdicts
 
 
-LITERALLY = {"literal_formula": "literal, printed q", "literal_one": "literal, q = 1"}
+AS_PRINTED_TOO = {"as_printed_formula": "as_printed, printed q", "as_printed_one": "as_printed, q = 1"}
