@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.plots.points import ALONE, by_size, style_of
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import NAMES, plain_text, footnote
+from splitmerge_cli.plots.style import NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -156,7 +156,7 @@ def clusters(run: Run) -> Figure:
     cross = " Crosses: alone in a cluster." if alone and small else ""
     footnote(
         figure,
-        f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then by degree; lines between "
+        f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then degree; lines between "
         f"clusters.{shown}{cross}",
     )
     return figure

@@ -11,7 +11,7 @@ from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import NAMES, plain_text, footnote
+from splitmerge_cli.plots.style import NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics import topic_tables
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shortened
 from splitmerge_cli.plots.runs import option, thinned
-from splitmerge_cli.plots.style import COLOURS, NAMES, plain_text, footnote
+from splitmerge_cli.plots.style import COLOURS, NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
