@@ -1,4 +1,4 @@
-"""Types of the compiled driver (see ``_chain.pyx``)."""
+"""Types of the compiled driver (see ``chain.pyx``)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -21,13 +21,14 @@ cdef extern from "time.h" nogil:
 import numpy as np
 
 from splitmerge_cli.core.history cimport History
-from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.core.memory cimport doubles, ints, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.checks import MOST_SECONDS, check_count, check_range
 from splitmerge_cli.core.history import check_appearance
+from splitmerge_cli.core.shared import as_array, shared
 
 cdef extern from "barrier.h" nogil:
     ctypedef struct meeting_t:
@@ -83,6 +84,21 @@ class Halted(Exception):
     """An iteration was broken off; the chain has no state any more."""
 
 
+def _consecutive(truth):
+    """True labels, numbered 0, 1, ..."""
+    return {"truth": np.unique(truth, return_inverse=True)[1].astype(np.int32)}
+
+
+def _entropies(Py_ssize_t N):
+    """n log n of 0 to N items, in units of 1 / per."""
+    cdef Py_ssize_t n
+    cdef int64_t[::1] nlogn = np.zeros(N + 1, dtype=np.int64)
+    cdef double per = exp2(floor(60 - log2(N * log(N) + 1)))
+    for n in range(1, N + 1):
+        nlogn[n] = <int64_t> round(per * n * log(n))
+    return {"nlogn": np.asarray(nlogn), "per": per}
+
+
 cdef class Agreement:
     """Normalised mutual information and adjusted Rand index of a model's partition with the true labels; kept until the
     partition changes.
@@ -92,9 +108,10 @@ cdef class Agreement:
     state of a chain. Cost: O(N).
     """
 
-    cdef int32_t *truth                 # [N] 0 .. T-1
+    cdef tuple held                     # what all chains of a run share
+    cdef const int32_t *truth           # [N] 0 .. T-1
     cdef int32_t *seen                  # [T] items of the cluster at hand by true label
-    cdef int64_t *nlogn                 # [N + 1] n log n in units of 1 / per
+    cdef const int64_t *nlogn           # [N + 1] n log n in units of 1 / per
     cdef double per                     # a power of 2: sums of nlogn stay below 2^61
     cdef int64_t truth_nlogn            # sums over true clusters of n log n
     cdef double truth_pairs             # and of n (n - 1) / 2
@@ -102,27 +119,20 @@ cdef class Agreement:
     cdef double nmi, ari
 
     def __init__(self, Model model, truth):
-        given = np.asarray(truth)
+        given = as_array(truth)
         if given.shape != (model.N,):
             raise ValueError(f"truth: expected {model.N} labels, got shape {given.shape}")
-        cdef int32_t[::1] v = np.unique(given, return_inverse=True)[1].astype(np.int32)
-        cdef Py_ssize_t n
-        counts = np.bincount(v)
-        self.truth = ints(model.N)
-        memcpy(self.truth, &v[0], model.N * sizeof(int32_t))
+        labels, sums = shared(_consecutive, given), shared(_entropies, model.N)
+        self.held = labels, sums
+        self.truth, self.nlogn, self.per = ints_of(labels.truth), longs_of(sums.nlogn), sums.per
+        counts = np.bincount(labels.truth)
         self.seen = ints(len(counts))
-        self.nlogn = <int64_t *> doubles(model.N + 1)
-        self.per = exp2(floor(60 - log2(model.N * log(model.N) + 1)))
-        for n in range(1, model.N + 1):
-            self.nlogn[n] = <int64_t> round(self.per * n * log(n))
         self.truth_nlogn = sum(self.nlogn[n] for n in counts)
         self.truth_pairs = float((counts * (counts - 1) / 2).sum())
         self.version = -1
 
     def __dealloc__(self):
-        free(self.truth)
         free(self.seen)
-        free(self.nlogn)
 
     cdef void update(self, Model m) noexcept nogil:
         cdef Py_ssize_t k

@@ -1,11 +1,13 @@
-"""Types of the past that samplers learn from (see ``_past.pyx``)."""
+"""Types of the chain history that adaptive samplers learn from (see ``history.pyx``)."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-ADAPTATIONS: tuple[str, ...]
+from splitmerge_cli.core.options import Option
+
+ADAPTATION: tuple[Option, ...]
 
 def by_appearance(labels: ArrayLike, N: int) -> NDArray[np.int32]: ...
 def check_appearance(what: str, labels: ArrayLike, N: int) -> None: ...

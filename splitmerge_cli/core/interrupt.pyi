@@ -1,3 +1,5 @@
+"""Types of the handler of signals (see ``interrupt.pyx``)."""
+
 from collections.abc import Sequence
 
 def install(numbers: Sequence[int], seconds: float) -> None: ...

@@ -1,5 +1,5 @@
 # Zeroed, aligned memory of the compiled classes.
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 cdef void *aligned(Py_ssize_t n, size_t size) except NULL
 cdef double *doubles(Py_ssize_t n) except NULL
@@ -8,3 +8,8 @@ cdef int8_t *flags(Py_ssize_t n) except NULL
 cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL
 cdef void release(void *p) noexcept nogil
+# the numbers of an array, which must be held as long as they are read
+cdef const double *doubles_of(array) except NULL
+cdef const int32_t *ints_of(array) except NULL
+cdef const int64_t *longs_of(array) except NULL
+cdef const uint8_t *bytes_of(array) except NULL

@@ -1,5 +1,5 @@
 """Zeroed, aligned memory of the compiled classes."""
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
@@ -53,3 +53,39 @@ cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_byte
     if rows != NULL:
         for r in range(n):
             memcpy(<char *> to + r * to_bytes, <const char *> rows + r * row_bytes, row_bytes)
+
+
+ctypedef fused number:
+    double
+    int32_t
+    int64_t
+    uint8_t
+
+
+cdef const number *first_of(const number[::1] row) except NULL:
+    if row.shape[0] == 0:
+        raise ValueError("an array of no numbers; expected one at least")
+    return &row[0]
+
+
+cdef flat(array):
+    """All numbers of a row-by-row array in a row, not copied."""
+    if not array.flags.c_contiguous:
+        raise ValueError("an array whose numbers do not stand row by row")
+    return array.reshape(-1)
+
+
+cdef const double *doubles_of(array) except NULL:
+    return first_of[double](flat(array))
+
+
+cdef const int32_t *ints_of(array) except NULL:
+    return first_of[int32_t](flat(array))
+
+
+cdef const int64_t *longs_of(array) except NULL:
+    return first_of[int64_t](flat(array))
+
+
+cdef const uint8_t *bytes_of(array) except NULL:
+    return first_of[uint8_t](flat(array))

@@ -14,9 +14,13 @@ cdef class Model(Partition):
     cdef readonly bint scans_itself  # has a full Gibbs scan of its own
     cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without
     cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
-    cdef double *alloc              # [N + 2] the prior's weight by the size of the cluster joined, linear scale; entry
-    # 0: a new cluster, beside all but one of the present ones, or an empty one; NULL where it depends on more
-    cdef double unit                # scan_table[0] / alloc[0]
+    cdef readonly tuple shared      # of Prepared: read-only data and tables, which models of the same data share
+    cdef const double *alloc        # [N + 2] the prior's weight by the size of the cluster joined, linear scale;
+    # shared, entry 0 is not read; NULL where it depends on more
+    cdef double weight_alone        # that of a cluster which a lone item leaves: a new one, beside the others; or of
+    # an empty one that is kept
+    cdef double weight_new          # that of a new cluster beside all present ones
+    cdef double unit                # scan_alone / weight_alone
 
     # -- likelihood. `k` may be a scratch cluster.
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
@@ -47,7 +51,25 @@ cdef class Model(Partition):
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
     cdef int _set_prior(self, Prior prior) except -1
+    cdef int _set_scan_table(self, table, double unit) except -1
+    cdef int _hold(self, prepared) except -1
     cdef void prior_changed(self) noexcept nogil
+
+    @cython.final
+    cdef inline double weight_of(self, Py_ssize_t k, bint counted) noexcept nogil:
+        """The prior's weight of an item in column k, which counts it or not."""
+        cdef Py_ssize_t n = self.size[k] - counted
+        if n:
+            return self.alloc[n]
+        return self.weight_new if k >= self.K else self.weight_alone
+
+    @cython.final
+    cdef inline double scan_weight_of(self, Py_ssize_t k, bint counted) noexcept nogil:
+        """The same on the scale of W; not where empty clusters are kept."""
+        cdef Py_ssize_t n = self.size[k] - counted
+        if n:
+            return self.scan_table[n]
+        return self.new_cluster_weight if k >= self.K else self.scan_alone
 
     @cython.final
     cdef inline Py_ssize_t options(self) noexcept nogil:

@@ -13,10 +13,12 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.partition cimport Partition
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
+
+from splitmerge_cli.core.shared import freeze
 
 
 cdef class Model(Partition):
@@ -31,7 +33,7 @@ cdef class Model(Partition):
     ``odds(i, a, b, own, sized)``
         pred(i | b) / pred(i | a), linear scale, may be 0 or inf. `own` is a or b where item i is counted in that
         cluster (its contribution is excluded), else -1.
-        With `sized`, times the prior's weights alloc[size b] / alloc[size a].
+        With `sized`, times the ratio of the prior's weights, ``weight_of``.
     ``cluster_log_lik(k)``, ``log_union(a, b)``
         Of a coupled model the first counts what touches no other cluster; ``log_lik`` counts all, and ``log_union`` all
         that touches the union of two clusters.
@@ -58,25 +60,39 @@ cdef class Model(Partition):
         return self._allocate_partition(n_items, kmax)
 
     cdef int _set_prior(self, Prior prior) except -1:
-        """Take this prior of the partition. A model whose ``scan_table`` holds more than the prior's weights then fills
-        that, and sets ``unit``."""
-        cdef Py_ssize_t n
+        """Take this prior of the partition. A model whose ``scan_table`` holds more than the prior's weights then calls
+        ``_set_scan_table``."""
+        if prior.weight == NULL:
+            raise TypeError(f"prior {type(prior).__name__} set no tables")
         self.prior = prior
         self.alloc = prior.weight
-        self.scan_table = doubles(self.N + 2)
-        self.unit = 1.0
-        for n in range(self.N + 2):
-            self.scan_table[n] = self.alloc[n]
+        # of an empty cluster that is kept; what new ones weigh is set anew with every change of their number
+        self.weight_alone = self.weight_new = self.alloc[0]
+        self._hold(prior.shared)
+        return self._set_scan_table(prior.shared.weight, 1.0)
+
+    cdef int _set_scan_table(self, table, double unit) except -1:
+        """Take this table of weights by size, an array that is held; `unit`: its entry for a new cluster, over the
+        prior's."""
+        self.scan_table = doubles_of(table)
+        self.unit = unit
+        self.scan_alone = self.weight_alone * unit
         self.prior_changed()
+        return 0
+
+    cdef int _hold(self, prepared) except -1:
+        """Hold read-only data or tables that pointers of this model lead into."""
+        self.shared = (*(self.shared or ()), prepared)
         return 0
 
     cdef void prior_changed(self) noexcept nogil:
         """Set all that depends on the prior's parameters, or on the number of clusters."""
         if not self.allows_empty:
             # what a lone item's own cluster stands for: a new one beside the others
-            self.alloc[0] = self.prior.new_weight(max(self.K - 1, 0))
-            self.scan_table[0] = self.alloc[0] * self.unit
-            self.new_cluster_weight = self.prior.new_weight(self.K) * self.unit
+            self.weight_alone = self.prior.new_weight(max(self.K - 1, 0))
+            self.scan_alone = self.weight_alone * self.unit
+            self.weight_new = self.prior.new_weight(self.K)
+            self.new_cluster_weight = self.weight_new * self.unit
 
     cdef void count_changed(self) noexcept nogil:
         if self.prior is not None and self.prior.by_count:
@@ -106,9 +122,7 @@ cdef class Model(Partition):
 
     cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """log of the prior's weight of item i, which is not counted in it, in column k."""
-        if k >= self.K and self.size[k] == 0 and not self.allows_empty:
-            return log(self.prior.new_weight(self.K))
-        return log(self.alloc[self.size[k]])
+        return log(self.weight_of(k, False))
 
     cdef double log_prior_all(self) noexcept nogil:
         """Log prior of the state; ``log_extra`` not counted."""
@@ -210,6 +224,11 @@ cdef class Model(Partition):
             self.leave(i, own)
         for k in range(m):
             self.w[k] = self.log_pred(i, k) + self.log_weight(i, k)
+            if k >= self.K and self.auxiliaries > 1:
+                # a lone item's own cluster is one of them
+                self.w[k] += log((self.weight_alone if alone else self.weight_new) / self.weight_new / self.auxiliaries)
+            elif alone and k == own:
+                self.w[k] -= log(<double> self.auxiliaries)
         if own >= 0:
             self.join(i, own)
         if alone:
@@ -241,7 +260,7 @@ cdef class Model(Partition):
     # -- Python side
     @classmethod
     def from_data(cls, data, **params):
-        """The model of a Dataset.
+        """The model of a Dataset, whose arrays become read-only: all models of it share them.
 
         Parameters
         ----------
@@ -257,6 +276,7 @@ cdef class Model(Partition):
         """
         if data.kind != cls.kind:
             raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        freeze(data.values)
         return cls(data.values, **params)
 
     @property

@@ -21,10 +21,11 @@ cdef class Partition:
     cdef double *ll                 # [cap] log marginal likelihood of a cluster, where is_valid[k]
     cdef int8_t *is_valid           # [cap]
     cdef int32_t *numbers           # [cap] 0, 1, 2, ...: "all clusters" for log_lik
-    cdef double *scan_table         # [N + 1] prior weight by size, times what of the likelihood depends on the size
-    # alone; entry 0: a new cluster, beside all but one of the present ones; NULL where there is no such table
+    cdef const double *scan_table   # [N + 2] prior weight by size, times what of the likelihood depends on the size
+    # alone; shared, entry 0 is not read; NULL where there is no such table
+    cdef double scan_alone          # the same of a cluster that loses its last item: a new one, beside the others
     cdef double new_cluster_weight  # the same of a new cluster beside all present ones; 0 where empty ones are kept
-    cdef double *W                  # [cap] scan_table[size[k]] of the options of a scan, 0 past them
+    cdef double *W                  # [cap] scan_weight(size[k]) of the options of a scan, 0 past them
     cdef double *w                  # [cap] weights of the last scan
 
     # -- what a model supplies: statistics of a cluster, a column each. `k` may be a scratch cluster.
@@ -61,7 +62,12 @@ cdef class Partition:
     cdef inline void update_prior_weight(self, Py_ssize_t k) noexcept nogil:
         """Bring W[k] up to date with the size of cluster k."""
         if self.scan_table != NULL:
-            self.W[k] = self.scan_table[self.size[k]]
+            self.W[k] = self.scan_weight(self.size[k])
+
+    @cython.final
+    cdef inline double scan_weight(self, Py_ssize_t n) noexcept nogil:
+        """The prior's weight of a live cluster of n other items, on the scale of W."""
+        return self.scan_table[n] if n else self.scan_alone
 
     @cython.final
     cdef inline void scratch(self, Py_ssize_t k) noexcept nogil:

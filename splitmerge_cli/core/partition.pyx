@@ -49,7 +49,6 @@ cdef class Partition:
         free(self.ll)
         free(self.is_valid)
         free(self.numbers)
-        free(self.scan_table)
         free(self.W)
         free(self.w)
 

@@ -10,10 +10,12 @@ cdef class Prior:
     cdef readonly bint by_count         # the weight of a new cluster depends on the number of clusters
     cdef readonly bint random           # the concentration has a prior of its own and is resampled
     cdef readonly double concentration  # present value; nan where there is none
-    cdef double *weight                 # [N + 2] linear weight of an item for joining a cluster of n; entry 0 is the
-    # model's: the weight of a new cluster (or, where empty clusters are kept, the prior's: of an empty one)
-    cdef double *log_size               # [N + 2] log factor of a cluster of n items
+    cdef readonly object shared         # Prepared: the tables, which priors of the same options share
+    cdef const double *weight           # [N + 2] linear weight of an item for joining a cluster of n; entry 0 is read
+    # where empty clusters are kept only
+    cdef const double *log_size         # [N + 2] log factor of a cluster of n items
 
+    cdef int set_tables(self, prepared) except -1
     cdef double log_count(self, Py_ssize_t K) noexcept nogil
     cdef double new_weight(self, Py_ssize_t K) noexcept nogil
     cdef void resample(self, Rng rng, Py_ssize_t K) noexcept nogil
@@ -31,4 +33,4 @@ cdef class Prior:
 
 
 cdef class TablePrior(Prior):
-    cdef double *log_number             # [N + 2] log factor of K clusters
+    cdef const double *log_number       # [N + 1] log factor of K clusters

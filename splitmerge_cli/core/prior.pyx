@@ -10,18 +10,30 @@ weight of joining a cluster of n items is g(n + 1) / g(n), that of a new one f(K
 A prior of its own is one file in ``splitmerge_cli/priors``; it serves every mixture (``model.prior=NAME``). The short
 way is a `TablePrior`, which needs log g and log f as two arrays, in Python.
 """
-from libc.math cimport NAN, exp
-from libc.stdlib cimport free
+from libc.math cimport INFINITY, NAN, exp, lgamma
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles
+from splitmerge_cli.core.memory cimport doubles_of
+
+from splitmerge_cli.core.shared import shared
+
+
+cdef enum:
+    # items of which TablePrior.draw counts the partitions
+    MOST_COUNTED = 512
+
+
+def _draw_by_logs(generator, log_weights):
+    """An index with probability proportional to exp(log_weights)."""
+    p = np.exp(log_weights - log_weights.max())
+    return int(generator.choice(len(p), p=p / p.sum()))
 
 
 cdef class Prior:
     """A prior of partitions of N items; an abstract class.
 
-    A prior fills ``weight`` and ``log_size`` and supplies ``log_count`` and ``new_weight``; one with a random
+    A prior's constructor calls ``set_tables``; it supplies ``log_count`` and ``new_weight``, and one with a random
     concentration ``resample`` and ``log_density``, too.
 
     Parameters
@@ -31,7 +43,7 @@ cdef class Prior:
     """
 
     NAME = ""
-    """What ``model.prior`` calls it."""
+    """What ``model.prior`` calls it; empty where a model has it for itself, and of an abstract class."""
     OPTIONS = ()
     """Its options beside the concentration; see ``core/options.py``."""
     TAKES_CONCENTRATION = True
@@ -40,12 +52,15 @@ cdef class Prior:
     def __cinit__(self, Py_ssize_t N, *args, **kwargs):
         self.N = N
         self.concentration = NAN
-        self.weight = doubles(N + 2)
-        self.log_size = doubles(N + 2)
 
-    def __dealloc__(self):
-        free(self.weight)
-        free(self.log_size)
+    cdef int set_tables(self, prepared) except -1:
+        """Take ``weight`` and ``log_size`` of these arrays, which `shared` prepared from options alone."""
+        for name in ("weight", "log_size"):
+            if getattr(prepared, name).shape != (self.N + 2,):
+                raise ValueError(f"prior {type(self).__name__}: {name}: expected {self.N + 2} numbers")
+        self.shared = prepared
+        self.weight, self.log_size = doubles_of(prepared.weight), doubles_of(prepared.log_size)
+        return 0
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
         """log f(K), up to a constant; -inf where there cannot be so many."""
@@ -76,12 +91,13 @@ cdef class Prior:
     def draw(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
 
+        One item after the other, by the weights: exact where their sum depends on the number of items alone.
+
         Parameters
         ----------
         generator : numpy.random.Generator
         """
         cdef Py_ssize_t i, k, K = 0
-        # one item after the other, by the weights; entry 0 of `weight` is the model's
         labels = np.zeros(self.N, dtype=np.int32)
         sizes: list = []
         for i in range(self.N):
@@ -93,6 +109,20 @@ cdef class Prior:
             sizes[k] += 1
             labels[i] = k
         return labels, K
+
+    @classmethod
+    def log_probability(cls, sizes, concentration, **options):
+        """log probability, up to a constant, of a partition with clusters of these sizes, by a formula of its own: what
+        the enumeration of small cases goes by, so that no table or weight of the class proves itself.
+
+        Parameters
+        ----------
+        sizes : ndarray of int, shape (K,)
+        concentration : float
+        **options
+            The prior's own.
+        """
+        raise TypeError(f"prior {cls.NAME} defines no log_probability: its small cases cannot be enumerated")
 
     # For tests: the pieces, one call each.
     def _log_prob(self, sizes):
@@ -107,7 +137,8 @@ cdef class Prior:
 cdef class TablePrior(Prior):
     """A prior from two tables.
 
-    A subclass, which may be written in Python, defines ``tables``.
+    A subclass, which may be written in Python, defines ``tables``, which must depend on N and the options alone: the
+    models of a run share what it returns.
 
     Parameters
     ----------
@@ -126,36 +157,81 @@ cdef class TablePrior(Prior):
     """
 
     def __init__(self, Py_ssize_t N, concentration=1.0, **options):
-        cdef Py_ssize_t n
         if not isinstance(concentration, (int, float)):
             raise ValueError(f"model.concentration: prior={self.NAME} does not resample it; expected a number")
         self.concentration = concentration
-        log_size, log_number = (np.asarray(t, dtype=np.float64) for t in self.tables(concentration, **options))
-        for name, table in (("log g", log_size), ("log f", log_number)):
-            if table.shape != (N + 1,):
-                raise ValueError(f"prior {self.NAME}: {name}: expected {N + 1} numbers, for 0 to N, got {table.shape}")
-        if not np.isfinite(log_size[1:]).all() or np.isnan(log_number[1:]).any():
-            raise ValueError(f"prior {self.NAME}: expected log g finite, and log f a number or -inf")
-        self.log_number = doubles(N + 2)
-        for n in range(1, N + 1):
-            self.log_size[n] = log_size[n]
-            self.log_number[n] = log_number[n]
-            if n < N:
-                self.weight[n] = exp(log_size[n + 1] - log_size[n])
+        self.set_tables(shared(type(self)._checked_tables, N, concentration, *sorted(options.items())))
+        self.log_number = doubles_of(self.shared.log_number)
         self.by_count = True
 
-    def __dealloc__(self):
-        free(self.log_number)
+    @classmethod
+    def _checked_tables(cls, Py_ssize_t N, concentration, *options):
+        """Weights and log factors from the subclass's tables."""
+        alone = cls.__new__(cls, N)
+        given = [np.array(t, dtype=np.float64) for t in alone.tables(concentration, **dict(options))]
+        for name, table in zip(("log g", "log f"), given, strict=True):
+            if table.shape != (N + 1,):
+                raise ValueError(f"prior {cls.NAME}: {name}: expected {N + 1} numbers, for 0 to N, got {table.shape}")
+        log_g, log_f = given
+        if not np.isfinite(log_g[1:]).all():
+            raise ValueError(f"prior {cls.NAME}: expected log g(n) finite")
+        # the weights of a scan go from K to K + 1: they cannot pass a number of clusters that is impossible
+        most = int(np.isfinite(log_f[1:]).sum())
+        if most == 0 or not np.isfinite(log_f[1:most + 1]).all() or not (log_f[most + 1:] == -np.inf).all():
+            raise ValueError(f"prior {cls.NAME}: expected log f(K) finite from 1 to some K, and -inf beyond it")
+        weight, log_size = np.zeros(N + 2), np.zeros(N + 2)
+        log_size[1:N + 1] = log_g[1:]
+        weight[1:N] = np.exp(np.diff(log_g[1:]))
+        return {"weight": weight, "log_size": log_size, "log_number": log_f}
 
     def tables(self, concentration, **options):
-        """log g(n) and log f(K), each ndarray of float64 of shape (N + 1,); entry 0 is not read."""
+        """log g(n) and log f(K), each ndarray of float64 of shape (N + 1,); entry 0 is not read. log f may be -inf
+        beyond a largest K."""
         raise TypeError(f"{type(self).__name__} defines no tables")
+
+    def draw(self, generator):
+        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
+
+        Exact for up to 512 items: the number of clusters from its distribution, then the cluster of the first item left,
+        one after the other. Beyond, one item after the other by the weights, as ``Prior.draw``: a start of a chain.
+        """
+        cdef Py_ssize_t N = self.N, n, m, k
+        if N > MOST_COUNTED:
+            return Prior.draw(self, generator)
+        parts = self._log_parts()
+        labels, left = np.full(N, -1, dtype=np.int32), np.arange(N)
+        K = 1 + _draw_by_logs(generator, np.asarray(self.shared.log_number)[1:] + parts[1:, N])
+        for k in range(K):
+            n = len(left)
+            # sizes of the cluster of the first item left: n - m others fill K - k - 1 clusters
+            m = 1 + _draw_by_logs(generator, self._log_share()[:n] + parts[K - k - 1, n - 1::-1])
+            others = generator.permutation(n - 1)[:m - 1] + 1
+            labels[left[np.r_[0, others]]] = k
+            left = np.delete(left, np.r_[0, others])
+        return labels, K
+
+    def _log_share(self):
+        """log g(m) / (m - 1)!, m from 1 to N."""
+        m = np.arange(1, self.N + 1)
+        return np.asarray(self.shared.log_size)[1:self.N + 1] - np.array([lgamma(v) for v in m])
+
+    def _log_parts(self):
+        """[K, n]: log of 1 / n! times the sum over partitions of n items into K clusters of prod g."""
+        cdef Py_ssize_t K, N = self.N
+        parts, share = np.full((N + 1, N + 1), -np.inf), self._log_share()
+        parts[0, 0] = 0.0
+        n, m = np.ogrid[1:N + 1, 1:N + 1]
+        for K in range(1, N + 1):
+            # the first item's cluster, of m
+            terms = np.where(m <= n, share + parts[K - 1][np.maximum(n - m, 0)], -np.inf)
+            parts[K, 1:] = np.logaddexp.reduce(terms, axis=1) - np.log(n[:, 0])
+        return parts
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
         return self.log_number[K]
 
     cdef double new_weight(self, Py_ssize_t K) noexcept nogil:
-        if K >= self.N:
+        if K >= self.N or self.log_number[K + 1] == -INFINITY:
             return 0.0
         if K == 0:
             return 1.0

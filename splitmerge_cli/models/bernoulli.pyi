@@ -1,18 +1,13 @@
+"""Types of mixtures of Bernoulli attributes (see ``bernoulli.pyx``)."""
+
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli._mixture import Mixture
+from splitmerge_cli.core.model import Model
 
-class Bernoulli(Mixture):
-    def __init__(
-        self,
-        x: ArrayLike,
-        concentration: float | str = ...,
-        beta1: float = ...,
-        beta0: float = ...,
-        prior: str = ...,
-    ) -> None: ...
+class Bernoulli(Model):
+    def __init__(self, x: ArrayLike, **options: Any) -> None: ...
     @property
     def D(self) -> int: ...
     @property

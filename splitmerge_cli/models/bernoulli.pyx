@@ -6,16 +6,16 @@ over partitions. Sources: papers 000, section 5.2, and 003, section 3.1.
 from libc.math cimport fabs, frexp, ldexp, log, log10
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
 
 import numpy as np
 
 from splitmerge_cli.core.log_scale cimport log_rising
-from splitmerge_cli.core.memory cimport copy_rows, doubles, flags, ints, release
+from splitmerge_cli.core.memory cimport bytes_of, copy_rows, doubles, doubles_of, ints, release
 from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
+from splitmerge_cli.core.shared import as_array, as_frozen, shared
 
 cdef extern from *:
     """
@@ -71,6 +71,39 @@ cdef extern from *:
                          const double *beta, double *out) noexcept nogil
 
 
+def _prepare(values):
+    """The table of 0 and 1 as uint8, itself where it is such and read-only; a ValueError for any other."""
+    if values.ndim != 2 or values.size == 0:
+        raise ValueError("x: expected a table of 0 and 1 with at least one row and one column")
+    # of bytes, without a second table
+    if not (values.max() <= 1 if values.dtype == np.uint8 else ((values == 0) | (values == 1)).all()):
+        raise ValueError("x: a value is neither 0 nor 1")
+    return {"x": as_frozen(values, np.uint8)}
+
+
+def _tables(Py_ssize_t N, Py_ssize_t D, Py_ssize_t piece, double beta1, double beta0):
+    """Factors that depend on a count from 0 to N + 1."""
+    cdef Py_ssize_t n
+    cdef double both = beta1 + beta0
+    cdef double[::1] log_den = np.empty(N + 2), power = np.empty(N + 2), power_rest = np.empty(N + 2)
+    cdef double[::1] log_rise1 = np.empty(N + 2), log_rise0 = np.empty(N + 2), log_rise_all = np.empty(N + 2)
+    for n in range(N + 2):
+        log_den[n] = log(n + both)
+        power[n] = (n + both) ** -<double> min(D, piece)
+        power_rest[n] = (n + both) ** -<double> (D % piece)
+    log_rising(beta1, N + 1, &log_rise1[0])
+    log_rising(beta0, N + 1, &log_rise0[0])
+    log_rising(both, N + 1, &log_rise_all[0])
+    return {"log_den": np.asarray(log_den), "power": np.asarray(power), "power_rest": np.asarray(power_rest),
+            "log_rise1": np.asarray(log_rise1), "log_rise0": np.asarray(log_rise0),
+            "log_rise_all": np.asarray(log_rise_all)}
+
+
+def _scan_table(weights, own):
+    """The prior's weights by size, times the powers."""
+    return {"weight": weights.weight * own.power}
+
+
 cdef class Bernoulli(Model):
     """Mixture of products of Bernoulli attributes.
 
@@ -87,9 +120,10 @@ cdef class Bernoulli(Model):
 
     Notes
     -----
-    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: D + 84
-    bytes an item, 16 D (K + 3) for the counts. A product over attributes is a plain product while it cannot leave the
-    range of a double (35 attributes at N = 10,000); beyond that it is taken in pieces, with an exponent kept apart.
+    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes an
+    item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A product
+    over attributes is a plain product while it cannot leave the range of a double (35 attributes at N = 10,000); beyond
+    that it is taken in pieces, with an exponent kept apart.
     Source: paper 000, section 5.2; paper 003, section 3.1.
     """
 
@@ -102,15 +136,15 @@ cdef class Bernoulli(Model):
 
     cdef readonly Py_ssize_t D
     cdef readonly double beta1, beta0
-    cdef uint8_t *x                     # [N, D]
+    cdef const uint8_t *x               # [N, D]
     cdef double *count                  # [D, 2, cap] items of a cluster with value v of attribute d; whole numbers
     cdef double beta[2]
-    cdef double *power                  # [N + 2] (n + beta1 + beta0)^-D, where plain products serve; else to the -piece
-    cdef double *power_rest             # [N + 2] the same for the attributes that no whole piece holds
-    cdef double *log_den                # [N + 2] log(n + beta1 + beta0)
-    cdef double *log_rise1              # [N + 2] log of beta1 (beta1 + 1) ... (beta1 + n - 1)
-    cdef double *log_rise0
-    cdef double *log_rise_all           # [N + 2] the same of beta1 + beta0
+    cdef const double *power            # [N + 2] (n + beta1 + beta0)^-D, where plain products serve; else to the -piece
+    cdef const double *power_rest       # [N + 2] the same for the attributes that no whole piece holds
+    cdef const double *log_den          # [N + 2] log(n + beta1 + beta0)
+    cdef const double *log_rise1        # [N + 2] log of beta1 (beta1 + 1) ... (beta1 + n - 1)
+    cdef const double *log_rise0
+    cdef const double *log_rise_all     # [N + 2] the same of beta1 + beta0
     cdef double *lanes                  # [8] one block of a scan in pieces; odds: the two products
     cdef int32_t *exponent              # [cap] binary exponents of the weights of a scan in pieces
     cdef double *lane_beta              # [9, 2, 8] beta by value and lane: entry l one less in lane l, entry 8 as it is
@@ -119,11 +153,8 @@ cdef class Bernoulli(Model):
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        values = np.asarray(x)
-        if values.ndim != 2 or values.size == 0:
-            raise ValueError("x: expected a table of 0 and 1 with at least one row and one column")
-        if not ((values == 0) | (values == 1)).all():
-            raise ValueError("x: a value is neither 0 nor 1")
+        values = as_array(x)
+        data = shared(_prepare, values)
         cdef double beta1 = given["beta1"], beta0 = given["beta0"]
         cdef Py_ssize_t n, N = values.shape[0]
         cdef double both = beta1 + beta0, widest
@@ -135,15 +166,13 @@ cdef class Bernoulli(Model):
         self.piece = max(1, <Py_ssize_t> (140.0 / widest))
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
-        cdef uint8_t[:, ::1] v = np.ascontiguousarray(values, dtype=np.uint8)
-        self.x = <uint8_t *> flags(N * self.D)
-        memcpy(self.x, &v[0, 0], N * self.D)
-        self.power = doubles(N + 2)
-        self.power_rest = doubles(N + 2)
-        self.log_den = doubles(N + 2)
-        self.log_rise1 = doubles(N + 2)
-        self.log_rise0 = doubles(N + 2)
-        self.log_rise_all = doubles(N + 2)
+        by_count = shared(_tables, N, self.D, self.piece, beta1, beta0)
+        self._hold(data)
+        self._hold(by_count)
+        self.x = bytes_of(data.x)
+        self.power, self.power_rest = doubles_of(by_count.power), doubles_of(by_count.power_rest)
+        self.log_den, self.log_rise_all = doubles_of(by_count.log_den), doubles_of(by_count.log_rise_all)
+        self.log_rise1, self.log_rise0 = doubles_of(by_count.log_rise1), doubles_of(by_count.log_rise0)
         self.lanes = doubles(8)
         self.lane_beta = doubles(144)
         for n in range(144):
@@ -151,29 +180,15 @@ cdef class Bernoulli(Model):
         self.pair_beta = doubles(12)
         for n in range(12):
             self.pair_beta[n] = self.beta[n // 2 % 2] - (n // 4 == 1 + n % 2)
-        for n in range(N + 2):
-            self.log_den[n] = log(n + both)
-            self.power[n] = (n + both) ** -<double> min(self.D, self.piece)
-            self.power_rest[n] = (n + both) ** -<double> (self.D % self.piece)
-            self.scan_table[n] = self.alloc[n] * self.power[n] if self.D <= self.piece else self.alloc[n]
         if self.D <= self.piece:
-            self.unit = self.power[0]
-            self.prior_changed()
-        log_rising(self.beta1, N + 1, self.log_rise1)
-        log_rising(self.beta0, N + 1, self.log_rise0)
-        log_rising(both, N + 1, self.log_rise_all)
+            weights = shared(_scan_table, self.prior.shared, by_count)
+            self._hold(weights)
+            self._set_scan_table(weights.weight, self.power[0])
         self.set_labels(np.zeros(N, dtype=np.int32))
 
     def __dealloc__(self):
-        free(self.x)
         free(self.count)
         free(self.exponent)
-        free(self.power)
-        free(self.power_rest)
-        free(self.log_den)
-        free(self.log_rise1)
-        free(self.log_rise0)
-        free(self.log_rise_all)
         free(self.lanes)
         free(self.lane_beta)
         free(self.pair_beta)
@@ -196,7 +211,7 @@ cdef class Bernoulli(Model):
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d, cap = self.cap
-        cdef uint8_t *x = self.x + i * self.D
+        cdef const uint8_t *x = self.x + i * self.D
         cdef double *row = self.count + k
         for d in range(self.D):
             row[x[d] * cap] += 1.0
@@ -204,7 +219,7 @@ cdef class Bernoulli(Model):
 
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d, cap = self.cap
-        cdef uint8_t *x = self.x + i * self.D
+        cdef const uint8_t *x = self.x + i * self.D
         cdef double *row = self.count + k
         for d in range(self.D):
             row[x[d] * cap] -= 1.0
@@ -223,7 +238,7 @@ cdef class Bernoulli(Model):
     # -- probabilities
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d, end, start = 0
-        cdef uint8_t *x = self.x + i * self.D
+        cdef const uint8_t *x = self.x + i * self.D
         cdef double *row = self.count + k
         cdef double p, total = -self.D * self.log_den[self.size[k]]
         while start < self.D:
@@ -239,15 +254,16 @@ cdef class Bernoulli(Model):
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b)
         cdef double *beta = self.pair_beta + 4 * ((own == a) + 2 * (own == b))
-        cdef double *table = self.scan_table if sized else self.power
         cdef double *p = self.lanes
-        cdef double *power
+        cdef const double *power
         cdef double r
         cdef Py_ssize_t start = 0, length
         if self.D <= self.piece:
             product_of_pair(self.count + a, self.count + b, self.x + i * self.D, self.D, self.cap, beta, p)
-            return p[1] * table[nb] / (p[0] * table[na])
-        r = self.alloc[nb] / self.alloc[na] if sized else 1.0
+            if sized:
+                return p[1] * self.scan_weight_of(b, own == b) / (p[0] * self.scan_weight_of(a, own == a))
+            return p[1] * self.power[nb] / (p[0] * self.power[na])
+        r = self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else 1.0
         while start < self.D:
             length = min(self.piece, self.D - start)
             power = self.power if length == self.piece else self.power_rest
@@ -261,7 +277,7 @@ cdef class Bernoulli(Model):
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], block = own & ~7
-        cdef uint8_t *x = self.x + i * self.D
+        cdef const uint8_t *x = self.x + i * self.D
         cdef double *w = self.w
         cdef double *W = self.W
         cdef double p
@@ -276,22 +292,22 @@ cdef class Bernoulli(Model):
         for k in range((self.K + 8) & ~7):
             w[k] *= W[k]
         if own >= 0:
-            w[own] = p * self.scan_table[self.size[own] - 1]
+            w[own] = p * self.scan_weight(self.size[own] - 1)
             if self.size[own] == 1:
                 w[self.K] = 0.0
 
     cdef void scan_in_pieces(self, Py_ssize_t i) noexcept nogil:
         """``scan`` for many attributes: products of `piece` attributes, each weight with an exponent of its own."""
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, start = 0, length, block, lane
-        cdef uint8_t *x = self.x + i * self.D
+        cdef const uint8_t *x = self.x + i * self.D
         cdef double *w = self.w
-        cdef double *power
+        cdef const double *power
         cdef bint alone = own >= 0 and self.size[own] == 1
         cdef int e, top
         if own >= 0:
             self.leave(i, own)
         for k in range(m):
-            w[k] = self.alloc[self.size[k]]
+            w[k] = self.weight_of(k, False)
             self.exponent[k] = 0
         while start < self.D:
             length = min(self.piece, self.D - start)
@@ -306,9 +322,11 @@ cdef class Bernoulli(Model):
             start += length
         if own >= 0:
             self.join(i, own)
-        top = self.exponent[0]
-        for k in range(1, m):
-            top = max(top, self.exponent[k])
+        # a weight of 0, of a new cluster that the prior rules out, has no exponent
+        top = self.exponent[max(own, 0)]
+        for k in range(m):
+            if w[k] != 0.0 and self.exponent[k] > top:
+                top = self.exponent[k]
         for k in range(m):
             w[k] = ldexp(w[k], self.exponent[k] - top)
         if alone:

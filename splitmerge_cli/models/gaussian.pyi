@@ -1,3 +1,5 @@
+"""Types of mixtures of normal distributions (see ``gaussian.pyx``)."""
+
 from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
@@ -8,15 +10,8 @@ COLUMNS: int
 
 @final
 class Gaussian(Normal):
-    def __init__(
-        self,
-        x: ArrayLike,
-        concentration: float | str = ...,
-        prior: str = ...,
-        covariance: str = ...,
-        m0: ArrayLike | None = ...,
-        kappa0: float = ...,
-        a0: float = ...,
-        b0: ArrayLike | None = ...,
-    ) -> None: ...
+    def __init__(self, x: ArrayLike, **options: Any) -> None: ...
+    # a SparseGaussian of sparse points
+    @classmethod
+    def from_data(cls, data: Any, **params: Any) -> Normal: ...  # type: ignore[override]
     def statistics(self) -> dict[str, NDArray[Any]]: ...

@@ -26,12 +26,13 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.memory cimport doubles, larger
+from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.models.normal cimport DIAG, FULL, ISO, Normal
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.shared import as_array, shared
 from splitmerge_cli.models.normal import prior_of
 
 COLUMNS = 1 << 17
@@ -207,6 +208,53 @@ cdef extern from *:
 cdef double LEAST_LEFT = 1e-4
 
 
+def _prepare(given, str covariance, double kappa0, m0, b0):
+    """Points in quanta from their column's middle, and the prior with them, some columns at a time, so that no other
+    array of the data's size is made; a ValueError for what are no points, or a prior out of range."""
+    points = np.asarray(given, dtype=None if given.dtype == np.float32 else np.float64)
+    if points.ndim != 2 or not points.size:
+        raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
+    # a NaN fails both
+    if not (points.min() >= -1e30 and points.max() <= 1e30):
+        raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+    cdef Py_ssize_t N = points.shape[0], D = points.shape[1], d, first
+    cdef Py_ssize_t step = max(1, COLUMNS // N)
+    centre, mean, variance, widest = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
+    span = np.empty(D)
+    for first in range(0, D, step):
+        # a column is a row here: its sum is the same whether it stands alone or not
+        part = np.array(points[:, first:first + step].T, dtype=np.float64, order="C")
+        here = slice(first, first + len(part))
+        # the middle as a number that loses no digit of points near it
+        centre[here] = part.min(axis=1) / 2 + part.max(axis=1) / 2
+        part -= centre[here, None]
+        mean[here], variance[here], span[here] = part.mean(axis=1), part.var(axis=1), np.ptp(part, axis=1)
+        widest[here] = np.abs(part).max(axis=1)
+    quanta = resolution(widest, N)
+    if covariance == "iso":
+        quanta[:] = resolution(widest.max(), N, D)
+    location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
+    if covariance == "full" and D > 1:
+        # a factorisation loses what the scatter exceeds the prior's by
+        largest = N * variance + min(kappa0, N) * (widest + np.abs(location)) ** 2
+        narrow = 2.0 * scale < 1e-10 * largest
+        if narrow.any():
+            d = int(narrow.argmax())
+            raise ValueError(f"model.b0: expected at least {5e-11 * largest[d]:.3g} in column {d + 1} with "
+                             f"covariance=full and this model.m0, got {scale[d]:.3g}: less leaves no digits of the "
+                             "covariances")
+    x = np.empty((N, D))
+    for first in range(0, D, step):
+        here = slice(first, min(first + step, D))
+        x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / quanta[here])
+    # the widest factor of a product over dimensions
+    factor = 1.0 + ((widest + np.abs(location)) / quanta) ** 2 * 2.0 / (scale / quanta ** 2)
+    return {"x": x, "middle": centre, "quanta": quanta, "m0": location / quanta, "b0": scale / quanta ** 2,
+            "log_quanta": float(np.log(quanta).sum()), "log_b0": float(np.log(scale / quanta ** 2).sum()),
+            "piece": max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01)))),
+            "points": None if points.dtype == given.dtype else points}
+
+
 @cython.final
 cdef class Gaussian(Normal):
     """Mixture of normal distributions.
@@ -227,15 +275,15 @@ cdef class Gaussian(Normal):
     Notes
     -----
     Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D),
-    full O(D^3). Memory: 8 D + 40 bytes a point beside the data; a cluster 40 D + 150, full 12 D^2. Sums are exact
-    (docs/decisions/0006).
+    full O(D^3). Memory: 12 bytes a point; a cluster 40 D + 150, full 12 D^2; shared by the models of the same data, the
+    data and 8 D + 40 bytes a point. Sums are exact (docs/decisions/0006).
     """
 
-    cdef double *x                      # [N, D] points less their column's middle, whole numbers of quanta
-    cdef double *middle                 # [D] of the columns, in the data's units
-    cdef double *quanta                 # [D]
-    cdef double *m0                     # [D] in quanta, from the middle
-    cdef double *b0                     # [D] in quanta^2; iso: one
+    cdef const double *x                # [N, D] points less their column's middle, whole numbers of quanta
+    cdef const double *middle           # [D] of the columns, in the data's units
+    cdef const double *quanta           # [D]
+    cdef const double *m0               # [D] in quanta, from the middle
+    cdef const double *b0               # [D] in quanta^2; iso: one
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
@@ -260,20 +308,17 @@ cdef class Gaussian(Normal):
         given = read_options("model", self.OPTIONS, options)
         if scipy.sparse.issparse(x):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
-        points = np.asarray(x)
-        if points.dtype != np.float32:
-            points = np.asarray(points, dtype=np.float64)
-        if points.ndim != 2 or not points.size:
-            raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
-        # a NaN fails both
-        if not (points.min() >= -1e30 and points.max() <= 1e30):
-            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+        points = as_array(x)
+        data = shared(_prepare, points, given["covariance"], given["kappa0"], given["m0"], given["b0"])
+        if data.points is not None:
+            points = data.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
         self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
         self.vectors = points
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
         self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
-        self._prepare(points, given["m0"], given["b0"])
+        self._hold(data)
+        self._take(data)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._constants()
@@ -288,54 +333,12 @@ cdef class Gaussian(Normal):
             return SparseGaussian(data.values, **params)
         return super().from_data(data, **params)
 
-    def _prepare(self, points, m0, b0):
-        """Points in quanta from their column's middle, and the prior with them; some columns at a time, so that no
-        second array of the data's size is made."""
-        cdef Py_ssize_t N = points.shape[0], D = self.D, i, d, first
-        cdef Py_ssize_t step = max(1, COLUMNS // N)
-        centre, mean, variance, widest = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
-        span = np.empty(D)
-        for first in range(0, D, step):
-            # a column is a row here: its sum is the same whether it stands alone or not
-            part = np.array(points[:, first:first + step].T, dtype=np.float64, order="C")
-            here = slice(first, first + len(part))
-            # the middle as a number that loses no digit of points near it
-            centre[here] = part.min(axis=1) / 2 + part.max(axis=1) / 2
-            part -= centre[here, None]
-            mean[here], variance[here], span[here] = part.mean(axis=1), part.var(axis=1), np.ptp(part, axis=1)
-            widest[here] = np.abs(part).max(axis=1)
-        quanta = resolution(widest, N)
-        if self.shape_of == ISO:
-            quanta[:] = resolution(widest.max(), N, D)
-        location, scale = prior_of(self.covariance, m0, b0, mean, variance, span, centre)
-        if self.shape_of == FULL and D > 1:
-            # a factorisation loses what the scatter exceeds the prior's by
-            largest = N * variance + min(self.kappa0, N) * (widest + np.abs(location)) ** 2
-            narrow = 2.0 * scale < 1e-10 * largest
-            if narrow.any():
-                d = int(narrow.argmax())
-                raise ValueError(f"model.b0: expected at least {5e-11 * largest[d]:.3g} in column {d + 1} with "
-                                 f"covariance=full and this model.m0, got {scale[d]:.3g}: less leaves no digits of the "
-                                 "covariances")
-        self.x = doubles(N * D)
-        cdef double[:, ::1] rows
-        for first in range(0, D, step):
-            here = slice(first, min(first + step, D))
-            rows = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / quanta[here])
-            for i in range(N):
-                memcpy(&self.x[i * D + first], &rows[i, 0], rows.shape[1] * sizeof(double))
-        cdef double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
-        cdef double[::1] centre_v = centre, quanta_v = quanta
-        self.m0, self.b0 = doubles(D), doubles(D)
-        self.middle, self.quanta = doubles(D), doubles(D)
-        for d in range(D):
-            self.m0[d], self.b0[d] = location_v[d], scale_v[d]
-            self.middle[d], self.quanta[d] = centre_v[d], quanta_v[d]
-        self.log_quanta = np.log(quanta).sum()
-        self.log_b0 = np.log(scale / quanta ** 2).sum()
-        # the widest factor of a product over dimensions
-        factor = 1.0 + ((widest + np.abs(location)) / quanta) ** 2 * 2.0 / (scale / quanta ** 2)
-        self.piece = max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01))))
+    cdef int _take(self, data) except -1:
+        """Take what ``_prepare`` made, and room for the work with it."""
+        cdef Py_ssize_t d, D = self.D
+        self.x, self.middle, self.quanta = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.quanta)
+        self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
+        self.log_quanta, self.log_b0, self.piece = data.log_quanta, data.log_b0, data.piece
         self.work = doubles(8 * D)
         self.mean = doubles(D)
         self.scatter = doubles(max(D, self.n_squares))
@@ -344,13 +347,9 @@ cdef class Gaussian(Normal):
         self.lane = doubles(40)
         for d in range(8):
             self.lane[d] = 1.0
+        return 0
 
     def __dealloc__(self):
-        free(self.x)
-        free(self.middle)
-        free(self.quanta)
-        free(self.m0)
-        free(self.b0)
         free(self.sum)
         free(self.square)
         free(self.at)
@@ -489,7 +488,7 @@ cdef class Gaussian(Normal):
         cdef double *level = self.level + block
         cdef double *degree = self.degree + block
         cdef double *log_q = self.lane + 32
-        cdef double *x = self.x + i * self.D
+        cdef const double *x = self.x + i * self.D
         cdef double *at = self.at + block * self.rows
         cdef Py_ssize_t lane, n
         cdef double kappa
@@ -521,7 +520,7 @@ cdef class Gaussian(Normal):
         return self.power[k] - self.log_quanta
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef Py_ssize_t na = self.size[a] - (own == a), nb = self.size[b] - (own == b), block = a & ~7
+        cdef Py_ssize_t block = a & ~7
         cdef double r
         if self.stale[a]:
             self.settle(a)
@@ -533,7 +532,7 @@ cdef class Gaussian(Normal):
         if own >= 0 and not self.left[own] >= LEAST_LEFT:
             return Model.odds(self, i, a, b, own, sized)
         r = exp(self.power[b] - self.power[a])
-        return r * self.alloc[nb] / self.alloc[na] if sized else r
+        return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
 
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
         cdef Py_ssize_t k, last = first + m - 1
@@ -544,10 +543,11 @@ cdef class Gaussian(Normal):
         for k in range(first & ~7, last + 1, 8):
             self.score(i, k, -1)
         for k in range(first, last + 1):
-            if self.power[k] > top:
+            w[k - first] = self.weight_of(k, False)
+            if self.power[k] > top and w[k - first] > 0.0:
                 top = self.power[k]
         for k in range(first, last + 1):
-            w[k - first] = self.alloc[self.size[k]] * exp(self.power[k] - top)
+            w[k - first] *= exp(self.power[k] - top) if w[k - first] > 0.0 else 1.0
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1, n, mine = own & ~7
@@ -570,10 +570,13 @@ cdef class Gaussian(Normal):
         if n == 0:
             # its own cluster stands for the new one
             self.power[own] = self.power[self.K]
-        for k in range(m):
+        # not of a new cluster that the prior rules out: it may outweigh all others
+        for k in range(m if self.new_cluster_weight > 0.0 else self.K):
             if self.power[k] > top:
                 top = self.power[k]
-        self.W[own] = self.scan_table[n]
+        if not self.power[self.K] <= top:
+            self.power[self.K] = top
+        self.W[own] = self.scan_weight(n)
         for k in range(0, m, 8):
             score_weigh(self.W + k, self.power + k, top, self.w + k)
         self.W[own] = w_own

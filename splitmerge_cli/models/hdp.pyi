@@ -3,16 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.capabilities import Weighted
 
-def hyper_prior(key: str, value: object) -> tuple[float, float, float]: ...
+def hyper_prior(value: object) -> tuple[float, float, float]: ...
 
-class HDP(Model):
-    def __init__(
-        self, words: Any, starts: Any, V: int, gamma: float | str = ..., alpha0: float | str = ..., eta: float = ...
-    ) -> None: ...
+class HDP(Weighted):
+    def __init__(self, words: ArrayLike, starts: ArrayLike, V: int, **options: Any) -> None: ...
     @property
     def V(self) -> int: ...
     @property

@@ -17,8 +17,8 @@ alpha0, gamma and weights (10).
 
 Cost of a token: topics that hold the word (at most its tokens), those of the document now and then. O(K) once for
 every K tokens.
-Memory: 36 bytes a token (word, document, label, list of members, counts by word and by document, scratch), whatever
-K; 27 (V + J) for proposals.
+Memory: 28 bytes a token (label, list of members, counts by word and by document, scratch), whatever K; 27 (V + J) for
+proposals; shared by the models of the same corpus, 8 bytes a token (word, document).
 """
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, lgamma, log, log1p
@@ -31,12 +31,13 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
-from splitmerge_cli.core.memory cimport doubles, flags, ints, larger
+from splitmerge_cli.core.memory cimport doubles, doubles_of, flags, ints, ints_of, larger, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import as_numbers, check_range
 from splitmerge_cli.core.options import Gamma, Number, PositiveOrGamma, read_options
+from splitmerge_cli.core.shared import as_array, as_frozen, freeze, shared
 
 cdef extern from "topic_draws.h" nogil:
     double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, Py_ssize_t own, double mine,
@@ -76,6 +77,30 @@ def hyper_prior(value):
     return value, 0.0, 0.0
 
 
+def _prepare(words, starts, Py_ssize_t V):
+    """Tokens by document, and where the pairs of each word begin; a ValueError for what is no corpus."""
+    word, start = as_frozen(words, np.int32), as_frozen(starts, np.int64)
+    N, J = len(word), len(start) - 1
+    if word.ndim != 1 or start.ndim != 1 or N == 0 or J < 1 or start[0] != 0 or start[J] != N:
+        raise ValueError("starts: expected 0, ..., the number of tokens, at least one")
+    if (np.diff(start) < 0).any():
+        raise ValueError("starts: expected them ascending")
+    if np.min(words) < 0 or np.max(words) >= V:
+        raise ValueError(f"words: expected 0 to {V - 1}")
+    tokens_of = np.bincount(word, minlength=V).astype(np.int64)
+    return {"word": word, "start": start, "doc": np.repeat(np.arange(J, dtype=np.int32), np.diff(start)),
+            "longest": int(np.diff(start).max()),
+            # a word may come to stand in as many topics as it has tokens
+            "first": np.cumsum(tokens_of) - tokens_of, "most": int(tokens_of.max())}
+
+
+def _tables(double eta, Py_ssize_t most):
+    """log <eta>_n, n from 0 to most + 1."""
+    cdef double[::1] log_eta = np.zeros(most + 2)
+    log_rising(eta, most + 1, &log_eta[0])
+    return {"log_eta": np.asarray(log_eta)}
+
+
 cdef class HDP(Weighted):
     """Topics of the tokens of documents.
 
@@ -107,12 +132,12 @@ cdef class HDP(Weighted):
 
     # -- the corpus
     cdef readonly Py_ssize_t V, J
-    cdef int32_t *word                  # [N]
-    cdef int32_t *doc                   # [N]
-    cdef int64_t *start                 # [J + 1]
+    cdef const int32_t *word            # [N]
+    cdef const int32_t *doc             # [N]
+    cdef const int64_t *start           # [J + 1]
     cdef Py_ssize_t longest             # tokens of the longest document
     # -- the counts n_kw: pairs (topic, count) of the topics that hold the word
-    cdef int64_t *first                 # [V] its first pair
+    cdef const int64_t *first           # [V] its first pair
     cdef int32_t *used                  # [V] pairs in use, topics ascending
     cdef int32_t *pair                  # [N, 2]
     # -- weights and hyper-parameters
@@ -120,7 +145,7 @@ cdef class HDP(Weighted):
     cdef double gamma_shape, gamma_rate, alpha0_shape, alpha0_rate
     cdef double mass                    # V eta
     # -- tables: log <eta>_n; log <alpha0>_n, valid for the present alpha0
-    cdef double *log_eta                # [most tokens of a word + 1]
+    cdef const double *log_eta          # [most tokens of a word + 1]
     cdef double *log_alpha0             # [longest + 1]
     cdef double log_documents           # sum over documents of log <alpha0>_{n_j}
     # -- numbers of tokens n_jk > 0, topic by topic, documents ascending; of the partition of version `paired`
@@ -157,37 +182,20 @@ cdef class HDP(Weighted):
 
     def __init__(self, words, starts, V, **options):
         given = read_options("model", self.OPTIONS, options)
-        cdef Py_ssize_t i, j, s, most
-        cdef int32_t[::1] w = np.ascontiguousarray(words, dtype=np.int32)
-        cdef int64_t[::1] begin = np.ascontiguousarray(starts, dtype=np.int64)
-        N = w.shape[0]
-        if N == 0 or begin.shape[0] < 2 or begin[0] != 0 or begin[begin.shape[0] - 1] != N:
-            raise ValueError("starts: expected 0, ..., the number of tokens, at least one")
-        if (np.diff(np.asarray(begin)) < 0).any():
-            raise ValueError("starts: expected them ascending")
-        if np.min(w) < 0 or np.max(w) >= V:
-            raise ValueError(f"words: expected 0 to {V - 1}")
+        cdef Py_ssize_t s
+        data = shared(_prepare, as_array(words), as_array(starts), V)
+        N = len(data.word)
         self.gamma, self.gamma_shape, self.gamma_rate = hyper_prior(given["gamma"])
         self.alpha0, self.alpha0_shape, self.alpha0_rate = hyper_prior(given["alpha0"])
         cdef double eta = given["eta"]
-        self.eta, self.mass, self.V, self.J = eta, V * eta, V, begin.shape[0] - 1
-        self.word, self.doc = ints(N), ints(N)
-        self.start = <int64_t *> doubles(self.J + 1)
-        memcpy(self.word, &w[0], N * sizeof(int32_t))
-        memcpy(self.start, &begin[0], (self.J + 1) * sizeof(int64_t))
-        for j in range(self.J):
-            self.longest = max(self.longest, begin[j + 1] - begin[j])
-            for i in range(begin[j], begin[j + 1]):
-                self.doc[i] = <int32_t> j
-        # a word may come to stand in as many topics as it has tokens
-        cdef int64_t[::1] tokens_of = np.bincount(np.asarray(w), minlength=V).astype(np.int64)
-        most = np.max(tokens_of)
+        self.eta, self.mass, self.V, self.J = eta, V * eta, V, len(data.start) - 1
+        by_count = shared(_tables, eta, data.most)
+        self._hold(data)
+        self._hold(by_count)
+        self.word, self.doc = ints_of(data.word), ints_of(data.doc)
+        self.start, self.first = longs_of(data.start), longs_of(data.first)
+        self.longest, self.log_eta = data.longest, doubles_of(by_count.log_eta)
         self.used, self.pair = ints(V), ints(2 * N)
-        self.first = <int64_t *> doubles(V)
-        for i in range(1, V):
-            self.first[i] = self.first[i - 1] + tokens_of[i - 1]
-        self.log_eta = doubles(most + 2)
-        log_rising(self.eta, most + 1, self.log_eta)
         self.log_alpha0 = doubles(self.longest + 2)
         self.longer = ints(self.longest + 2)
         self.n_doc, self.buffer = ints(N), ints(N)
@@ -206,7 +214,10 @@ cdef class HDP(Weighted):
         """The model of a Dataset of kind `documents`; raises as ``Model.from_data``."""
         if data.kind != cls.kind:
             raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
-        return cls(data.values.tokens.words, data.values.tokens.starts, data.values.V, **params)
+        tokens = data.values.tokens
+        freeze(tokens.words)
+        freeze(tokens.starts)
+        return cls(tokens.words, tokens.starts, data.values.V, **params)
 
     def __dealloc__(self):
         cdef Py_ssize_t s
@@ -218,13 +229,8 @@ cdef class HDP(Weighted):
             free(self.doc_seen[s])
             free(self.docs_seen[s])
             free(self.rise[s])
-        free(self.word)
-        free(self.doc)
-        free(self.start)
-        free(self.first)
         free(self.used)
         free(self.pair)
-        free(self.log_eta)
         free(self.log_alpha0)
         free(self.n_doc)
         free(self.n_doc_start)

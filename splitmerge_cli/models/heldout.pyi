@@ -1,4 +1,4 @@
-"""Types of the log likelihood of held-out tokens (see ``_heldout.pyx``)."""
+"""Types of the log likelihood of held-out tokens (see ``heldout.pyx``)."""
 
 from collections.abc import Sequence
 from typing import Any, final

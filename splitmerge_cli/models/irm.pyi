@@ -1,20 +1,15 @@
+"""Types of the infinite relational model (see ``irm.pyx``)."""
+
 from typing import Any
 
 from numpy.typing import NDArray
 
-from splitmerge_cli._mixture import Mixture
+from splitmerge_cli.core.model import Model
 
 def csr(adjacency: Any) -> Any: ...
 
-class IRM(Mixture):
-    def __init__(
-        self,
-        adjacency: Any,
-        concentration: float | str = ...,
-        beta1: float = ...,
-        beta0: float = ...,
-        prior: str = ...,
-    ) -> None: ...
+class IRM(Model):
+    def __init__(self, adjacency: Any, **options: Any) -> None: ...
     @property
     def beta1(self) -> float: ...
     @property

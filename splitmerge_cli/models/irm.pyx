@@ -19,11 +19,12 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.memory cimport copy_rows, doubles, ints, larger
+from splitmerge_cli.core.memory cimport copy_rows, doubles, ints, ints_of, larger, longs_of
 from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, read_options
+from splitmerge_cli.core.shared import as_array, shared
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
@@ -41,7 +42,7 @@ cdef extern from "block_sums.h":
         int64_t m
     ctypedef struct rise_t:
         far_t *far
-        int64_t *at
+        const int64_t *at
         int64_t length
         long double base
         long double b
@@ -122,6 +123,25 @@ def csr(adjacency):
     return graph
 
 
+def _prepare(adjacency):
+    """The graph, and its edges as rows of neighbours; a ValueError for any but an undirected simple graph."""
+    graph = csr(adjacency)
+    return {"graph": graph, "start": np.ascontiguousarray(graph.indptr, dtype=np.int32),
+            # one more entry: there may be no edge
+            "neighbour": np.append(graph.indices.astype(np.int32), np.int32(-1))}
+
+
+def _rises(double b, double one, int64_t length):
+    """log of b (b + 1) ... (b + m - 1) for m below `length`, in quanta of `one`."""
+    cdef int64_t m
+    cdef long double total = 0.0, per = 1.0 / one
+    cdef int64_t[::1] at = np.empty(length, dtype=np.int64)
+    for m in range(length):
+        at[m] = llrintl(total * per)
+        total += logl(b + m)
+    return {"at": np.asarray(at)}
+
+
 cdef class IRM(Model):
     """Infinite relational model.
 
@@ -143,8 +163,8 @@ cdef class IRM(Model):
     -----
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it (at most the degree); a change of the partition O(degree + K); an item against a given block O(degree + K); a set
-    of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block, three tables of at most
-    N (N - 1) / 2 numbers (N <= 2,800; beyond, 100 MB), the edges as given.
+    of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block; shared by the models of the same
+    graph, 8 bytes an edge and three tables of at most N (N - 1) / 2 numbers (N <= 2,800; beyond, 100 MB).
     Source: paper 003, section 3.2; mathematics: docs/derivations.md.
     """
 
@@ -156,7 +176,6 @@ cdef class IRM(Model):
     )
 
     cdef readonly double beta1, beta0
-    cdef object held                    # the arrays that `start` and `neighbour` point into
     cdef const int32_t *start           # [N + 1]
     cdef const int32_t *neighbour       # [edges, both ways]
     cdef tables_t tables
@@ -187,19 +206,19 @@ cdef class IRM(Model):
 
     def __init__(self, adjacency, **options):
         given = read_options("model", self.OPTIONS, options)
-        graph = csr(adjacency)
-        self.vectors = adjacency if scipy.sparse.issparse(adjacency) else graph
-        cdef Py_ssize_t N = graph.shape[0]
+        if not scipy.sparse.issparse(adjacency):
+            adjacency = as_array(adjacency)
+        elif adjacency.format != "csr":
+            adjacency = scipy.sparse.csr_array(adjacency)
+        data = shared(_prepare, adjacency)
+        self.vectors = adjacency if scipy.sparse.issparse(adjacency) else data.graph
+        cdef Py_ssize_t N = len(data.start) - 1
         self.beta1, self.beta0 = given["beta1"], given["beta0"]
         self.coupled = True
         self.counted = -1
-        indptr, indices = (np.ascontiguousarray(part, dtype=np.int32) for part in (graph.indptr, graph.indices))
-        # one more entry: there may be no edge
-        cdef const int32_t[::1] starts = indptr, neighbours = np.append(indices, np.int32(-1))
-        self.held = indptr, neighbours
-        self.start = &starts[0]
-        self.neighbour = &neighbours[0]
-        self._fill_tables(N, len(indices) // 2)
+        self._hold(data)
+        self.start, self.neighbour = ints_of(data.start), ints_of(data.neighbour)
+        self._fill_tables(N)
         self.spot = ints(N)
         self.placed = ints(N)
         memset(self.spot, 255, N * sizeof(int32_t))
@@ -207,7 +226,7 @@ cdef class IRM(Model):
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self.set_labels(np.zeros(N, dtype=np.int32))
 
-    cdef int _fill_tables(self, int64_t N, int64_t edges) except -1:
+    cdef int _fill_tables(self, int64_t N) except -1:
         cdef int64_t pairs = within(N), length = pairs + 2 * N + 8
         cdef double widest = (pairs + 1.0) * (log(N + 2.0) * 2 + log(self.beta1 + self.beta0 + 2.0) + 16.0)
         cdef int e
@@ -221,27 +240,21 @@ cdef class IRM(Model):
         return 0
 
     cdef int _fill(self, rise_t *table, double b, int64_t length) except -1:
-        cdef int64_t m
-        cdef long double total = 0.0
-        table.at = <int64_t *> doubles(length)
+        held = shared(_rises, b, self.one, length)
+        self._hold(held)
+        table.at = longs_of(held.at)
         table.length = length
         if self.tables.wide:
             table.far = <far_t *> doubles(2 << FAR_BITS)
         table.b = b
         table.base = lgammal(b)
         table.per = 1.0 / self.one
-        for m in range(length):
-            table.at[m] = llrintl(total * table.per)
-            total += logl(b + m)
         return 0
 
     def __dealloc__(self):
         free(self.tables.edge.far)
         free(self.tables.gap.far)
         free(self.tables.pair.far)
-        free(self.tables.edge.at)
-        free(self.tables.gap.at)
-        free(self.tables.pair.at)
         free(self.edges)
         free(self.grown)
         free(self.single)
@@ -460,7 +473,7 @@ cdef class IRM(Model):
         self.look(i)
         r = (self.gain(b, own) - self.gain(a, own)) * self.one
         if sized:
-            r += (log(self.alloc[self.size[b] - (own == b)]) - log(self.alloc[self.size[a] - (own == a)]))
+            r += log(self.weight_of(b, own == b)) - log(self.weight_of(a, own == a))
         return r
 
     cdef void choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *w) noexcept nogil:
@@ -480,7 +493,7 @@ cdef class IRM(Model):
         for t in range(m):
             k = clusters[t]
             gain = self.gain(k, own) if k == own else self.score_one(k, own)
-            lw[t] = gain * self.one + log(self.alloc[self.size[k] - (k == own)])
+            lw[t] = gain * self.one + log(self.weight_of(k, k == own))
 
     cdef void renew(self) noexcept nogil:
         """Compute anew what changed of `grown`."""
@@ -574,28 +587,30 @@ cdef class IRM(Model):
         self.unstage()
         fresh = self.score_all(i)
         for k in range(K):
-            self.w[k] = self.score[k] * self.one + log(self.alloc[self.size[k] - (k == own)])
-        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else fresh * self.one + log(self.prior.new_weight(K))
+            self.w[k] = self.score[k] * self.one + log(self.weight_of(k, k == own))
+        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else fresh * self.one + log(self.weight_new)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
-        cdef int64_t n, top = self.score_all(i)
+        cdef int64_t n, fresh = self.score_all(i), top
         cdef int64_t *score = self.score
         cdef double *w = self.w
         for k in range(K, m):
-            score[k] = top
+            score[k] = fresh
+        # not of a new block that the prior rules out: it may outweigh all others
+        top = fresh if self.new_cluster_weight > 0.0 else score[0]
         for k in range(K):
             if score[k] > top:
                 top = score[k]
         for k in range(m):
-            w[k] = (score[k] - top) * self.one
+            w[k] = (min(score[k], top) - top) * self.one
         for k in range(m, end):
             w[k] = -1e6
         if own < 0:
             weigh_lanes(w, self.W, end)
             return
         n = self.size[own] - 1
-        self.W[own] = self.scan_table[n]
+        self.W[own] = self.scan_weight(n)
         weigh_lanes(w, self.W, end)
         self.W[own] = self.scan_table[n + 1]
         if n == 0:

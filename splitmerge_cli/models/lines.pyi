@@ -1,29 +1,15 @@
+"""Types of mixtures of straight lines (see ``lines.pyx``)."""
+
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli._mixture import Mixture
-
-NOISES: tuple[str, ...]
-REFRESHES: tuple[str, ...]
+from splitmerge_cli.core.capabilities import Uncollapsed
 
 @final
-class Lines(Mixture):
-    def __init__(
-        self,
-        x: ArrayLike,
-        concentration: float | str = ...,
-        sigma0: float = ...,
-        sigma1: float = ...,
-        noise: str = ...,
-        a0: float = ...,
-        prior: str = ...,
-        conjugate: bool = ...,
-        refresh: str = ...,
-        steps: int = ...,
-        candidates: Any = ...,
-    ) -> None: ...
+class Lines(Uncollapsed):
+    def __init__(self, x: ArrayLike, **options: Any) -> None: ...
     @property
     def sigma0(self) -> float: ...
     @property

@@ -26,7 +26,7 @@ import scipy.sparse
 
 from splitmerge_cli.core.capabilities cimport Uncollapsed
 from splitmerge_cli.core.log_scale cimport exp_weights
-from splitmerge_cli.core.memory cimport copy_rows, doubles, larger
+from splitmerge_cli.core.memory cimport copy_rows, doubles, doubles_of, larger
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
@@ -34,6 +34,7 @@ from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Choice, Count, Flag, Number, Option, read_options
+from splitmerge_cli.core.shared import as_array, shared
 
 cdef extern from "simd_math.h":
     pass
@@ -193,6 +194,45 @@ cdef struct Fit:
     long double Q
 
 
+def _prepare(x):
+    """Points in quanta, with their ranges; a ValueError for what are no points."""
+    points = np.ascontiguousarray(x, dtype=np.float64)
+    if points.ndim != 2 or not len(points):
+        raise ValueError(f"x: expected an array of shape (N, 2), got {points.shape}")
+    if points.shape[1] != 2:
+        raise ValueError(f"lines are fitted to points of two columns, x and y, got {points.shape[1]}; "
+                         "data.columns=[x,y] chooses them by name or number")
+    if not (np.abs(points) <= 1e30).all():
+        raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+    farthest = np.abs(points).max(axis=0)
+    quanta = np.array([resolution(farthest[d], len(points)) for d in range(2)])
+    return {"xy": np.rint(points / quanta), "quanta": quanta, "spread": np.ptp(points, axis=0), "farthest": farthest,
+            "points": None if np.may_share_memory(points, x) else points}
+
+
+def _tables(Py_ssize_t N, double tau, double a0, bint student, bint conjugate):
+    """Factors that depend on a cluster's size, 0 to N + 1, alone."""
+    cdef Py_ssize_t n
+    cdef double[::1] inverse = np.zeros(N + 2), h0 = np.zeros(N + 2)
+    cdef double[::1] log_c = np.zeros(N + 2), log_rise = np.zeros(N + 2)
+    cdef double[::1] share = np.empty(N + 2 if student and conjugate else 0)
+    for n in range(N + 2):
+        inverse[n] = 1.0 / n if n else 0.0
+        h0[n] = 1.0 / (n + tau)
+        if student:
+            log_rise[n] = lgamma(a0 + 0.5 * n) - lgamma(a0)
+            if conjugate:
+                log_c[n] = lgamma(a0 + 0.5 * n + 0.5) - lgamma(a0 + 0.5 * n)
+                share[n] = exp(log_c[n] - log_c[0])
+    return {"inverse": np.asarray(inverse), "h0": np.asarray(h0), "log_c": np.asarray(log_c),
+            "log_rise": np.asarray(log_rise), "share": np.asarray(share)}
+
+
+def _scan_table(weights, own):
+    """The prior's weights by size, times the part of a predictive that depends on the size alone."""
+    return {"weight": weights.weight * own.share}
+
+
 @cython.final
 cdef class Lines(Uncollapsed):
     """Mixture of straight lines.
@@ -211,8 +251,9 @@ cdef class Lines(Uncollapsed):
 
     Notes
     -----
-    Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 40 bytes a point,
-    180 a cluster. Sums are exact (see docs/decisions/0006): the state is the labels and parameters alone.
+    Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 12 bytes a point, 180
+    a cluster; shared by the models of the same data, 64 bytes a point (noise=nig: 80). Sums are exact (see
+    docs/decisions/0006): the state is the labels and parameters alone.
     Source: paper 004, sections 2.1.1 and 3.
     """
 
@@ -237,7 +278,7 @@ cdef class Lines(Uncollapsed):
     cdef readonly str noise, refresh
     cdef readonly int steps
     cdef bint student, walks            # noise == 'nig'; refresh == 'metropolis'
-    cdef double *xy                     # [N, 2] points, whole numbers of quanta
+    cdef const double *xy               # [N, 2] points, whole numbers of quanta
     cdef double quantum_x, quantum_y
     cdef double tau                     # sigma1^2 / sigma0^2
     cdef double width, half, root_half  # 2 sigma1^2, its inverse, and the root of that
@@ -250,10 +291,10 @@ cdef class Lines(Uncollapsed):
     cdef double *power                  # [cap]
     cdef double *front                  # [cap]
     cdef double *left                   # [cap]
-    cdef double *inverse                # [N + 2] 1 / n, 0 at 0
-    cdef double *h0                     # [N + 2] 1 / (n + tau)
-    cdef double *log_c                  # [N + 2] nig: lgamma(a_n + 1/2) - lgamma(a_n)
-    cdef double *log_rise               # [N + 2] nig: lgamma(a_n) - lgamma(a0)
+    cdef const double *inverse          # [N + 2] 1 / n, 0 at 0
+    cdef const double *h0               # [N + 2] 1 / (n + tau)
+    cdef const double *log_c            # [N + 2] nig: lgamma(a_n + 1/2) - lgamma(a_n)
+    cdef const double *log_rise         # [N + 2] nig: lgamma(a_n) - lgamma(a0)
     cdef double *candidate              # [n_candidates, 2]
     cdef double *chances                # [2 n_candidates] log weights, weights
     cdef readonly Py_ssize_t n_candidates
@@ -265,18 +306,12 @@ cdef class Lines(Uncollapsed):
         candidates = given["candidates"]
         if scipy.sparse.issparse(x):
             raise ValueError("lines are fitted to points of two columns, x and y, got a sparse matrix")
-        points = np.ascontiguousarray(x, dtype=np.float64)
-        if points.ndim != 2 or not len(points):
-            raise ValueError(f"x: expected an array of shape (N, 2), got {points.shape}")
-        if points.shape[1] != 2:
-            raise ValueError(f"lines are fitted to points of two columns, x and y, got {points.shape[1]}; "
-                             "data.columns=[x,y] chooses them by name or number")
-        if not (np.abs(points) <= 1e30).all():
-            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+        points = as_array(x)
+        data = shared(_prepare, points)
         if not 1e-12 <= sigma1 / sigma0 <= 1e12:
             raise ValueError(f"model.sigma1: expected 1e-12 to 1e12 times sigma0={sigma0:g}, got {sigma1:g}")
-        self.vectors = points
-        spread, farthest = np.ptp(points, axis=0), np.abs(points).max(axis=0)
+        self.vectors = points if data.points is None else data.points
+        spread, farthest = data.spread, data.farthest
         # what the points are rounded to, across a line as steep as the data
         least = max(1e-7 * spread[1], 2e-10 * farthest[1],
                     2e-10 * farthest[0] * spread[1] / spread[0] if spread[0] > 0.0 else 0.0)
@@ -297,10 +332,16 @@ cdef class Lines(Uncollapsed):
         self.width = 2.0 * sigma1 * sigma1
         self.half = 1.0 / self.width
         self.root_half = sqrt(self.half)
-        self.quantum_x, self.quantum_y = (resolution(np.abs(points[:, d]).max(), len(points)) for d in range(2))
-        cdef double[:, ::1] v = np.rint(points / [self.quantum_x, self.quantum_y])
-        self.xy = doubles(2 * N)
-        memcpy(self.xy, &v[0, 0], 2 * N * sizeof(double))
+        self.quantum_x, self.quantum_y = data.quanta
+        by_size = shared(_tables, N, self.tau, a0, self.student, conjugate)
+        self._hold(data)
+        self._hold(by_size)
+        self.xy, self.inverse, self.h0 = doubles_of(data.xy), doubles_of(by_size.inverse), doubles_of(by_size.h0)
+        self.log_c, self.log_rise = doubles_of(by_size.log_c), doubles_of(by_size.log_rise)
+        if self.student and conjugate:
+            weights = shared(_scan_table, self.prior.shared, by_size)
+            self._hold(weights)
+            self._set_scan_table(weights.weight, 1.0)
         for n in range(self.cap):
             self.theta[3 * n + VARIANCE] = sigma1 * sigma1
         self.turn = doubles(72)
@@ -308,18 +349,6 @@ cdef class Lines(Uncollapsed):
             for lane in range(8):
                 self.turn[8 * n + lane] = -1.0 if n == lane else 1.0
         self.degree = doubles(8)
-        self.inverse = doubles(N + 2)
-        self.h0 = doubles(N + 2)
-        self.log_c = doubles(N + 2)
-        self.log_rise = doubles(N + 2)
-        for n in range(N + 2):
-            self.inverse[n] = 1.0 / n if n else 0.0
-            self.h0[n] = 1.0 / (n + self.tau)
-            if self.student:
-                self.log_rise[n] = lgamma(a0 + 0.5 * n) - lgamma(a0)
-                if conjugate:
-                    self.log_c[n] = lgamma(a0 + 0.5 * n + 0.5) - lgamma(a0 + 0.5 * n)
-                    self.scan_table[n] = self.alloc[n] * exp(self.log_c[n] - self.log_c[0])
         if lines is not None:
             self.n_candidates = len(lines)
             self.candidate = doubles(2 * self.n_candidates)
@@ -344,7 +373,6 @@ cdef class Lines(Uncollapsed):
         return lines
 
     def __dealloc__(self):
-        free(self.xy)
         free(self.sums)
         free(self.stale)
         free(self.at)
@@ -354,10 +382,6 @@ cdef class Lines(Uncollapsed):
         free(self.power)
         free(self.front)
         free(self.left)
-        free(self.inverse)
-        free(self.h0)
-        free(self.log_c)
-        free(self.log_rise)
         free(self.candidate)
         free(self.chances)
 
@@ -490,18 +514,22 @@ cdef class Lines(Uncollapsed):
             return Model.odds(self, i, a, b, own, sized)
         r = sqrt(at_b.square * at_a.inverse)
         if sized:
-            r *= self.alloc[nb] / self.alloc[na]
+            r *= self.weight_of(b, own == b) / self.weight_of(a, own == a)
         return r * bounded_exp(at_b.power - at_a.power + self.log_c[nb] - self.log_c[na])
 
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
         cdef Score score
         cdef Py_ssize_t s, k
-        cdef double top = -INFINITY
+        cdef double top = -INFINITY, weight
         for s in range(m):
             k = first + s
             score = self.score(i, k, False)
             w[s] = score.power + self.log_c[self.size[k]]
-            self.front[k] = self.alloc[self.size[k]] * sqrt(score.square)
+            weight = self.weight_of(k, False)
+            self.front[k] = weight * sqrt(score.square)
+            # not of a new cluster that the prior rules out: it may outweigh all others
+            if weight == 0.0:
+                w[s] = -INFINITY
             if w[s] > top:
                 top = w[s]
         for s in range(m):
@@ -520,7 +548,8 @@ cdef class Lines(Uncollapsed):
         n = self.size[own] - 1
         alone = n == 0
         for k in range(self.K, m):
-            self.W[k] = self.new_cluster_weight / self.auxiliaries
+            # a lone item's own cluster is one of them
+            self.W[k] = (self.scan_alone if alone else self.new_cluster_weight) / self.auxiliaries
         for k in range(0, m, 8):
             for s in range(k, min(k + 8, m)):
                 if self.stale[s]:
@@ -539,11 +568,15 @@ cdef class Lines(Uncollapsed):
         if self.conjugate and not alone and not self.left[own] >= LEAST_LEFT:
             self.scan_by_counting(i)
             return
-        for k in range(m):
+        # not of a new cluster that the prior rules out: it may outweigh all others
+        for k in range(m if self.W[self.K] > 0.0 else self.K):
             if self.power[k] > top and not (alone and k == (own if self.conjugate else m - 1)):
                 top = self.power[k]
+        if self.W[self.K] == 0.0:
+            for k in range(self.K, m):
+                self.power[k] = min(self.power[k], top)
         w_own = self.W[own]
-        self.W[own] = self.scan_table[n] if n else self.scan_table[0] / self.auxiliaries
+        self.W[own] = self.scan_table[n] if n else self.scan_alone / self.auxiliaries
         for k in range(0, m, 8):
             line_weigh(self.W + k, self.power + k, self.front + k, top, self.w + k)
         self.W[own] = w_own

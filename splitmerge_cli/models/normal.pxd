@@ -15,9 +15,9 @@ cdef class Normal(PlugIn):
     cdef int shape_of                   # DIAG, ISO, FULL
     cdef double log_quanta              # sum of the logs of the columns' quanta
     cdef double log_b0                  # sum over dimensions of log b0, in quanta^2
-    cdef double *inverse                # [N + 2] 1 / n, 0 at 0
-    cdef double *log_c                  # [N + 2] the part of a predictive that depends on n alone
-    cdef double *log_n                  # [N + 2] the part of a likelihood that depends on n alone
+    cdef const double *inverse          # [N + 2] 1 / n, 0 at 0
+    cdef const double *log_c            # [N + 2] the part of a predictive that depends on n alone
+    cdef const double *log_n            # [N + 2] the part of a likelihood that depends on n alone
 
     cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1
     cdef int _constants(self) except -1

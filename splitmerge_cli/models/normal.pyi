@@ -1,7 +1,9 @@
+"""Types of what mixtures of normal distributions share (see ``normal.pyx``)."""
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli._mixture import Mixture
+from splitmerge_cli.core.capabilities import PlugIn
 
 COVARIANCES: tuple[str, ...]
 
@@ -15,7 +17,7 @@ def prior_of(
     centre: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
-class Normal(Mixture):
+class Normal(PlugIn):
     @property
     def D(self) -> int: ...
     @property

@@ -4,17 +4,31 @@ factors of a likelihood and of a predictive that depend on a cluster's size alon
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 """
 from libc.math cimport M_PI, lgamma, log
-from libc.stdlib cimport free
 
 import numpy as np
 
 from splitmerge_cli.core.capabilities cimport PlugIn
-from splitmerge_cli.core.memory cimport doubles
+from splitmerge_cli.core.memory cimport doubles_of
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Choice, Number, Numbers
+from splitmerge_cli.core.shared import shared
 
 COVARIANCES = ("diag", "iso", "full")
+
+
+def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_quanta):
+    """Factors of a model of this class that depend on a cluster's size, 0 to N + 1, alone."""
+    cdef Py_ssize_t n
+    cdef Normal m = cls.__new__(cls)
+    cdef double[::1] inverse = np.zeros(N + 2), log_c = np.empty(N + 2), log_n = np.empty(N + 2)
+    m._options(N, D, covariance, kappa0, a0)
+    m.log_b0, m.log_quanta = log_b0, log_quanta
+    for n in range(N + 2):
+        inverse[n] = 1.0 / n if n else 0.0
+        log_c[n] = m.predictive_constant(n)
+        log_n[n] = m.likelihood_constant(n) - m.likelihood_constant(0) - n * m.log_quanta
+    return {"inverse": np.asarray(inverse), "log_c": np.asarray(log_c), "log_n": np.asarray(log_n)}
 
 
 cdef class Normal(PlugIn):
@@ -41,24 +55,16 @@ cdef class Normal(PlugIn):
         """Keep the options of the prior of means and variances."""
         self.D, self.covariance, self.kappa0, self.a0 = D, covariance, kappa0, a0
         self.shape_of = COVARIANCES.index(covariance)
-        self.inverse = doubles(N + 2)
-        self.log_c = doubles(N + 2)
-        self.log_n = doubles(N + 2)
         return 0
 
     cdef int _constants(self) except -1:
         """Fill what depends on a cluster's size alone."""
-        cdef Py_ssize_t n
-        for n in range(self.N + 2):
-            self.inverse[n] = 1.0 / n if n else 0.0
-            self.log_c[n] = self.predictive_constant(n)
-            self.log_n[n] = self.likelihood_constant(n) - self.likelihood_constant(0) - n * self.log_quanta
+        by_size = shared(_tables, type(self), self.N, self.D, self.covariance, self.kappa0, self.a0, self.log_b0,
+                         self.log_quanta)
+        self._hold(by_size)
+        self.inverse = doubles_of(by_size.inverse)
+        self.log_c, self.log_n = doubles_of(by_size.log_c), doubles_of(by_size.log_n)
         return 0
-
-    def __dealloc__(self):
-        free(self.inverse)
-        free(self.log_c)
-        free(self.log_n)
 
     cdef double predictive_constant(self, Py_ssize_t n):
         """log of the factors of a predictive that depend on n alone, in quanta."""

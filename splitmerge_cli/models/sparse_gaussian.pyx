@@ -18,16 +18,17 @@ cimport cython
 from libc.math cimport INFINITY, NAN, exp, isnan, llrint, log, log1p
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.memory cimport doubles, ints, larger
+from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, larger, longs_of
 from splitmerge_cli.models.normal cimport DIAG, ISO, Normal
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.shared import shared
 from splitmerge_cli.models.normal import prior_of
 
 cdef extern from "fixed_point.h":
@@ -166,6 +167,81 @@ cdef extern from *:
     logs NO_LOGS "((logs){0})"
 
 
+cdef enum:
+    # log determinants that are kept, by the number of points
+    KEPT = 1 << 13
+
+
+def _canonical(x):
+    """The points as csr_array whose columns of a row ascend, None where they are such; a ValueError for what are no
+    points."""
+    points = scipy.sparse.csr_array(x)
+    if len(points.shape) != 2 or 0 in points.shape:
+        raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
+    entries = points.data
+    if len(entries) and not (entries.min() >= -1e30 and entries.max() <= 1e30):
+        raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+    if not points.has_canonical_format:
+        points = points.copy()
+        points.sum_duplicates()
+    elif isinstance(x, scipy.sparse.csr_array):
+        return {"points": None}
+    return {"points": points}
+
+
+def _prepare(points, str covariance, m0, b0):
+    """Entries in quanta, and the prior with them."""
+    cdef Py_ssize_t N = points.shape[0], D = points.shape[1], entries = points.nnz, i, s, d
+    column, value = points.indices, points.data.astype(np.float64)
+    mean = np.bincount(column, value, D) / N
+    filled = np.bincount(column, minlength=D)
+    # about the mean, what is 0 included
+    variance = (np.bincount(column, (value - mean[column]) ** 2, D) + (N - filled) * mean ** 2) / N
+    least, most = np.zeros(D), np.zeros(D)
+    np.minimum.at(least, column, value)
+    np.maximum.at(most, column, value)
+    full = filled == N
+    if full.any():
+        dense = points[:, np.flatnonzero(full)]
+        least[full], most[full] = dense.min(axis=0).toarray().ravel(), dense.max(axis=0).toarray().ravel()
+    location, scale = prior_of(covariance, m0, b0, mean, variance, most - least, np.zeros(D))
+    widest = np.maximum(np.maximum(-least, most), np.abs(location))
+    if covariance == "iso":
+        # 16: four products are added up
+        quanta = np.full(D, resolution(widest.max(), N, 16 * D))
+    else:
+        quanta = resolution(widest, N)
+    # one number more: there may be no entry
+    index, whole_value = np.zeros(entries + 1, dtype=np.int32), np.zeros(entries + 1, dtype=np.int64)
+    index[:entries], whole_value[:entries] = column, np.rint(value / quanta[column])
+    starts = points.indptr.astype(np.int64)
+    made = {"starts": starts, "index": index, "value": whole_value, "b0": scale / quanta ** 2,
+            "log_quanta": float(np.log(quanta).sum()), "log_b0": float(np.log(scale / quanta ** 2).sum())}
+    cdef double[::1] m0_v = location / quanta
+    cdef const double[::1] b0_v = made["b0"]
+    if covariance == "diag":
+        at_zero = np.empty(D)
+        for d in range(D):
+            at_zero[d] = 0.5 * m0_v[d] * m0_v[d] / b0_v[d]
+        return {**made, "m0": np.asarray(m0_v), "at_zero": at_zero}
+    cdef const int64_t[::1] starts_v = starts, value_v = whole_value
+    cdef const int32_t[::1] index_v = index, every = np.arange(D, dtype=np.int32)
+    cdef int64_t[::1] m0_whole = np.empty(D, dtype=np.int64)
+    for d in range(D):
+        m0_whole[d] = llrint(m0_v[d])
+        m0_v[d] = <double> m0_whole[d]
+    of_item, origin = np.empty(N * sizeof(totals), dtype=np.uint8), np.empty(sizeof(totals), dtype=np.uint8)
+    cdef totals *out = <totals *> bytes_of(origin)
+    cdef totals t = totals_of(&m0_whole[0], &every[0], D, &m0_whole[0])
+    memcpy(out, &t, sizeof(totals))
+    out = <totals *> bytes_of(of_item)
+    for i in range(N):
+        s = starts_v[i]
+        t = totals_of(&value_v[0] + s, &index_v[0] + s, starts_v[i + 1] - s, &m0_whole[0])
+        memcpy(out + i, &t, sizeof(totals))
+    return {**made, "m0": np.asarray(m0_v), "of_item": of_item, "origin": origin}
+
+
 @cython.final
 cdef class SparseGaussian(Normal):
     """Mixture of normal distributions of sparse points.
@@ -185,113 +261,68 @@ cdef class SparseGaussian(Normal):
     Notes
     -----
     Cost: a point against K clusters O(K entries of the point); a change of a cluster: iso O(entries), diag O(columns of
-    the cluster). Memory: 20 bytes an entry beside the data; a cluster 24 (diag 56) bytes a column that its points have,
-    or less. Sums are exact (docs/decisions/0006), and so is m0, rounded to a whole number of quanta (iso). What is 0
-    stays 0, so a column is not moved to its middle: one far from 0 for its spread, by 1e9 say, loses digits that
+    the cluster). Memory: 12 bytes a point; a cluster 24 (diag 56) bytes a column that its points have, or less; shared
+    by the models of the same data, the data, 12 bytes an entry and 48 (iso: 96) a point. Sums are exact
+    (docs/decisions/0006), and so is m0, rounded to a whole number of quanta (iso). What is 0 stays 0, so a column is not moved to its middle: one far from 0 for its spread, by 1e9 say, loses digits that
     ``Gaussian`` keeps.
     """
 
-    cdef int64_t *starts                # [N + 1] of the points' entries
-    cdef int32_t *index                 # [entries] column
-    cdef int64_t *value                 # [entries] in quanta
-    cdef double *m0                     # [D] in quanta
-    cdef double *b0                     # [D] in quanta^2; iso: one number
+    cdef const int64_t *starts          # [N + 1] of the points' entries
+    cdef const int32_t *index           # [entries] column
+    cdef const int64_t *value           # [entries] in quanta
+    cdef const double *m0               # [D] in quanta
+    cdef const double *b0               # [D] in quanta^2; iso: one number
     cdef columns *table                 # [cap] sums by column
     cdef double *det                    # [cap, 3] diag: sum of log b_md / b0_d with m = n - 1, n, n + 1; nan: unknown
     # diag
-    cdef double *Z                      # [N + 2] that sum of a cluster without a column; nan: unknown
-    cdef double *at_zero                # [D] m0^2 / (2 b0)
+    cdef double *Z                      # [KEPT] that sum of a cluster of n without a column, at n % KEPT
+    cdef int64_t *kept                  # [KEPT] of which n, -1 none
+    cdef const double *at_zero          # [D] m0^2 / (2 b0)
     # iso
-    cdef int64_t *m0_whole              # [D]
     cdef totals origin                  # of m0
-    cdef totals *of_item                # [N]
+    cdef const totals *of_item          # [N]
     cdef totals *of_cluster             # [cap]
     cdef double *power                  # [cap] log predictive of the point at hand
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        points = scipy.sparse.csr_array(x)
-        if len(points.shape) != 2 or 0 in points.shape:
-            raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
-        entries = points.data
-        if len(entries) and not (entries.min() >= -1e30 and entries.max() <= 1e30):
-            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
-        if not points.has_canonical_format:
-            points = points.copy()
-            points.sum_duplicates()
-        cdef Py_ssize_t N = points.shape[0], D = points.shape[1], n
+        if not scipy.sparse.issparse(x) or x.format != "csr":
+            x = scipy.sparse.csr_array(x)
+        as_csr = shared(_canonical, x)
+        self._hold(as_csr)
+        points = x if as_csr.points is None else as_csr.points
+        cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
         if given["covariance"] == "full":
             raise ValueError("model.covariance: expected diag or iso of sparse points, got full: a cluster would take "
                              f"{D * (D + 1) // 2} numbers")
         self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
         self.vectors = points
-        self._prepare(points, given["m0"], given["b0"])
+        data = shared(_prepare, points, self.covariance, given["m0"], given["b0"])
+        self._hold(data)
+        self._take(data)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._constants()
-        # that of predictives, whose determinants are relative to the prior's
-        for n in range(N + 2):
-            self.log_c[n] -= 0.5 * self.log_b0 + self.log_quanta
         self.set_labels(np.zeros(N, dtype=np.int32))
 
-    def _prepare(self, points, m0, b0):
-        """Entries in quanta, and the prior with them."""
-        cdef Py_ssize_t N = points.shape[0], D = self.D, entries = points.nnz, i, s, d
-        column, value = points.indices, points.data.astype(np.float64)
-        mean = np.bincount(column, value, D) / N
-        filled = np.bincount(column, minlength=D)
-        # about the mean, what is 0 included
-        variance = (np.bincount(column, (value - mean[column]) ** 2, D) + (N - filled) * mean ** 2) / N
-        least, most = np.zeros(D), np.zeros(D)
-        np.minimum.at(least, column, value)
-        np.maximum.at(most, column, value)
-        full = filled == N
-        if full.any():
-            dense = points[:, np.flatnonzero(full)]
-            least[full], most[full] = dense.min(axis=0).toarray().ravel(), dense.max(axis=0).toarray().ravel()
-        location, scale = prior_of(self.covariance, m0, b0, mean, variance, most - least, np.zeros(D))
-        widest = np.maximum(np.maximum(-least, most), np.abs(location))
+    cdef int _take(self, data) except -1:
+        """Take what ``_prepare`` made."""
+        self.starts, self.index, self.value = longs_of(data.starts), ints_of(data.index), longs_of(data.value)
+        self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
+        self.log_quanta, self.log_b0 = data.log_quanta, data.log_b0
         if self.shape_of == ISO:
-            # 16: four products are added up
-            quanta = np.full(D, resolution(widest.max(), N, 16 * D))
-        else:
-            quanta = resolution(widest, N)
-        self.log_quanta = np.log(quanta).sum()
-        self.log_b0 = np.log(scale / quanta ** 2).sum()
-        cdef const int64_t[::1] starts_v = points.indptr.astype(np.int64)
-        cdef const int32_t[::1] column_v = column.astype(np.int32, copy=False) if entries else np.zeros(1, np.int32)
-        cdef const double[::1] value_v = np.rint(value / quanta[column]) if entries else np.zeros(1)
-        cdef const double[::1] location_v = location / quanta, scale_v = scale / quanta ** 2
-        self.starts = <int64_t *> doubles(N + 1)
-        memcpy(self.starts, &starts_v[0], 8 * (N + 1))
-        self.index = ints(entries)
-        memcpy(self.index, &column_v[0], 4 * entries)
-        self.value = <int64_t *> doubles(entries)
-        for s in range(entries):
-            self.value[s] = <int64_t> value_v[s]
-        self.b0 = doubles(D)
-        self.m0 = doubles(D)
-        for d in range(D):
-            self.b0[d], self.m0[d] = scale_v[d], location_v[d]
-        if self.shape_of == ISO:
-            self.m0_whole = <int64_t *> doubles(D)
-            every = np.arange(D, dtype=np.int32)
-            column_v = every
-            for d in range(D):
-                self.m0_whole[d] = llrint(location_v[d])
-                self.m0[d] = <double> self.m0_whole[d]
-            self.origin = totals_of(self.m0_whole, &column_v[0], D, self.m0_whole)
-            self.of_item = <totals *> doubles(6 * N)
-            for i in range(N):
-                s = self.starts[i]
-                self.of_item[i] = totals_of(self.value + s, self.index + s, self.starts[i + 1] - s, self.m0_whole)
-            return
-        self.at_zero = doubles(D)
-        for d in range(D):
-            self.at_zero[d] = 0.5 * self.m0[d] * self.m0[d] / self.b0[d]
-        self.Z = doubles(N + 2)
-        for i in range(N + 2):
-            self.Z[i] = NAN
+            self.of_item = <const totals *> bytes_of(data.of_item)
+            self.origin = (<const totals *> bytes_of(data.origin))[0]
+            return 0
+        self.at_zero = doubles_of(data.at_zero)
+        self.Z = doubles(KEPT)
+        self.kept = <int64_t *> doubles(KEPT)
+        memset(self.kept, 255, KEPT * sizeof(int64_t))
+        return 0
+
+    cdef double predictive_constant(self, Py_ssize_t n):
+        """The same of predictives whose determinants are relative to the prior's."""
+        return Normal.predictive_constant(self, n) - (0.5 * self.log_b0 + self.log_quanta)
 
     def __dealloc__(self):
         cdef Py_ssize_t k
@@ -299,16 +330,9 @@ cdef class SparseGaussian(Normal):
             for k in range(self.cap):
                 columns_free(&self.table[k])
         free(self.table)
-        free(self.starts)
-        free(self.index)
-        free(self.value)
-        free(self.m0)
-        free(self.b0)
         free(self.det)
         free(self.Z)
-        free(self.at_zero)
-        free(self.m0_whole)
-        free(self.of_item)
+        free(self.kept)
         free(self.of_cluster)
         free(self.power)
 
@@ -365,14 +389,16 @@ cdef class SparseGaussian(Normal):
         """Z(n)."""
         cdef Py_ssize_t d
         cdef double r = self.kappa0 * n / (self.kappa0 + n), product = 1.0, total = 0.0
-        if isnan(self.Z[n]):
+        cdef Py_ssize_t at = n % KEPT
+        if self.kept[at] != n:
             for d in range(self.D):
                 product *= 1.0 + r * self.at_zero[d]
                 if product > 1e200:
                     total += log(product)
                     product = 1.0
-            self.Z[n] = total + log(product)
-        return self.Z[n]
+            self.Z[at] = total + log(product)
+            self.kept[at] = n
+        return self.Z[at]
 
     cdef double determinant(self, Py_ssize_t k, int more) noexcept nogil:
         """Of cluster k; diag: of its sums with -1, 0 or 1 more points of which nothing is known but that they have
@@ -478,7 +504,7 @@ cdef class SparseGaussian(Normal):
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef double r = self.score(i, b, own == b) - self.score(i, a, own == a)
         if sized:
-            r += log(self.alloc[self.size[b] - (own == b)]) - log(self.alloc[self.size[a] - (own == a)])
+            r += log(self.weight_of(b, own == b)) - log(self.weight_of(a, own == a))
         return r
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
@@ -487,11 +513,12 @@ cdef class SparseGaussian(Normal):
         cdef double top = -INFINITY, weight
         for k in range(m):
             self.power[k] = self.score(i, k, k == own)
-            if self.power[k] > top:
+            # not of a new cluster that the prior rules out: it may outweigh all others
+            if self.power[k] > top and (k < self.K or self.new_cluster_weight > 0.0):
                 top = self.power[k]
         for k in range(m):
-            weight = self.scan_table[self.size[k] - 1] if k == own else self.W[k]
-            self.w[k] = weight * exp(self.power[k] - top)
+            weight = self.scan_weight(self.size[k] - 1) if k == own else self.W[k]
+            self.w[k] = weight * exp(min(self.power[k] - top, 0.0))
         if alone:
             # its own cluster stands for the new one
             self.w[m - 1] = 0.0

@@ -1,4 +1,8 @@
-"""Priors of partitions, one file each, found by themselves; ``model.prior=NAME`` chooses one for any mixture."""
+"""Priors of partitions, one file each, found by themselves; ``model.prior=NAME`` chooses one for any mixture.
+
+A prior is a subclass of `Prior` or `TablePrior` with a ``NAME``, in a module of this package, compiled or not: a file
+in this folder, or in one that was added to this package's ``__path__``.
+"""
 
 import importlib
 import pkgutil
@@ -13,17 +17,31 @@ from splitmerge_cli.core.prior import Prior
 _SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
 
 
-@cache
 def priors() -> dict[str, type[Prior]]:
     """Every prior of mixtures, by its name."""
-    found = {}
-    for entry in pkgutil.iter_modules(__path__):
+    return _found(tuple(__path__))
+
+
+@cache
+def _found(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
+    found: dict[str, type[Prior]] = {}
+    for entry in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{entry.name}")
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, Prior) and value.__module__ == module.__name__:
-                found[value.NAME] = value
-    # that of entities, empty ones among them, is the EMM's own
-    return {name: found[name] for name in sorted(found) if name != "entities"}
+                if (other := found.get(value.NAME)) is not None and other is not value:
+                    raise ValueError(f"priors {other.__module__} and {value.__module__} are both called {value.NAME}")
+                # one without a name is a model's own, or abstract
+                if value.NAME:
+                    found[value.NAME] = value
+    return {name: found[name] for name in sorted(found)}
+
+
+def specification(prior: str) -> "Specification":
+    """What the option ``model.prior`` says; a ValueError for what is none."""
+    read = OPTIONS[1].read(prior, "model")
+    assert isinstance(read, Specification)
+    return read
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,19 @@ from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_positive
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.core.shared import shared
 
 # below this concentration a difference of two log gammas keeps its digits
 cdef double MODERATE = 1e6
+
+
+def _tables(Py_ssize_t N):
+    """Weights and log factors of clusters of 0 to N + 1 items."""
+    cdef Py_ssize_t n
+    cdef double[::1] log_size = np.zeros(N + 2)
+    for n in range(1, N + 2):
+        log_size[n] = lgamma(n)
+    return {"weight": np.arange(N + 2, dtype=np.float64), "log_size": np.asarray(log_size)}
 
 
 cdef class ChineseRestaurant(Prior):
@@ -36,10 +46,7 @@ cdef class ChineseRestaurant(Prior):
     cdef double shape, rate             # of the concentration's gamma prior
 
     def __init__(self, Py_ssize_t N, concentration=1.0):
-        cdef Py_ssize_t n
-        for n in range(N + 2):
-            self.log_size[n] = lgamma(n) if n else 0.0
-            self.weight[n] = n
+        self.set_tables(shared(_tables, N))
         if isinstance(concentration, Gamma):
             self.random = True
             self.shape, self.rate = concentration.shape, concentration.rate

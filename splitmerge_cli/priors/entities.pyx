@@ -4,17 +4,34 @@ mention one of these, uniformly.
     pi(K, S) = P(K) K^-N,    P(K) a log-normal density in K, on 1..kmax, normalised
 """
 from libc.math cimport INFINITY, lgamma, log
-from libc.stdlib cimport free
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.prior cimport Prior
 
 from splitmerge_cli.core.options import Choice, Count, Number, Positive
+from splitmerge_cli.core.shared import shared
 
 MOST = 10_000_000
 """Largest kmax."""
+
+
+def _tables(Py_ssize_t N, mu, sigma, Py_ssize_t kmax, labels):
+    """Weights and log factors of entities of 0 to N + 1 mentions, 1 and 0, and of their number, 0 to kmax."""
+    cdef Py_ssize_t k
+    cdef double total, law
+    cdef double[::1] log_number = np.zeros(kmax + 1)
+    p = np.arange(1, kmax + 1)
+    total = np.logaddexp.reduce(-np.log(p) - (np.log(p) - mu) ** 2 / (2 * sigma ** 2))
+    for k in range(1, kmax + 1):
+        law = 0.0
+        if label_prior != "labelled":
+            law -= lgamma(k + 1.0)
+        if label_prior == "as_printed":
+            law += k * log(2.0)
+        log_number[k] = -log(k) - (log(k) - mu) ** 2 / (2 * sigma ** 2) - total - N * log(k) + law
+    return {"weight": np.ones(N + 2), "log_size": np.zeros(N + 2), "log_number": np.asarray(log_number)}
 
 
 cdef class Entities(Prior):
@@ -29,7 +46,6 @@ cdef class Entities(Prior):
         See ``OPTIONS``. Source: docs/decisions/0002.
     """
 
-    NAME = "entities"
     OPTIONS = (
         Number("mu", 2.302585092994046, "location of log K; the default is ln 10"),
         Positive("sigma", 1.0, "scale of log K"),
@@ -40,27 +56,12 @@ cdef class Entities(Prior):
     )
 
     cdef Py_ssize_t kmax
-    cdef double *log_number             # [kmax + 1] log P(K) - N log K + how labels count
+    cdef const double *log_number       # [kmax + 1] log P(K) - N log K + how labels count
 
     def __init__(self, Py_ssize_t N, mu, sigma, kmax, label_prior):
-        cdef Py_ssize_t n, k
-        cdef double total, law
         self.kmax = kmax
-        for n in range(N + 2):
-            self.weight[n] = 1.0
-        self.log_number = doubles(kmax + 1)
-        p = np.arange(1, kmax + 1)
-        total = np.logaddexp.reduce(-np.log(p) - (np.log(p) - mu) ** 2 / (2 * sigma ** 2))
-        for k in range(1, kmax + 1):
-            law = 0.0
-            if label_prior != "labelled":
-                law -= lgamma(k + 1.0)
-            if label_prior == "as_printed":
-                law += k * log(2.0)
-            self.log_number[k] = -log(k) - (log(k) - mu) ** 2 / (2 * sigma ** 2) - total - N * log(k) + law
-
-    def __dealloc__(self):
-        free(self.log_number)
+        self.set_tables(shared(_tables, N, mu, sigma, kmax, label_prior))
+        self.log_number = doubles_of(self.shared.log_number)
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
         return -INFINITY if K < 1 or K > self.kmax else self.log_number[K]

@@ -4,6 +4,13 @@ import numpy as np
 
 from splitmerge_cli.core.prior cimport Prior
 
+from splitmerge_cli.core.shared import shared
+
+
+def _tables(Py_ssize_t N):
+    """Weights and log factors of clusters of 0 to N + 1 items: 1 and 0."""
+    return {"weight": np.ones(N + 2), "log_size": np.zeros(N + 2)}
+
 
 cdef class Uniform(Prior):
     """Uniform over partitions.
@@ -19,12 +26,10 @@ cdef class Uniform(Prior):
     TAKES_CONCENTRATION = False
 
     def __init__(self, Py_ssize_t N, concentration=1.0):
-        cdef Py_ssize_t n
         if not isinstance(concentration, (int, float)):
             raise ValueError("model.concentration: prior=uniform has none to resample; expected a number")
         self.concentration = concentration
-        for n in range(N + 2):
-            self.weight[n] = 1.0
+        self.set_tables(shared(_tables, N))
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
         return 0.0

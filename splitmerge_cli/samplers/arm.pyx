@@ -11,6 +11,7 @@ relabelling, and equation 17 is kept. `variant=sarm` (section 3.6.2) launches al
 Cost: the walk visits every item twice, O(N) restricted choices and O(n) full ones; a block of the n inside items is
 scored as a whole.
 """
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
@@ -182,7 +183,10 @@ cdef class ARM(Reconfiguration):
     cdef int move_block(self, Py_ssize_t earmark) except -1 nogil:
         """Line 7: the block of this earmark goes to any cluster, or a new one."""
         cdef Py_ssize_t k, K = self.model.K, forced = self.guided(earmark)
-        cdef int32_t h = <int32_t> earmark, m, n, live
+        cdef int32_t h = <int32_t> earmark, m = 0, n, live
+        # clusters on the way may be more than the prior allows: their sizes alone count then
+        cdef bint possible = self.model.log_prior(&m, 0, K) > -INFINITY
+        cdef Py_ssize_t K_scored = K if possible else 1
         self.need(K + 1)
         self.model.stage(NULL, 0, K, 1)
         while h >= 0:
@@ -193,10 +197,11 @@ cdef class ARM(Reconfiguration):
             live = <int32_t> k
             n = self.model.size[k] + m
             self.lw[k] = (self.model.log_union(k, K) - self.model.log_lik(&live, 1)
-                          + self.model.log_prior(&n, 1, K) - self.model.log_prior(self.model.size + k, 1, K))
+                          + self.model.log_prior(&n, 1, K_scored)
+                          - self.model.log_prior(self.model.size + k, 1, K_scored))
         live = <int32_t> K
         self.lw[K] = (self.model.log_lik(&live, 1) + self.model.log_prior(&m, 1, K + 1)
-                      - self.model.log_prior(&m, 0, K))
+                      - self.model.log_prior(&m, 0, K)) if possible else -INFINITY
         k = self.choose_by_logs(K + 1, forced)
         if k == K:
             self.model.append_empty()

@@ -251,7 +251,7 @@ def _refusal(case: Case, given: Mapping[str, Any], form: Mapping[str, Any], mode
         return "the paper prints sums alone"
     if form["proposal"] == "sums" and not case.model.conjugate:
         return "sums needs the parameters integrated out"
-    if form.get("likelihood") == "lss" and not case.model.plug_in:
+    if form.get("likelihood") == "lss" and not getattr(case.model, "plug_in", False):
         return "lss needs dense points and model=gaussian, diag or iso"
     return ""
 

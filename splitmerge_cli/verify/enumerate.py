@@ -1,4 +1,5 @@
-"""Small posteriors by enumeration, from formulas of their own: nothing here calls a model's compiled likelihood.
+"""Small posteriors by enumeration, from formulas of their own: nothing here calls a model's compiled likelihood, nor a
+prior's tables and weights.
 
 A *state* is ``(labels, K)``: cluster of each item, numbered by first appearance, and the number of clusters kept (EMM:
 with the empty ones). Of a model that keeps parameters it is ``(labels, K, parameters)``, with a tuple of numbers per
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, logsumexp, multigammaln
+
+from splitmerge_cli.priors import priors, specification
 
 Parameters = tuple[tuple[float, ...], ...]
 State = tuple[tuple[int, ...], int] | tuple[tuple[int, ...], int, Parameters]
@@ -125,7 +128,8 @@ def irm_log_weight(
     concentration : float or (shape, rate)
     beta1, beta0 : float
         Pseudo-counts of edges and of missing edges.
-    prior : {'crp', 'uniform'}
+    prior : str
+        As ``model.prior`` gives it.
 
     Returns
     -------
@@ -162,7 +166,8 @@ def lines_log_weight(
     noise : {'known', 'nig'}
         nig: the noise has variance InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
     a0 : float
-    prior : {'crp', 'uniform'}
+    prior : str
+        As ``model.prior`` gives it.
 
     Returns
     -------
@@ -199,7 +204,8 @@ def candidates_log_weight(
     concentration : float or (shape, rate)
     sigma1 : float
         Standard deviation of the noise.
-    prior : {'crp', 'uniform'}
+    prior : str
+        As ``model.prior`` gives it.
     candidates : sequence of (intercept, slope)
     """
     points = np.asarray(x, dtype=float)
@@ -232,7 +238,8 @@ def gaussian_log_weight(
     ----------
     x : array of float, shape (N, D)
     concentration : float or (shape, rate)
-    prior : {'crp', 'uniform'}
+    prior : str
+        As ``model.prior`` gives it.
     covariance : {'diag', 'iso', 'full'}
         diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
         2 diag(b0)). The mean has covariance 1/kappa0 times that of the points.
@@ -381,10 +388,15 @@ def _log_student(y: NDArray[np.float64], scale: NDArray[Any], a0: float, b0: flo
 
 
 def _log_prior(concentration: Concentration, prior: str, z: NDArray[np.int64]) -> float:
-    """Log weight of a partition, up to a constant: 0 (uniform), or that of the Chinese restaurant process."""
-    if prior != "crp":
-        return 0.0
+    """Log weight of a partition, up to a constant: 0 (uniform), that of the Chinese restaurant process, or what any
+    other prior gives as its ``log_probability``."""
     sizes = np.bincount(z)
+    if prior == "uniform":
+        return 0.0
+    if prior != "crp":
+        assert not isinstance(concentration, tuple)
+        chosen = specification(prior)
+        return float(priors()[chosen.name].log_probability(sizes, concentration, **dict(chosen.options)))
     total = float(gammaln(sizes).sum())
     if isinstance(concentration, tuple):
         return total + _log_moment(len(sizes), len(z), *concentration)

@@ -96,7 +96,7 @@ def reconfigurations(
     built = build_sampler(model, rng, sampler, {"relabel": False})
     assert isinstance(built, Reconfiguration)
     built.record = True
-    built.fix(np.asarray(za, np.int32), np.asarray(zb, np.int32), *pair)  # type: ignore[attr-defined]
+    built.fix(np.asarray(za, np.int32), np.asarray(zb, np.int32), *pair)
     for _ in range(tries):
         model.set_labels(np.asarray(state, np.int32))
         built.step()

@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct {
     far_t *far;       /* [1 << FAR_BITS] entries past the end, by a hash of m; m = 0: none */
-    int64_t *at;      /* [length] log of b (b + 1) ... (b + m - 1), in quanta */
+    const int64_t *at; /* [length] log of b (b + 1) ... (b + m - 1), in quanta */
     int64_t length;
     long double base; /* log Gamma(b) */
     long double b;

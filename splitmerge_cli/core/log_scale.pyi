@@ -1,0 +1,1 @@
+"""Sums of logarithms: nothing of them is seen from Python."""

@@ -1,0 +1,1 @@
+"""Memory of the compiled classes: nothing of it is seen from Python."""

@@ -1,0 +1,144 @@
+"""Every sampler under priors whose new-cluster weight depends on the number of clusters: the whole transition matrix of
+the compiled code leaves the enumerated posterior as it is. Priors: `small_priors`, one of them with a largest K."""
+
+import numpy as np
+import pytest
+from small_cases import SAMPLERS
+from small_priors import NAMES, registered
+
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.samplers.arm import ARM
+from splitmerge_cli.samplers.bsm import BSM
+from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.srm import SRM
+from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.transitions import (
+    balance_defect,
+    disagreements,
+    example_pasts,
+    stationarity_defect,
+    transition_matrix,
+)
+
+LEARNERS = {
+    "arm": (ARM, {"relabel": False}),
+    "sarm": (ARM, {"variant": "sarm", "relabel": False}),
+    "bsm-0": (BSM, {"t": 0}),
+    "bsm-1": (BSM, {"t": 1}),
+}
+OTHERS = {
+    "lines": (Lines, {}),
+    "lines-nig": (Lines, {"noise": "nig", "a0": 1.2}),
+    "gaussian-diag": (Gaussian, {}),
+    "gaussian-iso": (Gaussian, {"covariance": "iso"}),
+    "gaussian-full": (Gaussian, {"covariance": "full"}),
+    "gaussian-sparse": (Gaussian, {"sparse": True}),
+    "irm": (IRM, {"beta1": 0.6, "beta0": 1.7}),
+}
+KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
+EXACT = [name for name in SAMPLERS if "as_printed" not in name]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def toys():
+    with registered():
+        yield
+
+
+def build(model_class, prior, size=4, **params):
+    if prior.startswith("finite"):
+        # so that the bound is met
+        prior = "finite_mixtures(most=2)"
+    case = small_case(model_class, size, 0, {"prior": prior, "concentration": 0.8, **params})
+    assert len(np.unique(np.round(case.pi, 12))) > 3
+    return case
+
+
+def possible(case):
+    """Which states have a probability: from the others nothing is asked."""
+    return case.pi > 0.0
+
+
+def matrix(case, sampler):
+    """Transition matrix among the possible states, from which none of the others is reached."""
+    states = [state for state, p in zip(case.states, case.pi, strict=True) if p > 0.0]
+    P = np.zeros((len(case.states), len(case.states)))
+    inside = np.flatnonzero(possible(case))
+    P[np.ix_(inside, inside)] = transition_matrix(case.model, sampler.rng, sampler, states)
+    np.testing.assert_allclose(P[inside].sum(axis=1), 1.0, rtol=1e-12)
+    return P
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("name", EXACT)
+def test_bernoulli(name, prior):
+    case = build(Bernoulli, prior)
+    sampler_class, given = SAMPLERS[name]
+    sampler = sampler_class(case.model, Rng(0), **given)
+    P = matrix(case, sampler)
+    assert stationarity_defect(P, case.pi) < 1e-12
+    if name != "gibbs":
+        assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+def test_the_prior_is_told_from_others(prior):
+    """The posterior under another prior is not kept: what the tests above compare differs."""
+    case, other = build(Bernoulli, prior), build(Bernoulli, "crp")
+    sampler_class, given = SAMPLERS["gibbs"]
+    P = matrix(case, sampler_class(case.model, Rng(0), **given))
+    assert stationarity_defect(P, other.pi) > 1e-3
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("model_class", [Bernoulli, IRM])
+def test_learners(model_class, name, prior):
+    case = build(model_class, prior)
+    sampler_class, given = LEARNERS[name]
+    sampler = sampler_class(case.model, Rng(0), **given)
+    for past in example_pasts(case.states, 6):
+        for pair in disagreements(past)[:3]:
+            sampler.fix(*past, *pair)
+            assert balance_defect(matrix(case, sampler), case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("name", ["gibbs", "gibbs-site", "sams", "dyadic-gibbs", "triadic", "birth_death", "rm-cut"])
+@pytest.mark.parametrize("model", OTHERS)
+def test_other_models(model, name, prior):
+    model_class, params = OTHERS[model]
+    case = build(model_class, prior, **params)
+    sampler_class, given = SAMPLERS[name]
+    P = matrix(case, sampler_class(case.model, Rng(0), **given))
+    assert stationarity_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("model", ["lines", "gaussian-full", "gaussian-sparse", "irm"])
+def test_relabelling_moves(model, prior):
+    model_class, params = OTHERS[model]
+    case = build(model_class, prior, **params)
+    P = matrix(case, SRM(case.model, Rng(0), relabel=False))
+    assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_auxiliary_components(m, prior):
+    case = build(Lines, prior, size=3, **KEPT)
+    P = matrix(case, Neal8(case.model, Rng(0), m=m, scan="site"))
+    assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("allocation", ["sams", "random"])
+def test_moves_that_draw_parameters(allocation, prior):
+    case = build(Lines, prior, size=3, **KEPT)
+    P = matrix(case, Triadic(case.model, Rng(0), beta=0.3, allocation=allocation))
+    assert stationarity_defect(P, case.pi) < 1e-12

@@ -1,0 +1,20 @@
+"""Priors whose new-cluster weight depends on the number of clusters, added as a user would: a folder, a file each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import splitmerge_cli.priors
+
+FOLDER = Path(__file__).parent / "toy_priors"
+NAMES = ("pitman_yor(discount=0.4)", "finite_mixtures(most=3)")
+
+
+@contextmanager
+def registered(folder: Path = FOLDER) -> Iterator[None]:
+    """The priors of a folder beside those of the package."""
+    splitmerge_cli.priors.__path__.append(str(folder))
+    try:
+        yield
+    finally:
+        splitmerge_cli.priors.__path__.remove(str(folder))

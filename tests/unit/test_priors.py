@@ -1,0 +1,369 @@
+"""Priors as objects: found by themselves, one formula, and right in every mixture; among them toy priors, written in
+Python, whose new-cluster weight depends on the number of clusters."""
+
+import textwrap
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from small_cases import CLOUD, NETWORK, POINTS, ROWS, THINNED, check_walk_weights
+from small_priors import NAMES, registered
+
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.prior import TablePrior
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
+from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.priors import OPTIONS, PriorOption, priors, specification
+from splitmerge_cli.priors.crp import ChineseRestaurant
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.enumerate import mixture_states, normalise, partitions
+
+ALL = ("crp", "uniform", *NAMES)
+WIDE = np.random.default_rng(3).integers(2, size=(60, 300)).astype(np.uint8)
+CANDIDATES = [[0.0, 1.0], [1.0, -0.5]]
+MODELS = {
+    "bernoulli": lambda **p: Bernoulli(ROWS, beta1=0.4, beta0=0.7, **p),
+    "bernoulli-pieces": lambda **p: Bernoulli(WIDE, beta1=1e-3, beta0=2e-3, **p),
+    "irm": lambda **p: IRM((NETWORK | NETWORK.T).astype(np.uint8), beta1=0.6, beta0=1.7, **p),
+    "lines": lambda **p: Lines(POINTS, sigma0=3.0, sigma1=0.7, **p),
+    "lines-nig": lambda **p: Lines(POINTS, sigma0=3.0, sigma1=0.7, noise="nig", a0=1.5, **p),
+    "lines-kept": lambda **p: Lines(POINTS, sigma0=3.0, sigma1=0.7, conjugate=False, candidates=CANDIDATES, **p),
+    "gaussian": lambda **p: Gaussian(CLOUD, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0], **p),
+    "gaussian-iso": lambda **p: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5, **p),
+    "gaussian-full": lambda **p: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5, **p),
+    "sparse-diag": lambda **p: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0], **p),
+    "sparse-iso": lambda **p: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5, **p),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def toys():
+    with registered():
+        yield
+
+
+def build(prior, N, concentration=1.3):
+    return specification(prior).build(N, concentration)
+
+
+# -- one file is all that a prior needs
+def test_the_priors_of_the_package():
+    assert set(priors()) == {"crp", "uniform", "pitman_yor", "finite_mixtures"}
+
+
+@pytest.mark.parametrize("prior", ALL)
+def test_a_model_takes_it_by_name(prior):
+    model = Bernoulli(ROWS, prior=prior)
+    assert type(model.prior) is priors()[specification(prior).name]
+    assert "finite_mixtures" in OPTIONS[1].expected
+
+
+def test_a_file_dropped_into_a_folder(tmp_path):
+    (tmp_path / "squares.py").write_text(
+        textwrap.dedent(
+            """\
+            import numpy as np
+
+            from splitmerge_cli.core.prior import TablePrior
+
+
+            class Squares(TablePrior):
+                NAME = "squares"
+
+                def tables(self, concentration):
+                    n = np.arange(self.N + 1.0)
+                    n[0] = 1.0
+                    return 2.0 * np.log(n), n * np.log(concentration)
+            """
+        )
+    )
+    with pytest.raises(ValueError, match="expected one of crp"):
+        Bernoulli(ROWS, prior="squares")
+    with registered(tmp_path):
+        model = Bernoulli(ROWS, prior="squares", concentration=2.0)
+        model.set_labels(np.arange(60) % 3)
+        assert model.prior._log_prob([2, 3]) == pytest.approx(np.log(4 * 9) + 2 * np.log(2.0))
+    assert "squares" not in priors()
+
+
+def test_two_priors_of_one_name(tmp_path):
+    (tmp_path / "twice.py").write_text(
+        "from splitmerge_cli.core.prior import TablePrior\n\n\nclass Twice(TablePrior):\n    NAME = 'crp'\n"
+    )
+    with registered(tmp_path), pytest.raises(ValueError, match="both called crp"):
+        priors()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nobody", "expected one of crp, finite_mixtures, pitman_yor, uniform"),
+        ("pitman_yor(discount=2)", "discount"),
+        ("pitman_yor(other=0.2)", "model.prior"),
+        ("pitman_yor(discount", "model.prior"),
+        ("uniform(a=1)", "model.prior"),
+        (3, "model.prior"),
+    ],
+)
+def test_what_is_no_prior(text, message):
+    with pytest.raises(ValueError, match=message):
+        read_options("model", OPTIONS, {"prior": text})
+
+
+@pytest.mark.parametrize("text", ["pitman_yor", "pitman_yor(discount=0.25)", "finite_mixtures( most = 5 )", "crp"])
+def test_a_specification_is_read_again_as_it_is_written(text):
+    option = PriorOption("prior", "crp", "")
+    read = option.read(text, "model")
+    assert option.read(str(read), "model") == read
+
+
+def test_a_table_prior_does_not_resample_its_concentration():
+    with pytest.raises(ValueError, match="does not resample"):
+        Bernoulli(ROWS, prior="pitman_yor", concentration="gamma(2,1)")
+
+
+@pytest.mark.parametrize(
+    ("log_g", "log_f", "message"),
+    [
+        (np.zeros(5), np.zeros(6), "log g: expected 6 numbers"),
+        (np.zeros(6), np.zeros(7), "log f: expected 6 numbers"),
+        ([0, 0, -np.inf, 0, 0, 0], np.zeros(6), "finite"),
+        (np.zeros(6), [0, 0, np.nan, 0, 0, 0], "beyond"),
+        (np.zeros(6), [0, 0, -np.inf, 0, 0, 0], "beyond"),
+        (np.zeros(6), [0, -np.inf, 0, 0, 0, 0], "beyond"),
+        (np.zeros(6), np.full(6, -np.inf), "beyond"),
+        (np.zeros(6), [0, np.inf, 0, 0, 0, 0], "beyond"),
+    ],
+)
+def test_tables_that_are_none(log_g, log_f, message):
+    class Odd(TablePrior):
+        NAME = "odd"
+
+        def tables(self, concentration):
+            return log_g, log_f
+
+    with pytest.raises(ValueError, match=message):
+        Odd(5)
+
+
+def test_a_prior_without_tables():
+    with pytest.raises(TypeError, match="defines no tables"):
+        TablePrior(5)
+
+
+# -- one formula
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("concentration", [0.2, 1.3, 6.0])
+def test_tables_give_the_formula(prior, concentration):
+    chosen = specification(prior)
+    made = build(prior, 7, concentration)
+    found, expected = [], []
+    for labels in partitions(7):
+        sizes = np.bincount(labels)
+        found.append(made._log_prob(sizes))
+        expected.append(made.log_probability(sizes, concentration, **dict(chosen.options)))
+    np.testing.assert_allclose(normalise(found), normalise(expected), rtol=1e-12)
+
+
+def test_pitman_yor_without_a_discount_is_the_chinese_restaurant():
+    a, b = build("pitman_yor(discount=0)", 6), ChineseRestaurant(6, 1.3)
+    differ = [a._log_prob(np.bincount(z)) - b._log_prob(np.bincount(z)) for z in partitions(6)]
+    np.testing.assert_allclose(differ, differ[0], rtol=1e-12)
+    np.testing.assert_allclose(a._weights([1, 2, 2])[0], b._weights([1, 2, 2])[0], rtol=1e-12)
+    assert a._weights([1, 2, 2])[1] == pytest.approx(b._weights([1, 2, 2])[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("prior", ALL)
+def test_weights_multiply_to_the_probability(prior):
+    """The weights by which items join clusters, one after the other, in any order."""
+    made = build(prior, 6)
+    rng = np.random.default_rng(1)
+    for labels in partitions(6):
+        order, sizes, total = rng.permutation(6), {}, 0.0
+        for i in order:
+            weights, new = made._weights(list(sizes.values()))
+            at = list(sizes).index(labels[i]) if labels[i] in sizes else -1
+            # the first item's weight is a factor of all partitions
+            if sizes:
+                with np.errstate(divide="ignore"):
+                    total += np.log(weights[at] if at >= 0 else new)
+            sizes[labels[i]] = sizes.get(labels[i], 0) + 1
+        expected = made._log_prob(np.bincount(labels)) - made._log_prob([1])
+        assert total == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("prior", ALL)
+def test_draws_are_of_the_prior(prior):
+    made, generator = build(prior, 5), np.random.default_rng(2)
+    states = mixture_states(5)
+    index = {state: t for t, state in enumerate(states)}
+    pi = normalise([made._log_prob(np.bincount(z)) for z, _ in states])
+    counts, draws = np.zeros(len(states)), 20_000
+    for _ in range(draws):
+        labels, K = made.draw(generator)
+        assert labels.dtype == np.int32 and sorted(set(labels.tolist())) == list(range(K))
+        number: dict = {}
+        counts[index[tuple(number.setdefault(int(k), len(number)) for k in labels), K]] += 1
+    assert 0.5 * np.abs(counts / draws - pi).sum() < 0.03
+
+
+@pytest.mark.parametrize("prior", NAMES)
+def test_draws_of_many_items_are_labels(prior):
+    made, generator = build(prior, 700), np.random.default_rng(2)
+    labels, K = made.draw(generator)
+    assert labels.min() == 0 and len(np.unique(labels)) == K == labels.max() + 1
+
+
+# -- in every mixture
+def sets_of_labels(prior, N):
+    """Labels with lone items among them, of as many clusters as the prior allows."""
+    most = 3 if prior.startswith("finite") else 17
+    yield np.r_[np.zeros(N - most + 1, int), np.arange(1, most)]
+    for clusters in {2, 3, min(most, 8), most - 1}:
+        yield np.random.default_rng(clusters).permutation(np.arange(N) % clusters)
+
+
+def agree(fast, slow):
+    np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("prior", ALL)
+@pytest.mark.parametrize("name", MODELS)
+def test_scans_are_the_definition(name, prior):
+    model = MODELS[name](prior=prior, concentration=1.3)
+    for labels in sets_of_labels(prior, model.N):
+        model.set_labels(labels)
+        for i in range(0, model.N, 3):
+            agree(model._scan(i), model._scan_by_definition(i))
+        for i in np.flatnonzero(np.bincount(labels)[labels] == 1):
+            assert model._scan(i)[-1] == 0.0
+            agree(model._scan(i), model._scan_by_definition(i))
+        if len(np.unique(labels)) >= 3:
+            check_walk_weights(model)
+
+
+@pytest.mark.parametrize("prior", ALL)
+@pytest.mark.parametrize("name", [n for n in MODELS if n != "lines-kept"])
+def test_the_definition_is_the_conditional(name, prior):
+    """Weights of a scan against the joint probability of the states that an item's options lead to."""
+    model = MODELS[name](prior=prior, concentration=1.3)
+    for labels in sets_of_labels(prior, model.N):
+        for i in (0, 5, model.N - 1):
+            model.set_labels(labels)
+            found, joint = model._scan(i), []
+            alone = int(np.sum(labels == labels[i]) == 1)
+            for k in range(labels.max() + 2 - alone):
+                moved = labels.copy()
+                moved[i] = k
+                model.set_labels(moved)
+                joint.append(model.log_joint())
+            expected = normalise(joint)
+            np.testing.assert_allclose(found[: len(joint)] / found.sum(), expected, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("name", MODELS)
+def test_odds_hold_the_weights(name, prior):
+    """Of two live clusters, of a lone item's own and another, and of a new one."""
+    model = MODELS[name](prior=prior, concentration=1.3)
+    labels = np.r_[np.zeros(model.N - 11, int), np.full(10, 1), 2]
+    model.set_labels(labels)
+    K, N = 3, model.N
+    weights = model.prior._weights
+    model._scan(0)  # an empty column behind the clusters
+    for i, a, b, own in [(0, 0, 1, 0), (0, 1, 2, -1), (N - 1, 2, 0, 2), (N - 1, 0, 2, 2), (1, 0, K, 0)]:
+        sizes = np.bincount(labels)
+        if own >= 0:
+            sizes[own] -= 1
+        live = sizes[sizes > 0].tolist()
+        of = {k: weights([sizes[k]])[0][0] if k < K and sizes[k] else weights(live)[1] for k in (a, b)}
+        plain, logs = model._odds(i, a, b, own, False)
+        sized, sized_logs = model._odds(i, a, b, own, True)
+        with np.errstate(divide="ignore"):
+            assert sized_logs - logs == pytest.approx(np.log(of[b] / of[a]), abs=1e-9)
+        assert sized == pytest.approx(plain * of[b] / of[a], rel=1e-9)
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_keep_step_with_the_number_of_clusters(name, prior):
+    model, other = (MODELS[name](prior=prior, concentration=1.3) for _ in range(2))
+    rng = np.random.default_rng(3)
+    model.set_labels(np.arange(model.N) % 2)
+    most = 3 if prior.startswith("finite") else model.N
+    for step in range(400):
+        i = int(rng.integers(model.N))
+        model._move(i, int(rng.integers(min(model.K + 1, most))))
+        if step % 40 == 0:
+            other.set_labels(model.labels)
+            if not model.conjugate:
+                other.set_parameters(model.parameters)
+            agree(model._scan(i), other._scan(i))
+            assert model.log_joint() == pytest.approx(other.log_joint(), rel=1e-12)
+
+
+@pytest.mark.parametrize("prior", ALL)
+@pytest.mark.parametrize("model_class", [Bernoulli, Lines, Gaussian, IRM])
+def test_log_joint_is_the_enumerated_posterior(model_class, prior):
+    case = small_case(model_class, 5, 1, {"prior": prior})
+    log_joint = []
+    for labels, _ in case.states:
+        case.model.set_labels(np.array(labels))
+        log_joint.append(case.model.log_joint())
+    np.testing.assert_allclose(normalise(log_joint), case.pi, rtol=1e-8)
+
+
+def test_a_prior_without_a_formula_is_not_enumerated(tmp_path):
+    (tmp_path / "bare.py").write_text(
+        "import numpy as np\n\nfrom splitmerge_cli.core.prior import TablePrior\n\n\nclass Bare(TablePrior):\n"
+        "    NAME = 'bare'\n\n    def tables(self, concentration):\n"
+        "        return np.zeros(self.N + 1), np.zeros(self.N + 1)\n"
+    )
+    with registered(tmp_path), pytest.raises(TypeError, match="no log_probability"):
+        small_case(Bernoulli, 3, 0, {"prior": "bare"})
+
+
+FAR = np.r_[POINTS[:59], [[0.3, 400.0]]]
+OUTLIERS = {
+    "lines": lambda **p: Lines(FAR, sigma0=200.0, sigma1=0.7, **p),
+    "lines-nig": lambda **p: Lines(FAR, sigma0=200.0, sigma1=0.7, noise="nig", a0=300.0, **p),
+    "gaussian": lambda **p: Gaussian(FAR, a0=300.0, b0=300.0, kappa0=1e-6, **p),
+    "gaussian-iso": lambda **p: Gaussian(FAR, covariance="iso", a0=300.0, b0=300.0, kappa0=1e-6, **p),
+    "gaussian-full": lambda **p: Gaussian(FAR, covariance="full", a0=900.0, b0=900.0, kappa0=1e-6, **p),
+    "sparse": lambda **p: SparseGaussian(csr_array(FAR), a0=900.0, b0=900.0, kappa0=1e-6, **p),
+    "sparse-iso": lambda **p: SparseGaussian(csr_array(FAR), covariance="iso", a0=900.0, b0=900.0, kappa0=1e-6, **p),
+    "bernoulli": lambda **p: Bernoulli(np.r_[np.zeros((59, 900)), np.ones((1, 900))], beta1=1e-3, beta0=2e-3, **p),
+    "irm": lambda **p: IRM(WHEEL, beta1=1e-3, beta0=2e-3, **p),
+}
+WHEEL = np.zeros((900, 900), dtype=np.uint8)
+WHEEL[0, 1:] = WHEEL[1:, 0] = 1
+
+
+@pytest.mark.parametrize("name", OUTLIERS)
+def test_an_item_that_only_a_new_cluster_would_suit(name):
+    """Where the prior rules a new cluster out, the others keep their weights, however little they are beside its."""
+    free = OUTLIERS[name]()
+    i = 0 if name == "irm" else free.N - 1
+    labels = np.arange(free.N) % 3
+    free.set_labels(labels)
+    w = free._scan_by_definition(i)
+    assert w[:3].sum() < 1e-200 * w[3]
+    bound = OUTLIERS[name](prior="finite_mixtures(most=3)")
+    bound.set_labels(labels)
+    agree(bound._scan(i), bound._scan_by_definition(i))
+    assert bound._scan(i)[3] == 0.0
+    for found in bound._scan_unplaced(i):
+        assert np.isfinite(found).all() and found[:3].sum() > 0.0 and found[3] == 0.0
+    agree(*bound._scan_unplaced(i))
+
+
+def test_impossible_numbers_of_clusters_weigh_nothing():
+    model = Bernoulli(ROWS, prior="finite_mixtures(most=3)")
+    model.set_labels(np.arange(60) % 3)
+    assert all(model._scan(i)[-1] == 0.0 for i in range(60))
+    model.set_labels(np.arange(60) % 4)
+    assert model.log_joint() == -np.inf
+    assert all(np.isfinite(model._scan(i)).all() for i in range(60))
