@@ -21,11 +21,11 @@ demo: $(VENV)/installed ## install, run SDDS on generated data, draw Figure 3 of
 	$(BIN)/smcmc run sampler=sdds data=emm N=500 iterations=20000 chains=4 seed=1
 	$(BIN)/smcmc reproduce sdds-fig3 --scale quick
 
-test: $(VENV)/installed ## all tests but the slow ones
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+test: $(VENV)/installed ## all tests but the slow ones; what each group of them costs is printed at the end
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
 test-slow: $(VENV)/installed ## long exactness runs and paper-scale checks
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m slow
 
 sanitize: $(VENV)/installed ## every sampler on every model with ASan and UBSan, in a build of its own (see CONTRIBUTING)
 	$(BIN)/python scripts/sanitize.py --jobs $(JOBS)

@@ -1,4 +1,9 @@
-"""Fixtures of the small cases."""
+"""Fixtures of the small cases, and the share of each group of tests in the time of a run."""
+
+import resource
+import time
+from collections import defaultdict
+from pathlib import PurePosixPath
 
 import pytest
 from small_cases import MODELS
@@ -32,3 +37,63 @@ def model(build):
 def independent(request):
     """One of the models in which the likelihood of a cluster does not depend on the others."""
     return MODELS[request.param]()
+
+
+# ---- Tests that share a fixture run in one worker, so that it is made once
+
+
+def pytest_collection_modifyitems(items):
+    """With ``--dist loadgroup``: a group for the tests of a module that use the same shared fixtures."""
+    for item in items:
+        shared = sorted(
+            name
+            for name, found in item._fixtureinfo.name2fixturedefs.items()
+            if found[-1].scope in ("module", "session") and found[-1].baseid.startswith("tests/")
+        )
+        if shared and not any(item.iter_markers("xdist_group")):
+            item.add_marker(pytest.mark.xdist_group(f"{item.module.__name__}-{'-'.join(shared)}"))
+
+
+# ---- What each group of tests costs
+
+STARTED = pytest.StashKey[float]()
+SPENT: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+"""By folder: tests, processor seconds, seconds on the clock."""
+
+
+def processor_seconds() -> float:
+    """Of this process and the ones that it waited for."""
+    return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    item.stash[STARTED] = processor_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """With every phase its processor time: attributes of a report come along from the worker."""
+    report = yield
+    now = processor_seconds()
+    report.processor_seconds = now - item.stash.get(STARTED, now)
+    item.stash[STARTED] = now
+    return report
+
+
+def pytest_runtest_logreport(report):
+    spent = SPENT["/".join(PurePosixPath(report.nodeid.split("::")[0]).parts[:2])]
+    spent[0] += report.when == "call"
+    spent[1] += getattr(report, "processor_seconds", 0.0)
+    spent[2] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter):
+    total = sum(seconds for _, seconds, _ in SPENT.values())
+    if total < 1.0:
+        return
+    terminalreporter.write_sep("-", "processor time by group of tests")
+    terminalreporter.write_line(f"{'group':<20}{'tests':>7}{'processor s':>13}{'share':>8}{'clock s':>10}")
+    for group, (tests, seconds, clock) in sorted(SPENT.items(), key=lambda entry: -entry[1][1]):
+        terminalreporter.write_line(f"{group:<20}{tests:>7.0f}{seconds:>13.1f}{seconds / total:>8.0%}{clock:>10.1f}")

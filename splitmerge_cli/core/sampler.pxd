@@ -1,6 +1,7 @@
 # What a sampler is made of. See docs/design.md.
 cimport cython
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
@@ -21,6 +22,7 @@ cdef class Sampler:
     cdef readonly bint rejected_early   # last_log_ratio is an upper bound: not all terms were evaluated
     cdef int move                       # index in MOVES of the move under way
     cdef bint on[MAX_TERMS]             # which terms of the ratio count (all, but in as_printed mode and for mutants)
+    cdef double value[MAX_TERMS]        # what each term adds to the ratio of the last proposal, counted or not
     cdef int64_t proposed[MAX_MOVES]
     cdef int64_t accepted[MAX_MOVES]
     cdef int64_t null_proposals[MAX_MOVES]
@@ -35,6 +37,7 @@ cdef class Sampler:
         self.proposed[move] += 1
         self.last_log_ratio = 0.0
         self.rejected_early = False
+        memset(self.value, 0, MAX_TERMS * sizeof(double))
         self.rng.threshold_drawn = False
 
     @cython.final
@@ -45,7 +48,8 @@ cdef class Sampler:
 
     @cython.final
     cdef inline double term(self, int name, double value) noexcept nogil:
-        """A named term of the log ratio; 0 when it is switched off."""
+        """What a named term adds to the log ratio, in the direction of the move; 0 when it is switched off."""
+        self.value[name] = value
         return value if self.on[name] else 0.0
 
     @cython.final

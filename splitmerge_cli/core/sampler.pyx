@@ -94,6 +94,18 @@ cdef class Sampler:
             self.on[self.TERMS.index(name)] = False
 
     @property
+    def counted(self):
+        """tuple of bool: which of TERMS count."""
+        return tuple([bool(self.on[t]) for t in range(len(self.TERMS))])
+
+    @property
+    def last_terms(self):
+        """tuple of float: what each of TERMS adds to the log ratio of the last proposal; 0 of one not evaluated. A
+        term that does not count stands beside those that do: of proposals that are all accepted (``verify``) the
+        printed one, too."""
+        return tuple([self.value[t] for t in range(len(self.TERMS))])
+
+    @property
     def last_move(self):
         """str: name of the last move."""
         return self.MOVES[self.move]
@@ -157,6 +169,10 @@ cdef class PythonSampler(Sampler):
     def begin(self, str move):
         """Start a move of this name."""
         self.propose(self.MOVES.index(move))
+
+    def add(self, str name, double value):
+        """What a named term adds to the log ratio; 0 when it is left out."""
+        return self.term(self.TERMS.index(name), value)
 
     def accepts(self, double log_ratio):
         """Whether the proposal is accepted; a refused one must be undone by the caller."""

@@ -50,7 +50,7 @@ cdef class BirthDeath(SplitMerge):
         r = (self.term(TARGET, self.log_prior_of(K + 1) - self.log_prior_of(K))
              + self.term(PRINTED, self.log_label_count(K))
              + self.term(ORDERS, self.log_orders(K + 1))
-             - self.term(ANCHORS, log(self.count_empty() + 1.0)))
+             + self.term(ANCHORS, -log(self.count_empty() + 1.0)))
         if self.decide(r):
             self.model.append_empty()
         return 0
@@ -65,8 +65,8 @@ cdef class BirthDeath(SplitMerge):
             k += 1
             e -= self.model.size[k] == 0
         r = (self.term(TARGET, self.log_prior_of(K - 1) - self.log_prior_of(K))
-             - self.term(PRINTED, self.log_label_count(K - 1))
-             - self.term(ORDERS, self.log_orders(K))
+             + self.term(PRINTED, -self.log_label_count(K - 1))
+             + self.term(ORDERS, -self.log_orders(K))
              + self.term(ANCHORS, log(<double> E)))
         if self.decide(r):
             self.model.delete(k)
@@ -81,7 +81,7 @@ cdef class BirthDeath(SplitMerge):
         self.model.begin_scan()
         r = (self.term(TARGET, self.model.log_odds(i, c, K, c, True))
              + self.term(PRINTED, self.log_label_count(K))
-             - self.term(ANCHORS, log(<double> K)))
+             + self.term(ANCHORS, -log(<double> K)))
         if self.decide(r):
             self.model.move(i, K)
         return 0
@@ -94,7 +94,7 @@ cdef class BirthDeath(SplitMerge):
         k = self.rng.draw_index(K - 1)
         k += k >= c
         r = (self.term(TARGET, self.log_merge_ratio(c, k))
-             - self.term(PRINTED, self.log_label_count(K - 1))
+             + self.term(PRINTED, -self.log_label_count(K - 1))
              + self.term(ANCHORS, log(K - 1.0)))
         if self.decide(r):
             self.model.commit_merge(c, k)

@@ -198,10 +198,14 @@ cdef class LSHSM(SplitMerge):
 
     # -- probabilities of the proposals of `sums`
     cdef double log_anchors(self, bint merging) except? -1 nogil:
+        """Equations 3 to 6 as printed; the exact ones are two terms of their own."""
+        return self.log_hashed(merging) if self.as_printed and not self.paired else 0.0
+
+    cdef double log_hashed(self, bint merging) noexcept nogil:
+        """Of a split what hashing adds to its log ratio; of a merge, where `pair` and `dumb` are terms, that of the
+        merge."""
         cdef Py_ssize_t n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0), K = self.model.K - merging
-        cdef double log_x, total
-        if self.paired:
-            return 0.0
+        cdef double log_x, log_dumb, total, sign = 1.0
         self.part(merging)
         log_x = self.log_pairs(n)
         if self.kind == UNLIKE:
@@ -210,10 +214,17 @@ cdef class LSHSM(SplitMerge):
             if not merging:
                 total = self.total(self.sides.ci) + self.own(self.group, self.na)
                 total += self.own(self.group + self.na, n - self.na)
-            return self.log_dumb_merge(total, K + 1) - log_x
-        # like items of both sides; like items of one cluster, one of K
-        total = self.total(-1) + (self.nX if merging else 0.0)
-        return log_x - self.log_dumb_split(total, K)
+            log_dumb = self.log_dumb_merge(total, K + 1)
+            sign = -1.0
+        else:
+            # like items of both sides; like items of one cluster, one of K
+            total = self.total(-1) + (self.nX if merging else 0.0)
+            log_dumb = self.log_dumb_split(total, K)
+        if self.as_printed:
+            return sign * log_x - sign * log_dumb
+        if merging:
+            sign = -sign
+        return self.term(PAIR, sign * log_x) + self.term(DUMB, -sign * log_dumb)
 
     cdef double log_pairs(self, Py_ssize_t n) noexcept nogil:
         """log X-(A, B) or log X+(A, B) of A = group[:na], B = group[na:n]; as printed, of equation 3 or 5."""
@@ -222,26 +233,30 @@ cdef class LSHSM(SplitMerge):
             return log_or_none(self.unions.printed(self.chances, self.group, self.na, self.group + self.na,
                                                    n - self.na, opposite) / self.model.N)
         self.nX = self.sums.between(self.group, self.na, self.group + self.na, n - self.na, opposite)
-        return self.term(PAIR, log_or_none(self.nX / self.model.N))
+        return log_or_none(self.nX / self.model.N)
 
     cdef double log_dumb_merge(self, double total, Py_ssize_t M) noexcept nogil:
         """Unlike items of two clusters, `total` = N P-, and two of M clusters; as printed, equation 4."""
         cdef double log_two = -log(<double> M) - log(<double> (M - 1))
         if self.as_printed:
             return log_two
-        return self.term(DUMB, log_or_none(total / self.model.N) + LOG_2 + log_two)
+        return log_or_none(total / self.model.N) + LOG_2 + log_two
 
     cdef double log_dumb_split(self, double total, Py_ssize_t M) noexcept nogil:
         """Like items of one cluster, `total` = N P+, and one of M clusters; as printed, equation 6, which names the
         sides."""
         if self.as_printed:
             return -log(<double> M) - LOG_2
-        return self.term(DUMB, log_or_none(total / self.model.N) - log(<double> M))
+        return log_or_none(total / self.model.N) - log(<double> M)
 
     cdef double log_own(self, bint merging) noexcept nogil:
-        """Equation 11: what its estimates of a split of c into a and b have more than the marginal likelihoods."""
+        """`pair` and `dumb`; equation 11: what its estimates of a split of c into a and b have more than the marginal
+        likelihoods."""
         cdef Py_ssize_t t, a, b, c, n
         cdef int32_t[2] old
+        cdef double more
+        if not (self.paired or self.as_printed):
+            return self.log_hashed(merging)
         if self.estimates is None:
             return 0.0
         n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0)
@@ -253,8 +268,9 @@ cdef class LSHSM(SplitMerge):
             self.model.stage(old, 2, c, 1)
             for t in range(n):
                 self.model.join(self.group[t], c)
-        return self.term(ESTIMATE, self.estimate(a, self.group, self.na)
-                         + self.estimate(b, self.group + self.na, n - self.na) - self.estimate(c, self.group, n))
+        more = (self.estimate(a, self.group, self.na)
+                + self.estimate(b, self.group + self.na, n - self.na) - self.estimate(c, self.group, n))
+        return self.term(ESTIMATE, -more if merging else more)
 
     cdef double estimate(self, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """Equation 11 of cluster k, of these items, less its marginal likelihood."""

@@ -129,7 +129,7 @@ cdef class Reconfiguration(Sampler):
         memcpy(self.reached, self.model.z, self.model.N * sizeof(int32_t))
         log_r = (self.term(TARGET, self.model.log_lik(self.model.numbers, K_reached)
                            + self.model.log_prior(self.model.size, K_reached, K_reached) - log_q)
-                 - self.term(FORWARD, self.log_T))
+                 + self.term(FORWARD, -self.log_T))
         self.rest = log_r
         self.log_T = 0.0
         self.product = 1.0

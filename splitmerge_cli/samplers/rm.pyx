@@ -107,10 +107,10 @@ cdef class RM(SplitMerge):
     cdef int decide_merge(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t n) except -1 nogil:
         cdef Py_ssize_t K = self.model.K
         if self.decide(self.term(TARGET, self.log_merge_ratio(i, j))
-                       - self.term(ORDERS, self.log_orders(K))
-                       - self.term(ANCHORS, self.log_pair(K - 1))
-                       - self.term(ALLOCATION, self.log_r(n, 0) - self.log_r(self.model.size[i], self.model.size[j]))
-                       - self.term(PRINTED, self.log_label_count(K - 1))):
+                       + self.term(ORDERS, -self.log_orders(K))
+                       + self.term(ANCHORS, -self.log_pair(K - 1))
+                       + self.term(ALLOCATION, self.log_r(self.model.size[i], self.model.size[j]) - self.log_r(n, 0))
+                       + self.term(PRINTED, -self.log_label_count(K - 1))):
             self.model.commit_merge(i, j)
         return 0
 

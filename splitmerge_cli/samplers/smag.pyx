@@ -182,7 +182,7 @@ cdef class SMAG(TopicsAsPrinted):
         return log(n) + log(n - 1.0) - log(self.model.K - merging + 1.0) - log(n_1) - log(n_2)
 
     cdef double log_own(self, bint merging) noexcept nogil:
-        """Less the log density of the share u of side A."""
+        """Less the log density of the share u of side A, of a split; a merge has it."""
         cdef Py_ssize_t a = self.sides.a
         cdef double p, q, log_beta = self.weighted.log_beta[self.sides.ci]
         if merging:
@@ -192,6 +192,7 @@ cdef class SMAG(TopicsAsPrinted):
             if not self.weights.before:
                 self.weights.by_tables(self.sides, log_beta - LOG_2)
         p, q = self.weights.u_a, self.weights.u_b
-        return -self.term(SHARES, lgamma(p + q) - lgamma(p) - lgamma(q)
-                          + (p - 1.0) * (self.weighted.log_beta[a] - log_beta)
-                          + (q - 1.0) * (self.weighted.log_beta[a + 1] - log_beta))
+        log_beta = (lgamma(p + q) - lgamma(p) - lgamma(q)
+                    + (p - 1.0) * (self.weighted.log_beta[a] - log_beta)
+                    + (q - 1.0) * (self.weighted.log_beta[a + 1] - log_beta))
+        return self.term(SHARES, log_beta if merging else -log_beta)

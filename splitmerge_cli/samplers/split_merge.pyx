@@ -180,11 +180,11 @@ cdef class SplitMerge(Sampler):
         log_r = -INFINITY
         if self.divide_weight():
             log_r = self.term(TARGET, self.log_split_ratio(c, K, K + 1))
-        log_r += self.term(ORDERS, self.log_orders(K + 1)) - self.term(ALLOCATION, log_q)
+        log_r += self.term(ORDERS, self.log_orders(K + 1)) + self.term(ALLOCATION, -log_q)
         log_r += self.term(ANCHORS, self.log_anchors(False))
         log_r += self.log_own(False)
-        if self.on[PRINTED]:
-            log_r += self.log_printed(K, log_q)
+        if self.on[PRINTED] or self.rng.always_accept:
+            log_r += self.term(PRINTED, self.log_printed(K, log_q))
         if self.decide(log_r):
             self.accept_split()
             self.committed(False)
@@ -198,17 +198,17 @@ cdef class SplitMerge(Sampler):
         if self.uncollapsed is not None:
             self.uncollapsed.copy_parameters(ci, K)
             self.uncollapsed.copy_parameters(cj, K + 1)
-        log_r = self.term(TARGET, self.log_merge_ratio(ci, cj)) - self.term(ORDERS, self.log_orders(K))
-        log_r -= self.log_own(True)
-        log_r -= self.term(ANCHORS, self.log_anchors(True))
+        log_r = self.term(TARGET, self.log_merge_ratio(ci, cj)) + self.term(ORDERS, -self.log_orders(K))
+        log_r += self.log_own(True)
+        log_r += self.term(ANCHORS, -self.log_anchors(True))
         self.allocation.prepare(self.sides)
         # log q is at most 0, but of two empty clusters without anchors; a printed ratio may have no q
         if (self.sides.n > 0 and not self.on[PRINTED] and self.on[ALLOCATION]) and not self.survives(log_r):
             return 0
         log_q = self.allocation.score(self.sides)
         log_r += self.term(ALLOCATION, log_q)
-        if self.on[PRINTED]:
-            log_r -= self.log_printed(K - 1, log_q)
+        if self.on[PRINTED] or self.rng.always_accept:
+            log_r += self.term(PRINTED, -self.log_printed(K - 1, log_q))
         if self.decide(log_r):
             self.model.commit_merge(ci, cj)
             self.committed(True)
@@ -221,7 +221,7 @@ cdef class SplitMerge(Sampler):
         return 0.0
 
     cdef double log_own(self, bint merging) noexcept nogil:
-        """Sum of further terms of a split."""
+        """Sum of further terms, in the direction of the move: a merge has those of its split negated."""
         return 0.0
 
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:

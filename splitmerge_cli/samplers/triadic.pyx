@@ -144,7 +144,9 @@ cdef class Triadic(SplitMerge):
 
     # -- moves between one cluster and two: the frame's, with two more terms
     cdef double log_own(self, bint merging) noexcept nogil:
-        return self.term(BRANCH, log(self.beta)) + self.term(DROPPED, 0.0 if self.ordered else LOG_3 - LOG_2)
+        cdef double sign = -1.0 if merging else 1.0
+        return (self.term(BRANCH, sign * log(self.beta))
+                + self.term(DROPPED, 0.0 if self.ordered else sign * (LOG_3 - LOG_2)))
 
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:
         """Without `dropped`; the printed ratio of q."""
@@ -152,12 +154,13 @@ cdef class Triadic(SplitMerge):
                 - (0.0 if self.ordered else LOG_3 - LOG_2))
 
     # -- moves between two clusters and three
-    cdef double log_two_three(self, Py_ssize_t n, double log_q2, double log_q3) noexcept nogil:
-        """Terms of a split 2-3 beside target and orders; n = N_v - 2."""
+    cdef double log_two_three(self, Py_ssize_t n, double log_q2, double log_q3, double sign) noexcept nogil:
+        """Terms of a split 2-3 (sign 1) or of a merge 3-2 (-1) beside target and orders; n = N_v - 2."""
         cdef double dropped = 0.0 if self.ordered else LOG_2 - LOG_3
         cdef double formula = (n - 1) * LOG_3 - n * LOG_2 if self.formula else 0.0
-        return (-self.term(BRANCH, log(1.0 - self.beta)) + self.term(DROPPED, dropped)
-                + self.term(ALLOCATION, log_q2 - log_q3) + self.term(PRINTED, formula - log_q2 + log_q3 - dropped))
+        return (self.term(BRANCH, -sign * log(1.0 - self.beta)) + self.term(DROPPED, sign * dropped)
+                + self.term(ALLOCATION, sign * (log_q2 - log_q3))
+                + self.term(PRINTED, sign * (formula - log_q2 + log_q3 - dropped)))
 
     cdef bint bounded_survives(self, double log_bound) noexcept nogil:
         """Whether the proposal survives its ratio without the q that is left to score; a printed ratio has no q."""
@@ -183,12 +186,12 @@ cdef class Triadic(SplitMerge):
         self.shuffle()
         log_q3 = self.three_sides(k, K, False)
         log_r = self.term(TARGET, self.log_spread_ratio(ci, cj)) + self.term(ORDERS, self.log_orders(K + 1))
-        if not self.bounded_survives(log_r + self.log_two_three(n, 0.0, log_q3)):
+        if not self.bounded_survives(log_r + self.log_two_three(n, 0.0, log_q3, 1.0)):
             return 0
         memcpy(self.chosen, self.sides.in_a, n)
         log_q2 = self.two_sides(k, K + 3, True)
         memcpy(self.sides.in_a, self.chosen, n)
-        if self.decide(log_r + self.log_two_three(n, log_q2, log_q3)):
+        if self.decide(log_r + self.log_two_three(n, log_q2, log_q3, 1.0)):
             new[0], new[1], new[2] = <int32_t> ci, <int32_t> cj, <int32_t> K
             self.model.commit_sides(new, 3, self.sides.items, self.sides.in_a, n)
         return 0
@@ -210,13 +213,13 @@ cdef class Triadic(SplitMerge):
         n = self.sides.n
         self.shuffle()
         log_q2 = self.two_sides(k, K, False)
-        log_r = self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) - self.term(ORDERS, self.log_orders(K))
-        if not self.bounded_survives(log_r - self.log_two_three(n, log_q2, 0.0)):
+        log_r = self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) + self.term(ORDERS, -self.log_orders(K))
+        if not self.bounded_survives(log_r + self.log_two_three(n, log_q2, 0.0, -1.0)):
             return 0
         memcpy(self.chosen, self.sides.in_a, n)
         log_q3 = self.three_sides(k, K + 3, True)
         memcpy(self.sides.in_a, self.chosen, n)
-        if self.decide(log_r - self.log_two_three(n, log_q2, log_q3)):
+        if self.decide(log_r + self.log_two_three(n, log_q2, log_q3, -1.0)):
             new[0], new[1] = <int32_t> ci, <int32_t> cj
             self.model.commit_sides(new, 2, self.sides.items, self.sides.in_a, n)
             self.model.delete(ck)

@@ -36,7 +36,7 @@ from splitmerge_cli.verify.enumerate import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """A small posterior.
 

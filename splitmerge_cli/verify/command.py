@@ -25,15 +25,17 @@ from splitmerge_cli.config import (
     unreadable,
 )
 from splitmerge_cli.config.hydra_adapter import parsed_override
-from splitmerge_cli.core.capabilities import Weighted
+from splitmerge_cli.core.capabilities import PlugIn, Weighted
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import VARIANTS, Case, learning_frequencies, sampled_frequencies, small_case
+from splitmerge_cli.verify.paths import TooManyPaths
+from splitmerge_cli.verify.proposals import SeveralProposals, proposals
 from splitmerge_cli.verify.transitions import (
-    TooManyPaths,
     balance_defect,
     build_sampler,
+    disagreements,
     example_pasts,
     irreducible,
     learnt_matrices,
@@ -94,6 +96,7 @@ LEGEND = (
     "Of samplers that learn the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
     "(i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
     "Of lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
+    "mutants: of the sampler with a term of its log ratio left out or turned round, how many leave balance. "
     "continuous: draws parameters from a continuum, so its choices cannot be listed. "
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
     "+: each step followed by refresh; "
@@ -120,11 +123,15 @@ class Kernel:
         max |pi_a P_ab - pi_b P_ba|; of a sampler that learns the largest over fixed (i, j, z_a, z_b).
     why : str
         Why there is no matrix.
+    mutants : tuple of int
+        Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
+        where the ratio is not the sum of named terms.
     """
 
     matrices: list[NDArray[np.float64]]
     balance: float = np.nan
     why: str = ""
+    mutants: tuple[int, int] = (0, 0)
 
     @property
     def connected(self) -> bool:
@@ -156,7 +163,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int
     import_beside(own)
     options = _options(args, own)
     console = Console()
-    wide = console.width if console.is_terminal else 140
+    wide = console.width if console.is_terminal else 152
     console = Console(width=max(wide, 110))
     failures = 0
     for model_name, case in _cases(options):
@@ -192,7 +199,7 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
             refused.append((sampler_name, reason))
             continue
         for mode in options["modes"]:
-            if mode == "as_printed" and getattr(sampler_class, "PRINTED_TERM", None) is None:
+            if mode == "as_printed" and not _prints_another(sampler_class):
                 continue
             for form in _forms(given, mode, options):
                 if reason := _refusal(case, given, form, mode):
@@ -208,26 +215,46 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
     return table, failures
 
 
+def _prints_another(sampler: type[Sampler]) -> bool:
+    """Whether mode=as_printed is another sampler: by a term, or by an allocation or anchors of its own."""
+    return sampler.PRINTED_TERM is not None or "printed" in sampler.TERMS
+
+
 def _kernel(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Kernel:
     """The transition matrices of a configured sampler on a case, or why there are none."""
     if "tables_seed" in sampler and "tables_seed" not in extra:
         drawn = [_kernel(case, sampler, {**extra, "tables_seed": seed}) for seed in TABLES_SEEDS]
         matrices = [P for kernel in drawn for P in kernel.matrices]
-        return Kernel(matrices, max(kernel.balance for kernel in drawn), drawn[0].why)
+        return Kernel(matrices, max(kernel.balance for kernel in drawn), drawn[0].why, drawn[0].mutants)
     rng = Rng(0)
     built = build_sampler(case.model, rng, sampler, extra)
     pasts = example_pasts(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
     try:
         if not pasts:
             P = transition_matrix(case.model, rng, built, case.states)
-            return Kernel([P], balance_defect(P, case.pi))
+            return Kernel([P], balance_defect(P, case.pi), "", _mutants(case, built))
         found = list(learnt_matrices(case.model, rng, built, case.states, pasts))
+        built.fix(*pasts[0], *disagreements(pasts[0])[0])
+        mutants = _mutants(case, built)
     except TooManyPaths:
         return Kernel([], why="too many paths")
     except ContinuousDraw:
         return Kernel([], why="continuous")
     for_pairs = [balance_defect(Q, case.pi) for _, of_past in found for Q in of_past]
-    return Kernel([P for P, _ in found], max(for_pairs))
+    return Kernel([P for P, _ in found], max(for_pairs), "", mutants)
+
+
+def _mutants(case: Case, built: Sampler) -> tuple[int, int]:
+    """How many mutants of a kernel are found, and how many there are; of one with several proposals in a step none is
+    tried, nor of one whose ratio is not made of named terms."""
+    if not built.TERMS or built.mode != "exact":
+        return 0, 0
+    try:
+        made = proposals(case.model, built.rng, built, case.states)
+    except SeveralProposals:
+        return 0, 0
+    mutants = made.mutants() if made.named() else {}
+    return sum(balance_defect(P, case.pi) > EXACT for P in mutants.values()), len(mutants)
 
 
 def _own(given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,7 +278,7 @@ def _refusal(case: Case, given: Mapping[str, Any], form: Mapping[str, Any], mode
         return "the paper prints sums alone"
     if form["proposal"] == "sums" and not case.model.conjugate:
         return "sums needs the parameters integrated out"
-    if form.get("likelihood") == "lss" and not getattr(case.model, "plug_in", False):
+    if form.get("likelihood") == "lss" and not (isinstance(case.model, PlugIn) and case.model.plug_in):
         return "lss needs dense points and model=gaussian, diag or iso"
     return ""
 
@@ -290,7 +317,8 @@ def _rows(
             # where the choices cannot be listed the chain decides
             biased = far if not kernel.matrices else not exact
             verdict = "biased, as printed" if biased else "as the exact one"
-        yield [" ".join([shown, *way.values()]), mode, *cells, *sampled, verdict], good
+        mutants = "{}/{}".format(*kernel.mutants) if kernel.mutants[1] else ""
+        yield [" ".join([shown, *way.values()]), mode, *cells, *sampled, mutants, verdict], good
 
 
 def _small(case: Case, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -367,7 +395,7 @@ def _sampled_topics(
             pi = case.pi
             if which == "alone":
                 assert case.held is not None
-                pi = case.held(case.model.log_weights[-1])  # type: ignore[attr-defined]
+                pi = case.held(case.model.log_weights[-1])
             distance = total_variation(frequencies, pi)
             beyond = distance > 3 * noise + 1e-12
             if not beyond:
@@ -406,8 +434,8 @@ def _table(title: str) -> Table:
     table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
     alone = "max|πP-π| alone", "balance", "TV alone"
     beside, sampled = ("with Gibbs", "TV"), ("sampled TV", "noise")
-    for column in ("sampler", "mode", *alone, *beside, *sampled, "verdict"):
-        table.add_column(column)
+    for column in ("sampler", "mode", *alone, *beside, *sampled, "mutants", "verdict"):
+        table.add_column(column, overflow="fold")
     return table
 
 

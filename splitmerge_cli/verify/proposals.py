@@ -1,17 +1,221 @@
-"""What a compiled sampler proposes from a state, before acceptance: for figures and for understanding a move."""
+"""What a compiled sampler proposes, before acceptance: a table for understanding a move; and, from one enumeration, its
+transition matrix, the one of its printed form, those of all mutants, and whether its terms are those of the inverse.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import State
-from splitmerge_cli.verify.transitions import build_sampler, walk
+from splitmerge_cli.verify.paths import TooManyPaths
+from splitmerge_cli.verify.transitions import Ends, build_sampler, paths_from, transition_matrix, walk
+
+INVERSE = {"forward": "reverse", "reverse": "forward"}
+"""Terms that change places in the inverse of a move; any other has there what it has here, negated."""
+ROUNDING = 1e-9
+"""Largest difference of two sums of the same terms. Sums that agree within it count as equal."""
+
+
+class SeveralProposals(Exception):
+    """A step is more than one proposal: its matrix does not follow from the proposals of a state."""
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Every proposal of a sampler from every state of a case; P of them, T terms.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        Names of the terms of the log ratio.
+    counted : ndarray of bool, shape (T,)
+        Which count in the sampler's own ratio.
+    printed : int
+        The term that the printed form adds; -1: there is none.
+    origin, target : ndarray of int, shape (P,)
+        Numbers of the states.
+    probability, log_ratio : ndarray of float, shape (P,)
+        Of proposing it; of accepting it (nan: null).
+    values : ndarray of float, shape (P, T)
+        What each term adds to log_ratio.
+    states : int
+    """
+
+    terms: tuple[str, ...]
+    counted: NDArray[np.bool_]
+    printed: int
+    origin: NDArray[np.int64]
+    target: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    log_ratio: NDArray[np.float64]
+    values: NDArray[np.float64]
+    states: int
+
+    def named(self) -> bool:
+        """Whether the log ratio is the sum of the named terms that count. A sampler in Python that does not ``add``
+        them has none; a Gibbs update needs none."""
+        return bool(self.terms) and self._gap() < ROUNDING
+
+    def _gap(self) -> float:
+        made = np.isfinite(self.log_ratio)
+        gap = np.abs(self._sum(self.counted)[made] - self.log_ratio[made])
+        return float(gap.max(initial=0.0)) if not np.isnan(gap).any() else np.inf
+
+    def _sum(self, counted: NDArray[np.bool_], sign: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        values = self.values[:, counted]
+        with np.errstate(invalid="ignore"):
+            return np.asarray((values if sign is None else values * sign[counted]).sum(axis=1))
+
+    def matrix(self, omit: Collection[str] = (), flip: Collection[str] = (), printed: bool = False) -> NDArray[Any]:
+        """The transition matrix with acceptance min(1, exp(sum of terms)).
+
+        Parameters
+        ----------
+        omit, flip : collection of str
+            Terms left out; of opposite sign. With either the matrix is that of a mutant.
+        printed : bool
+            Count the printed term, too.
+        """
+        log_ratio = self.log_ratio
+        if omit or flip or printed:
+            counted = self.counted & ~np.isin(self.terms, list(omit))
+            if printed:
+                counted[self.printed] = True
+            log_ratio = self._sum(counted, np.where(np.isin(self.terms, list(flip)), -1.0, 1.0))
+            log_ratio = np.where(np.isnan(self.log_ratio), np.nan, log_ratio)
+        # a ratio that is 1 but for rounding counts as 1, as in the generator; nan is no proposal
+        accepted = np.where(np.isnan(log_ratio), 0.0, np.exp(np.minimum(log_ratio, 0.0)))
+        accepted[log_ratio >= -1e-12] = 1.0
+        n, p = self.states, self.probability
+        flat = np.bincount(self.origin * n + self.target, p * accepted, n * n)
+        P = flat.reshape(n, n)
+        P[np.diag_indices(n)] += np.bincount(self.origin, p * (1.0 - accepted), n)
+        return P
+
+    def factor(self, term: str) -> bool:
+        """Whether a term ever changes a ratio of two different states."""
+        made = (self.origin != self.target) & ~np.isnan(self.log_ratio)
+        return bool((np.abs(self.values[made, self.terms.index(term)]) > ROUNDING).any())
+
+    def mutants(self) -> dict[tuple[str, str], NDArray[np.float64]]:
+        """The matrix of every mutant that is one: a term that counts left out ("omit") or of opposite sign ("flip")."""
+        found = {}
+        for term, counts in zip(self.terms, self.counted, strict=True):
+            if counts and self.factor(term):
+                found["omit", term] = self.matrix(omit=(term,))
+                found["flip", term] = self.matrix(flip=(term,))
+        return found
+
+    def round_trip_defect(self) -> float:
+        """Largest difference between the terms of a proposal and those, negated, of the nearest among the inverses; inf
+        where a proposal has none. (Proposals of ratio 0 or without bound have none.)"""
+        chosen = (self.origin != self.target) & np.isfinite(self.log_ratio)
+        order = [self.terms.index(INVERSE.get(name, name)) for name in self.terms]
+        values = np.where(self.counted, self.values, 0.0) if self.named() else np.empty((len(self.origin), 0))
+        there = np.column_stack([self.log_ratio, values])[chosen]
+        back = -np.column_stack([self.log_ratio, values[:, order] if values.shape[1] else values])[chosen]
+        # states far apart, so that the nearest proposal joins the same two
+        far = 1e4 * (1.0 + np.abs(there).max(initial=0.0))
+        pair = np.column_stack([self.origin, self.target])[chosen] * far
+        there = np.unique(np.column_stack([pair, there]).round(11), axis=0)
+        back = np.unique(np.column_stack([pair[:, ::-1], back]).round(11), axis=0)
+        if not len(there):
+            return 0.0
+        distance = max(cKDTree(a).query(b)[0].max() for a, b in ((there, back), (back, there)))
+        return float(distance) if distance < far / 2 else np.inf
+
+
+def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:
+    """Enumerate every proposal of a sampler.
+
+    Raises
+    ------
+    SeveralProposals
+        A step makes several proposals, each on what the last one left.
+    TooManyPaths
+        More than `limit` proposals.
+    ContinuousDraw
+    """
+    ends = Ends(states)
+    rows: list[dict[str, Any]] = []
+    used = 0
+    for state in states:
+        rows.append(paths_from(model, rng, sampler, state, always_accept=True, limit=limit - used))
+        rows[-1]["target"] = ends.numbers(rows[-1])
+        used += len(rows[-1]["K"])
+        if sampler.TERMS and rows[-1]["proposals"].max() > 1:
+            raise SeveralProposals("a step makes several proposals, each on what the last one left")
+        if used >= limit:
+            raise TooManyPaths(f"more than {limit} proposals")
+    printed = sampler.PRINTED_TERM
+
+    def all_of(name: str) -> NDArray[Any]:
+        return np.concatenate([row[name] for row in rows])
+
+    return Proposals(
+        terms=tuple(sampler.TERMS),
+        counted=np.array(sampler.counted, dtype=bool),
+        printed=sampler.TERMS.index(printed) if printed else -1,
+        origin=np.repeat(np.arange(len(states)), [len(row["K"]) for row in rows]),
+        target=all_of("target"),
+        probability=all_of("probability"),
+        log_ratio=all_of("log_ratio"),
+        values=all_of("terms"),
+        states=len(states),
+    )
+
+
+class Enumeration:
+    """What one sampler does on one case, enumerated when it is first asked for.
+
+    Parameters
+    ----------
+    case : Case
+    built : Sampler
+        On the case's model.
+    limit : int
+        Most paths of a matrix.
+    """
+
+    def __init__(self, case: Case, built: Sampler, limit: int = 2_000_000) -> None:
+        self.case, self.sampler, self.limit = case, built, limit
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """The transition matrix, every decision as it is made."""
+        return transition_matrix(self.case.model, self.sampler.rng, self.sampler, self.case.states, self.limit)
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """Every proposal, before its decision."""
+        return proposals(self.case.model, self.sampler.rng, self.sampler, self.case.states, self.limit)
+
+
+_ENUMERATED: dict[tuple[Any, ...], Enumeration] = {}
+MOST_KEPT = 24
+"""Enumerations that a process keeps; the oldest goes."""
+
+
+def enumeration(case: Case, sampler: type[Sampler], **options: Any) -> Enumeration:
+    """The enumeration of a sampler with these options on a case, shared by all that ask for it."""
+    key = case, sampler, repr(sorted(options.items()))
+    if key not in _ENUMERATED:
+        if len(_ENUMERATED) == MOST_KEPT:
+            del _ENUMERATED[next(iter(_ENUMERATED))]
+        _ENUMERATED[key] = Enumeration(case, sampler(case.model, Rng(0), **options))
+    return _ENUMERATED[key]
 
 
 def proposal_table(model: Model, sampler: Mapping[str, Any], state: State) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The exact transition matrix of a compiled sampler, by walking the tree of all its random choices.
+"""The exact transition matrix of a compiled sampler, by enumeration of all its execution paths.
 
 Every choice of a sampler passes through its ``Rng``. A script takes the place of the stream and is turned, path by
 path, through all options of positive probability; the product of their probabilities along a path is the path's
@@ -18,6 +18,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.enumerate import State, state_of
+from splitmerge_cli.verify.paths import execution_paths
 
 
 def build_sampler(
@@ -39,14 +40,42 @@ def build_sampler(
     return built
 
 
-class TooManyPaths(Exception):
-    """The tree of choices is larger than the limit."""
+class Ends:
+    """Numbers of the states that paths end in.
+
+    Parameters
+    ----------
+    states : sequence of State
+    """
+
+    def __init__(self, states: Sequence[State]) -> None:
+        self.index = {state: t for t, state in enumerate(states)}
+        self.known: dict[bytes, int] = {}
+
+    def numbers(self, found: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Of what `execution_paths` found, shape (paths,)."""
+        rows = np.column_stack([found["labels"], found["K"]])
+        if found["parameters"] is not None:
+            return np.array(
+                [self._number(row, p) for row, p in zip(rows, found["parameters"], strict=True)], dtype=np.int64
+            )
+        # a row as one number
+        base = int(rows.max()) + 1
+        codes = rows @ base ** np.arange(rows.shape[1], dtype=np.int64)
+        _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+        return np.array([self._number(rows[t]) for t in first], dtype=np.int64)[which]
+
+    def _number(self, row: NDArray[np.int32], parameters: NDArray[np.float64] | None = None) -> int:
+        key = row.tobytes() + (b"" if parameters is None else parameters.tobytes())
+        if key not in self.known:
+            self.known[key] = self.index[state_of(row[:-1], int(row[-1]), parameters)]
+        return self.known[key]
 
 
-def walk(
+def paths_from(
     model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
-) -> list[tuple[State, float, float, str]]:
-    """Every path of one step from a state.
+) -> dict[str, Any]:
+    """Every path of one step from a state: what `execution_paths` finds.
 
     Parameters
     ----------
@@ -58,61 +87,54 @@ def walk(
     limit : int
         Most paths.
 
-    Returns
-    -------
-    list of (state, probability, log_ratio, move)
-        Where the path ends; its probability; the log acceptance ratio of its last decision (nan for a null move); the
-        move's name.
-
     Raises
     ------
     TooManyPaths
     ContinuousDraw
         A choice was made that has no list of options.
     """
-    paths = []
-    labels = np.array(state[0], dtype=np.int32)
-    held = model.concentration
-    rng.script_start(always_accept)
-    try:
-        while True:
-            model.set_labels(labels, state[1])
-            if model.random_concentration:
-                model.set_concentration(held)
-            if len(state) == 3:
-                model.set_parameters(np.array(state[2]))
-            rng.script_begin()
-            sampler.step()
-            reached = state_of(model.labels, model.K, model.parameters if len(state) == 3 else None)
-            paths.append((reached, rng.script_probability(), sampler.last_log_ratio, sampler.last_move))
-            if not rng.script_next():
-                return paths
-            if len(paths) >= limit:
-                raise TooManyPaths(f"more than {limit} paths from one state")
-    finally:
-        rng.script_stop()
-        if model.random_concentration:
-            model.set_concentration(held)
+    parameters = np.array(state[2]) if len(state) == 3 else None
+    return execution_paths(model, rng, sampler, state[0], state[1], parameters, always_accept, limit)
+
+
+def walk(
+    model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
+) -> list[tuple[State, float, float, str]]:
+    """Every path of one step from a state, as a list.
+
+    Parameters and errors as of `paths_from`.
+
+    Returns
+    -------
+    list of (state, probability, log_ratio, move)
+        Where the path ends; its probability; the log acceptance ratio of its last decision (nan for a null proposal);
+        the move's name.
+    """
+    found = paths_from(model, rng, sampler, state, always_accept, limit)
+    parameters = found["parameters"] or [None] * len(found["K"])
+    reached = [state_of(*end) for end in zip(found["labels"], map(int, found["K"]), parameters, strict=True)]
+    moves = [sampler.MOVES[t] for t in found["move"]]
+    return list(zip(reached, found["probability"].tolist(), found["log_ratio"].tolist(), moves, strict=True))
 
 
 def transition_matrix(
     model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000
 ) -> NDArray[np.float64]:
-    """Transition matrix of one step, shape (n_states, n_states), rows sum to 1.
+    """Transition matrix of one step, shape (n_states, n_states), rows sum to 1: every decision as it is made, early
+    rejection included.
 
     Raises
     ------
     TooManyPaths
         When more than `limit` paths are needed in all.
     """
-    index = {s: t for t, s in enumerate(states)}
+    ends = Ends(states)
     P = np.zeros((len(states), len(states)))
     used = 0
     for t, s in enumerate(states):
-        paths = walk(model, rng, sampler, s, limit=limit - used)
-        used += len(paths)
-        for to, p, _, _ in paths:
-            P[t, index[to]] += p
+        found = paths_from(model, rng, sampler, s, limit=limit - used)
+        used += len(found["K"])
+        P[t] = np.bincount(ends.numbers(found), found["probability"], len(states))
     return P
 
 

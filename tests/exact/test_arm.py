@@ -6,12 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
+from catalogue import SAMPLERS, case_of, check_terms, pairs
 
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.arm import ARM
@@ -19,6 +18,7 @@ from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.verify.cases import learning_frequencies, small_case
+from splitmerge_cli.verify.proposals import Enumeration
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     disagreements,
@@ -29,7 +29,6 @@ from splitmerge_cli.verify.transitions import (
     stationary,
     total_variation,
     transition_matrix,
-    walk,
 )
 
 LEARNERS = {
@@ -38,21 +37,7 @@ LEARNERS = {
     "bsm-0": (BSM, {"t": 0}),
     "bsm-1": (BSM, {"t": 1}),
 }
-CASES = {
-    "irm": (IRM, 4, 0, {}),
-    "irm-uneven": (IRM, 4, 0, {"beta1": 0.3, "beta0": 1.7, "concentration": 0.6}),
-    "irm-five": (IRM, 5, 1, {}),
-    "irm-six": (IRM, 6, 2, {"beta1": 0.6}),
-    "bernoulli-five": (Bernoulli, 5, 1, {}),
-    "irm-uniform": (IRM, 4, 0, {"prior": "uniform"}),
-    "gaussian-full": (Gaussian, 4, 2, {"covariance": "full"}),
-    "lines": (Lines, 4, 1, {}),
-}
-
-
-def build(case_name):
-    model_class, size, seed, params = CASES[case_name]
-    return small_case(model_class, size, seed, params)
+build = case_of
 
 
 def learner(case, name, **options):
@@ -86,46 +71,31 @@ def test_every_phi_of_four_nodes(case_name, name):
     assert checked == 120
 
 
+@pytest.mark.parametrize(("case_name", "name"), pairs(learning=True))
+def test_some_phis(case_name, name):
+    """Every learning sampler of conf/sampler on every small case: reversible, its terms, its mutants."""
+    case, form = case_of(case_name), SAMPLERS[name]
+    rng = np.random.default_rng(4)
+    for past in example_pasts(case.states, 4, seed=3):
+        differ = disagreements(past)
+        i, j = differ[rng.integers(len(differ))]
+        for pair in ((i, j), (j, i)):
+            sampler = form.sampler(case.model, Rng(0), **form.options)
+            sampler.fix(*past, *pair)
+            found = Enumeration(case, sampler)
+            np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12)
+            assert balance_defect(found.matrix, case.pi) < 1e-12
+            check_terms(found)
+
+
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize(
-    ("case_name", "number"),
-    [("irm-five", 12), ("irm-six", 2), ("bernoulli-five", 12), ("irm-uniform", 12), ("gaussian-full", 8), ("lines", 8)],
-)
-def test_some_phis(case_name, number, name):
-    case = build(case_name)
+def test_some_phis_of_six_nodes(name):
+    case = small_case(IRM, 6, 2, {"beta1": 0.6})
     sampler = learner(case, name)
     rng = np.random.default_rng(4)
-    for past in example_pasts(case.states, number, seed=3):
-        pairs = disagreements(past)
-        P = fixed(case, sampler, past, pairs[rng.integers(len(pairs))])
-        assert balance_defect(P, case.pi) < 1e-12
-
-
-@pytest.mark.parametrize("name", ["arm", "sarm"])
-@pytest.mark.parametrize("case_name", ["irm", "gaussian-full"])
-def test_relabelling_drawn(case_name, name):
-    case = build(case_name)
-    sampler = learner(case, name, relabel=True)
-    for past in example_pasts(case.states, 6):
-        assert balance_defect(fixed(case, sampler, past, disagreements(past)[-1]), case.pi) < 1e-12
-
-
-@pytest.mark.parametrize("relabel", [True, False])
-def test_srm(relabel):
-    for case_name in ("irm", "irm-uneven", "irm-uniform"):
-        case = build(case_name)
-        sampler = SRM(case.model, Rng(0), relabel=relabel)
-        P = transition_matrix(case.model, sampler.rng, sampler, case.states)
-        assert irreducible(P)
-        assert balance_defect(P, case.pi) < 1e-12
-
-
-@pytest.mark.parametrize("case_name", ["irm-five", "bernoulli-five"])
-def test_srm_of_five(case_name):
-    case = build(case_name)
-    sampler = SRM(case.model, Rng(0), relabel=False)
-    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
-    assert balance_defect(P, case.pi) < 1e-12
+    for past in example_pasts(case.states, 2, seed=3):
+        differ = disagreements(past)
+        assert balance_defect(fixed(case, sampler, past, differ[rng.integers(len(differ))]), case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -150,51 +120,33 @@ def test_only_the_refinement_of_the_past_counts(name):
     np.testing.assert_allclose(P, Q, atol=1e-15)
 
 
+# orders have a factor only where empty clusters are kept; a pair from the history cancels; the printed launch state of
+# bsm is another allocation
+FACTORS = {"arm": {"target", "forward", "reverse"}, "bsm": {"target", "allocation"}}
+
+
+@pytest.mark.parametrize("case_name", ["irm", "bernoulli-five"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_round_trip(name):
-    """The log ratio from x to y is, negated, that from y to x."""
+def test_mutants_break_the_law(name, case_name):
+    case = build(case_name)
+    sampler = learner(case, name)
+    past = example_pasts(case.states, 1)[0]
+    sampler.fix(*past, *disagreements(past)[0])
+    mutants = Enumeration(case, sampler).proposals.mutants()
+    assert {term for _, term in mutants} == FACTORS["bsm" if name.startswith("bsm") else "arm"]
+    assert min(balance_defect(P, case.pi) for P in mutants.values()) > 1e-4
+
+
+@pytest.mark.parametrize("name", ["arm", "sarm"])
+def test_one_walk_alone_leads_from_one_partition_to_another(name):
     case = build("irm-uneven")
     sampler = learner(case, name)
     sampler.fix(np.array([0, 0, 1, 2]), np.array([0, 0, 0, 0]), 0, 2)
-    ratios: dict[tuple, set[float]] = {}
-    for state in case.states:
-        for target, _, log_ratio, _ in walk(case.model, sampler.rng, sampler, state, always_accept=True):
-            if np.isfinite(log_ratio):
-                ratios.setdefault((state, target), set()).add(round(log_ratio, 9))
-    assert len(ratios) >= 20
-    for (x, y), there in ratios.items():
-        if name in ("arm", "sarm"):
-            # one walk alone leads from one partition to another
-            assert len(there) == 1
-        np.testing.assert_allclose(sorted(there), sorted(-r for r in ratios[y, x]), atol=3e-9)
-
-
-MUTANTS = [
-    (case_name, name, term)
-    for case_name in ("irm", "bernoulli-five")
-    for name in LEARNERS
-    # orders have a factor only where empty clusters are kept; printed and launch count in as_printed mode only
-    for term in LEARNERS[name][0].TERMS
-    if term not in ("orders", "printed", "launch")
-]
-
-
-@pytest.mark.parametrize(("case_name", "name", "term"), MUTANTS)
-def test_mutant_is_found(case_name, name, term):
-    case = build(case_name)
-    sampler = learner(case, name)
-    sampler.omit(term)
-    past = example_pasts(case.states, 1)[0]
-    assert balance_defect(fixed(case, sampler, past, disagreements(past)[0]), case.pi) > 1e-4
-
-
-@pytest.mark.parametrize("term", SRM.TERMS)
-def test_mutant_of_srm_is_found(term):
-    case = build("irm")
-    sampler = SRM(case.model, Rng(0), relabel=False)
-    sampler.omit(term)
-    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
-    assert balance_defect(P, case.pi) > 1e-4
+    made = Enumeration(case, sampler).proposals
+    ends = made.origin * made.states + made.target
+    assert len(np.unique(ends)) >= 20
+    for end in np.unique(ends):
+        np.testing.assert_allclose(np.ptp(made.log_ratio[ends == end]), 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(("t", "defect", "distance"), [(0, 0.0385, 0.0995), (1, 0.0112, 0.0216), (2, 0.0032, 0.0057)])

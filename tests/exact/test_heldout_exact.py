@@ -138,7 +138,9 @@ def density(document, word, topic, beta):
     more = [] if word is None else [word]
     words, labels = TRAINING.words.tolist(), LABELS.tolist()
     starts = TRAINING.starts + np.where(np.arange(4) > document, len(more), 0)
-    model = HDP(np.array([*words[:end], *more, *words[end:]], dtype=np.int32), starts, V, 1.4, 1.7, ETA)
+    model = HDP(
+        np.array([*words[:end], *more, *words[end:]], dtype=np.int32), starts, V, gamma=1.4, alpha0=1.7, eta=ETA
+    )
     model.set_labels(np.array([*labels[:end], *[topic] * len(more), *labels[end:]], dtype=np.int32))
     model.set_parameters([*np.log(beta), 1.4, 1.7])
     return np.exp(model.log_joint())

@@ -98,7 +98,7 @@ def test_printed_form_is_biased(params, form):
 
 TERMS = [
     ("pair", "target"),
-    ("coin", "calls"),
+    ("coin", "anchors"),
     ("pair", "allocation"),
     ("coin, p = 5", "shares"),
     ("pair, after", "shares"),
@@ -118,12 +118,17 @@ def test_scan_by_definition():
     labels, weights = generator.integers(6, size=400), np.log(generator.dirichlet(np.ones(7)))
     model = HDP(words, starts, 40, gamma=0.7, alpha0=2.0, eta=0.3)
     rng, counts, tries = Rng(1), np.zeros((3, 7)), 4000
+    gibbs, start = Gibbs(model, rng, scan="site"), rng.state
+    # a step draws its token first: the places of the stream where that is the one wanted
+    drawn = (np.random.Generator(rng.bit_generator).random(2 * tries * model.N) * model.N).astype(int)
     tokens = [3, 80, 399]
     for row, i in enumerate(tokens):
-        for _ in range(tries):
+        for place in np.flatnonzero(drawn == i)[:tries]:
             model.set_labels(labels)
             model.set_parameters([*weights, 0.7, 2.0])
-            model._sweep(rng, i, 1)
+            rng.state = start
+            rng.bit_generator.advance(int(place))
+            gibbs.step()
             counts[row, min(model.labels[i], 6)] += 1
         model.set_labels(labels)
         model.set_parameters([*weights, 0.7, 2.0])

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from boxes_lshsm import LSHSM, SampledLikelihood, Tables
+from often import often
 from plain import Bernoulli, Mixture, State
 from plain_continuous import CandidateLines, Gaussian, Lines
 from plain_network import IRM
@@ -185,7 +186,7 @@ def test_probabilities_of_proposals_are_those_that_are_made(reading, shape):
     assert checked == 62
 
 
-@pytest.mark.parametrize("shape", TABLES, ids=str)
+@pytest.mark.parametrize("shape", often(TABLES, [(1, 2, 1), (2, 3, 3)]))
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("proposal", "reading"), KINDS)
 def test_exact_box_is_reversible(proposal, reading, model, shape):
@@ -269,7 +270,7 @@ def stationary_distance(make_box, model):
     return distance(stationary(transition_matrix(make_box, MODELS[model], STATES[model])), PI[model])
 
 
-@pytest.mark.parametrize("shape", [(1, 2, 1), (1, 4, 2), (2, 3, 3)], ids=str)
+@pytest.mark.parametrize("shape", often([(1, 2, 1), (1, 4, 2), (2, 3, 3)], [(1, 2, 1)]))
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("reading", READINGS)
 def test_as_printed_box_is_biased(reading, model, shape):

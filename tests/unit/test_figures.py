@@ -57,7 +57,7 @@ def test_selection():
         discovery.select(["sdds-fig33"])
 
 
-@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize("scale", ["quick", pytest.param("paper", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [n for n, e in discovery.figures().items() if e.compute is None])
 def test_experiments_compose(name, scale, tmp_path):
     # the published data need not be here

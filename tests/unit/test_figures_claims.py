@@ -36,6 +36,9 @@ def test_published_values_are_numbers_or_words():
         (6, 0, claims.REPRODUCED),
         (0, 6, claims.NOT_REPRODUCED),
         (3, 3, claims.NOT_TESTABLE),
+        # shares in [0.35, 0.94] and [0.06, 0.65]: on both sides of one half, though not of one third
+        (5, 2, claims.NOT_TESTABLE),
+        (2, 5, claims.NOT_TESTABLE),
         (0, 0, claims.NOT_TESTABLE),
     ],
 )

@@ -1,0 +1,156 @@
+"""What the exact tests go through: every sampler of conf/sampler in all its forms, every small case, which go together,
+and what is checked of each. A new sampler's file and configuration, or a new model's case, are found by themselves.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from splitmerge_cli.config import choice, choices, locate
+from splitmerge_cli.core.capabilities import Weighted
+from splitmerge_cli.core.options import Choice, Flag
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.verify.cases import CASES as MODELS
+from splitmerge_cli.verify.cases import VARIANTS, Case, small_case
+from splitmerge_cli.verify.command import FORMS, SMALL
+from splitmerge_cli.verify.proposals import Enumeration
+from splitmerge_cli.verify.transitions import balance_defect
+
+KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
+MODEL_CLASSES = {
+    made.__name__: made for made in (locate(choice("model", name)["_target_"]) for name in choices("model"))
+}
+# edges beside the variants of every model: few items, extreme parameters, other priors
+EDGES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
+    "emm-partition": ("EMM", 4, 1, {"labels": "partition"}),
+    "emm-as_printed": ("EMM", 4, 2, {"labels": "as_printed", "alpha": 0.1}),
+    "emm-small-alpha": ("EMM", 4, 3, {"alpha": 0.001}),
+    "emm-room": ("EMM", 3, 4, {"kmax": 5, "n_tokens": 4, "mu": 2.0}),
+    "emm-tight": ("EMM", 4, 5, {"kmax": 2}),
+    "emm-one": ("EMM", 1, 6, {"kmax": 3}),
+    "bernoulli-five": ("Bernoulli", 5, 1, {"concentration": 0.4}),
+    "bernoulli-uniform": ("Bernoulli", 4, 2, {"prior": "uniform"}),
+    "bernoulli-sharp": ("Bernoulli", 4, 3, {"beta1": 0.01, "beta0": 0.02}),
+    "bernoulli-one": ("Bernoulli", 1, 4, {}),
+    "bernoulli-two": ("Bernoulli", 2, 5, {"concentration": 3.0}),
+    "lines-sharp": ("Lines", 4, 1, {"sigma1": 0.3, "sigma0": 10.0}),
+    "lines-uniform": ("Lines", 3, 3, {"prior": "uniform"}),
+    "gaussian-uniform": ("Gaussian", 3, 3, {"covariance": "full", "prior": "uniform", "b0": [0.01, 4.0]}),
+    "irm-uneven": ("IRM", 4, 0, {"beta1": 0.3, "beta0": 1.7, "concentration": 0.6}),
+    "irm-five": ("IRM", 5, 1, {"concentration": 0.4}),
+    "irm-uniform": ("IRM", 4, 0, {"prior": "uniform"}),
+    "irm-sharp": ("IRM", 4, 0, {"beta1": 0.01, "beta0": 0.02, "concentration": 2.0}),
+    "irm-one": ("IRM", 1, 0, {}),
+    "irm-two": ("IRM", 2, 1, {"beta1": 0.3}),
+}
+
+
+def _cases() -> dict[str, tuple[str, int, int, dict[str, Any]]]:
+    """Every variant that ``smcmc verify`` goes through, and the edges."""
+    found = {}
+    for number, name in enumerate(MODELS):
+        for variant in VARIANTS.get(name, [{}]):
+            size = 3 if "candidates" in variant else 4
+            found["-".join([name.lower(), *(_word(k, v) for k, v in variant.items())])] = name, size, number, variant
+    return found | EDGES
+
+
+def _word(key: str, value: Any) -> str:
+    return str(value) if isinstance(value, str) else key
+
+
+CASES = _cases()
+
+
+@cache
+def case_of(name: str) -> Case:
+    """The one case of this name that all tests of a process share."""
+    model, size, seed, params = CASES[name]
+    return small_case(MODEL_CLASSES[model], size, seed, params)
+
+
+class Form(NamedTuple):
+    """A sampler class with the options of one form."""
+
+    sampler: type[Sampler]
+    options: dict[str, Any]
+
+
+def _forms() -> dict[str, Form]:
+    """Every sampler as configured, and with each word or flag of its options off its default in turn; one of the same
+    class and options twice counts once."""
+    found: dict[str, Form] = {}
+    seen: set[tuple[type[Sampler], str]] = set()
+    for name in choices("sampler"):
+        given = choice("sampler", name)
+        sampler = locate(given["_target_"])
+        known = {option.name for option in sampler.OPTIONS}
+        base = {k: v for k, v in (given | SMALL.get(name, {})).items() if k in known and k != "mode"}
+        if "t" in base:
+            # more scans of the launch state only multiply the paths
+            base["t"] = 1
+        for changed in (*_changes(sampler, base), *FORMS.get(name, {}).get("exact", [])):
+            options = base | changed
+            key = sampler, repr(sorted(options.items()))
+            if key not in seen:
+                seen.add(key)
+                found["-".join([name, *(f"{k}={v}" for k, v in changed.items())])] = Form(sampler, options)
+    return found
+
+
+def _changes(sampler: type[Sampler], base: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {}
+    for option in sampler.OPTIONS:
+        # how chains learn is nothing to a kernel whose partitions are held
+        if option.name in ("mode", "adaptation") or option.help.startswith("mode=as_printed"):
+            continue
+        values = option.choices if isinstance(option, Choice) else (True, False) if isinstance(option, Flag) else ()
+        yield from ({option.name: value} for value in values if value != base.get(option.name, option.default))
+
+
+SAMPLERS = _forms()
+
+
+def learns(name: str) -> bool:
+    """Whether a sampler learns from other chains: a kernel for each pair of partitions and of items."""
+    return hasattr(SAMPLERS[name].sampler, "fix")
+
+
+@cache
+def listed(case_name: str) -> bool:
+    """Whether the states of a case can be listed: all but the partition is from a finite set, or held."""
+    model = case_of(case_name).model
+    return not isinstance(model, Weighted) and (model.conjugate or len(case_of(case_name).states[0]) == 3)
+
+
+def supported(case_name: str, name: str) -> bool:
+    """Whether a sampler has a transition matrix on a case."""
+    case, form = case_of(case_name), SAMPLERS[name]
+    if not listed(case_name) or not form.sampler.supports(case.model)[0]:
+        return False
+    if form.options.get("relabel") and case.model.N > 4:
+        # the relabellings of five items are too many
+        return False
+    if form.options.get("proposal") == "sums" and not case.model.conjugate:
+        return False
+    # a concentration is drawn from a continuum
+    return name != "refresh" or not case.model.random_concentration
+
+
+def pairs(learning: bool = False) -> list[tuple[str, str]]:
+    """Every case with every form of every sampler that has a matrix there."""
+    return [(c, s) for c in CASES for s in SAMPLERS if learns(s) == learning and supported(c, s)]
+
+
+def check_terms(found: Enumeration, least: float = 1e-9) -> None:
+    """The matrix from the proposals is that of the decisions as they are made; the terms are, negated, those of the
+    inverse; every mutant, a term left out or turned round, is off balance by `least`."""
+    made = found.proposals
+    assert made.named()
+    np.testing.assert_allclose(made.matrix(), found.matrix, atol=1e-12)
+    assert made.round_trip_defect() < 1e-8
+    for mutant, P in made.mutants().items():
+        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12, err_msg=str(mutant))
+        assert balance_defect(P, found.case.pi) > least, mutant
