@@ -194,7 +194,7 @@ def dataset(kind: str, N: int, D: int, K: int) -> Dataset:
 
 
 def model_of(kind: str, data: Dataset, K: int) -> Any:
-    """The model that serves the data; of the EMM with room for 4 K entities."""
+    """The model that supports the data; of the EMM with room for 4 K entities."""
     if kind == "bernoulli":
         return Bernoulli.from_data(data)
     if kind == "lines":
@@ -291,8 +291,8 @@ def memory(quick: bool) -> list[dict[str, Any]]:
     return found
 
 
-def past(S: int = 16, N: int = 998, T: int = 10_000, K: int = 40) -> int:
-    """Bytes that the past of S chains takes up after T iterations of partitions of N items into K clusters."""
+def history(S: int = 16, N: int = 998, T: int = 10_000, K: int = 40) -> int:
+    """Bytes that the history of S chains takes up after T iterations of partitions of N items into K clusters."""
     rng = np.random.default_rng(1)
     states = [np.unique(rng.integers(0, K, N), return_inverse=True)[1] for _ in range(100)]
     before = resident()
@@ -359,7 +359,7 @@ def main(out: Path, quick: bool) -> dict[str, Any]:
         size = {r["owner"]: r["bytes_an_item"] for r in held if (r["model"], r["N"]) == (kind, N)}
         print(f"{kind:15}N={N:<11,}" + "  ".join(f"{owner} {each:.1f}" for owner, each in size.items()))
     if held and not quick:
-        print(f"\nThe past of 16 chains of 998 items after 10,000 iterations: {past() / 2**20:.0f} MiB")
+        print(f"\nThe history of 16 chains of 998 items after 10,000 iterations: {history() / 2**20:.0f} MiB")
     write(out / "growth.csv", found)
     write(out / "powers.csv", fitted)
     if held:

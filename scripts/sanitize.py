@@ -301,7 +301,7 @@ def groups() -> list[Group]:
 # --------------------------------------------------------------------------------------------------- one combination
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """The model or the sampler does not take these data or options."""
 
 
@@ -309,7 +309,7 @@ def _built(case: Case) -> Any:
     try:
         return made(case.model, lambda cls, options: cls.from_data(dataset(case.kind, case.data), **options))
     except ValueError as error:
-        raise Refused(str(error)) from error
+        raise Rejected(str(error)) from error
 
 
 def _chain(case: Case, number: int, seed: int = 3) -> Any:
@@ -321,7 +321,7 @@ def _chain(case: Case, number: int, seed: int = 3) -> Any:
 
     model, rng = _built(case), Rng(seed, number)
     if not made(case.sampler, lambda cls, options: cls.supports(model)[0]):
-        raise Refused("the sampler does not support the model")
+        raise Rejected("the sampler does not support the model")
 
     def other(name: str, **options: Any) -> Any:
         return locate(choice("sampler", name)["_target_"])(model, rng, **options)
@@ -329,7 +329,7 @@ def _chain(case: Case, number: int, seed: int = 3) -> Any:
     try:
         mover = made(case.sampler, lambda cls, options: cls(model, rng, **options))
     except ValueError as error:
-        raise Refused(str(error)) from error
+        raise Rejected(str(error)) from error
     generator = np.random.Generator(rng.bit_generator)
     labels, K = initial_labels(model, dataset(case.kind, case.data), case.start, None, generator)
     model.set_labels(labels, K if model.allows_empty else None)
@@ -341,15 +341,15 @@ def _chain(case: Case, number: int, seed: int = 3) -> Any:
 
 
 def _chains(case: Case) -> list[Any]:
-    """One chain, or three that share a past where the sampler learns from it."""
+    """One chain, or three that share a history where the sampler learns from it."""
     first = _chain(case, 0)
     mover = first.samplers[0]
-    if not hasattr(mover, "learn_from"):
+    if not hasattr(mover, "adapt_to"):
         return [first]
     chains = [first, *(_chain(case, number) for number in (1, 2))]
-    past = mover.learner.new_past(len(chains))
+    history = mover.adaptive.new_history(len(chains))
     for number, chain in enumerate(chains):
-        chain.learn_from(past, number)
+        chain.adapt_to(history, number)
     return chains
 
 
@@ -459,8 +459,8 @@ def work() -> None:
             try:
                 run(case)
                 print("clean", name, file=answers)
-            except Refused as reason:
-                print("refused", reason, file=answers)
+            except Rejected as reason:
+                print("rejected", reason, file=answers)
             except Exception as error:
                 print("failed", f"{type(error).__name__}: {' '.join(str(error).split())}", file=answers)
         print("end", file=answers)
@@ -637,7 +637,7 @@ def run_all(settings: argparse.Namespace) -> int:
         if any(all(word in name for word in settings.only) for name in names):
             waiting.put(task)
 
-    def serve() -> None:
+    def support() -> None:
         worker = Worker(settings, env, tally)
         while True:
             try:
@@ -652,7 +652,7 @@ def run_all(settings: argparse.Namespace) -> int:
                 tally.note(str(task), waiting.qsize())
         worker.close()
 
-    threads = [threading.Thread(target=serve) for _ in range(settings.jobs)]
+    threads = [threading.Thread(target=support) for _ in range(settings.jobs)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -661,7 +661,7 @@ def run_all(settings: argparse.Namespace) -> int:
     ran = counts["clean"] + sum(not name.startswith("tests/") for name, _ in tally.findings)
     print(
         f"{ran} combinations, {counts['tests']} files of tests, {len(tally.findings)} findings; "
-        f"{counts['refused']} combinations that a model or sampler refuses; {time.monotonic() - tally.began:.0f} s"
+        f"{counts['rejected']} combinations that a model or sampler rejects; {time.monotonic() - tally.began:.0f} s"
     )
     if tally.findings:
         print(f"whole reports in {REPORTS}:")

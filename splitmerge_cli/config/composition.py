@@ -220,7 +220,7 @@ def _resolve_start(values: dict[str, Any]) -> None:
 
 
 def learns(cfg: Mapping[str, Any] | DictConfig) -> bool:
-    """Whether a sampler of the configuration learns from the past of all chains of the run."""
+    """Whether a sampler of the configuration learns from the history of all chains of the run."""
     mix = cfg["schedule"]["mix"]
     return any(is_adaptive(sampler["_target_"]) for sampler in mix or [cfg["sampler"]])
 

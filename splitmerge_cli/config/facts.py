@@ -23,4 +23,4 @@ def is_adaptive(sampler: Any) -> bool:
     """Whether the sampler of this target learns from the history of all chains of a run."""
     if isinstance(sampler, str) and sampler.startswith(_PACKAGE):
         return sampler in _ADAPTIVE
-    return hasattr(locate(sampler), "learn_from")
+    return hasattr(locate(sampler), "adapt_to")

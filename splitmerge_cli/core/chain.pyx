@@ -1,6 +1,6 @@
 """The compiled driver: chains make their steps and record their traces without the interpreter.
 
-A chain advances by itself, or, where its sampler learns from the chains' past, together with the others in rounds of
+A chain advances by itself, or, where its sampler learns from the chains' history, together with the others in rounds of
 one iteration each.
 """
 import threading
@@ -284,7 +284,7 @@ cdef class Chain:
     cdef int32_t *best_lik              # [N]
     cdef Sampler warmer                 # makes the steps of the first `warmup` iterations
     cdef int64_t warmup
-    cdef History past                      # where its partitions are recorded, for samplers that learn; None: nowhere
+    cdef History history                # where its partitions are recorded, for adaptive samplers; None: nowhere
     cdef Py_ssize_t number              # of this chain in it
     cdef int32_t *present               # [N]
 
@@ -341,13 +341,13 @@ cdef class Chain:
         self.stopping = True
         self.rng.halt()
 
-    def learn_from(self, History past not None, Py_ssize_t number):
-        """Record every partition in this past, as the chain of this number, and let the samplers that can learn from
+    def adapt_to(self, History history not None, Py_ssize_t number):
+        """Record every partition in this history, as the chain of this number, and let the samplers that can learn from
         it."""
-        self.past, self.number = past, number
+        self.history, self.number = history, number
         for s in self.samplers:
-            if hasattr(s, "learn_from"):
-                s.learn_from(past, number)
+            if hasattr(s, "adapt_to"):
+                s.adapt_to(history, number)
 
     @property
     def log_joint(self):
@@ -384,7 +384,7 @@ cdef class Chain:
         """Labels with clusters numbered 0, 1, ... in the order of their first items."""
         cdef Py_ssize_t i, k
         cdef int32_t n = 0
-        # the model's list of all clusters serves as the map, and is put right again at the end
+        # the model's list of all clusters supports as the map, and is put right again at the end
         cdef int32_t *number = self.model.numbers
         for k in range(self.model.K):
             number[k] = -1
@@ -477,9 +477,9 @@ cdef class Chain:
                 raise Halted
             self.iteration += 1
         self.begun = True
-        if self.past is not None:
+        if self.history is not None:
             self.number_by_appearance(self.present)
-            self.past.record(self.number, self.present)
+            self.history.record(self.number, self.present)
         if self.iteration % self.thin == 0:
             ll = self.model.log_lik(self.model.numbers, self.model.K)
             lj = ll + self.model.log_prior_all() + self.model.log_extra()
@@ -573,7 +573,7 @@ cdef class Chain:
             "best_lik_iteration": self.best_lik_iteration,
             "counts": [s.counts() for s in self.counted_samplers()],
             "tallies": [s.tally() for s in self.counted_samplers()],
-            "past": None if self.past is None else self.past.kept_states(self.number),
+            "history": None if self.history is None else self.history.kept_states(self.number),
         }
 
     @state.setter
@@ -587,7 +587,7 @@ cdef class Chain:
             raise ValueError(f"state of a chain: {type(error).__name__}: {error}") from error
 
     cdef int check_state(self, value) except -1:
-        """Refuse numbers out of range, and a state of another kind of chain."""
+        """Reject numbers out of range, and a state of another kind of chain."""
         for key, most in (("iteration", MAX_ITERATIONS), ("best_iteration", value["iteration"]),
                           ("best_lik_iteration", value["iteration"])):
             check_count(f"state of a chain: {key}", value[key], 0, most)
@@ -597,12 +597,12 @@ cdef class Chain:
         if not isinstance(value["begun"], bool):
             raise ValueError(f"state of a chain: begun: expected true or false, got {value['begun']!r}")
         for key, kept in (("parameters", self.model.parameters is not None),
-                          ("concentration", self.model.random_concentration), ("past", self.past is not None)):
+                          ("concentration", self.model.random_concentration), ("history", self.history is not None)):
             if (value[key] is not None) != kept:
                 raise ValueError(f"state of a chain: {key}: {'expected' if kept else 'expected none'}")
-        if self.past is not None and value["past"][0] != value["iteration"] + value["begun"]:
-            raise ValueError(f"state of a chain: past: expected {value['iteration'] + value['begun']} states made, got "
-                             f"{value['past'][0]}")
+        if self.history is not None and value["history"][0] != value["iteration"] + value["begun"]:
+            raise ValueError(f"state of a chain: history: expected {value['iteration'] + value['begun']} states made, "
+                             f"got {value['history'][0]}")
         return 0
 
     cdef int take_up(self, value) except -1:
@@ -625,8 +625,8 @@ cdef class Chain:
             s.set_counts(rows)
         for s, tally in zip(self.counted_samplers(), value["tallies"], strict=True):
             s.set_tally(tally)
-        if self.past is not None:
-            self.past.restore(self.number, *value["past"])
+        if self.history is not None:
+            self.history.restore(self.number, *value["history"])
         if self.agreement is not None:
             self.agreement.version = -1
         return 0
@@ -680,8 +680,8 @@ cdef class Together:
         self.chains = list(chains)
         self.S = len(self.chains)
         self.threads = max(1, min(threads, self.S))
-        past = (<Chain> self.chains[0]).past
-        if past is not None and past.present_only:
+        history = (<Chain> self.chains[0]).history
+        if history is not None and history.present_only:
             # a chain sees what those before it did in the same round
             self.threads = 1
         self.rows = [Rows(c, iterations) for c in self.chains]

@@ -4,13 +4,13 @@ import numpy as np
 
 
 def check_positive(key, value):
-    """Refuse what is no number from 1e-100 to 1e100, beyond which products of probabilities leave a double."""
+    """Reject what is no number from 1e-100 to 1e100, beyond which products of probabilities leave a double."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1e-100 <= value <= 1e100:
         raise ValueError(f"{key}: expected a positive number from 1e-100 to 1e100, got {value}")
 
 
 def check_range(key, value, least, most):
-    """Refuse what is no number from `least` to `most`."""
+    """Reject what is no number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
 
@@ -30,7 +30,7 @@ def as_numbers(key, values):
 
 
 def check_count(key, value, least, most):
-    """Refuse what is no whole number from `least` to `most`."""
+    """Reject what is no whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         raise ValueError(f"{key}: expected a whole number from {least} to {most}, got {value}")
 

@@ -25,8 +25,8 @@ cdef class History:
     cdef void **place(self, Py_ssize_t chain, int64_t t) except NULL nogil
 
 
-cdef class Learner:
-    cdef readonly History past             # None: nothing to learn from
+cdef class AdaptiveProposal:
+    cdef readonly History history             # None: nothing to learn from
     cdef readonly Py_ssize_t chain, N
     cdef readonly str adaptation
     cdef int64_t freeze

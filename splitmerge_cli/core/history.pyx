@@ -27,8 +27,8 @@ from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.options import Choice, Count
 
 ADAPTATION = (
-    Choice("adaptation", "paper", "which partitions of the chain history are drawn: paper (a growing window), frozen (a "
-           "fixed window after `freeze` iterations) or population (the present states of other chains)",
+    Choice("adaptation", "paper", "which partitions of the chain history are drawn: paper (a growing window), frozen "
+           "(a fixed window after `freeze` iterations) or population (the present states of other chains)",
            choices=("paper", "frozen", "population")),
     Count("freeze", 1000, "adaptation=frozen: the iteration after which nothing new is learnt", least=1, most=1 << 53),
 )
@@ -99,7 +99,7 @@ cdef class History:
                 self.state[chain][c] = <void **> calloc(CHUNK, sizeof(void *))
             if c >= CHUNKS or self.state[chain][c] == NULL:
                 with gil:
-                    raise MemoryError(f"the past of {t} iterations")
+                    raise MemoryError(f"the history of {t} iterations")
         return self.state[chain][c] + t % CHUNK
 
     cdef void drop(self, Py_ssize_t chain, int64_t t) noexcept nogil:
@@ -127,7 +127,7 @@ cdef class History:
         at[0] = malloc(HEADER + self.N * width)
         if at[0] == NULL:
             with gil:
-                raise MemoryError(f"the past of {t} iterations")
+                raise MemoryError(f"the history of {t} iterations")
         out = <char *> at[0]
         out[0] = <char> width
         out += HEADER
@@ -151,8 +151,8 @@ cdef class History:
         cdef Py_ssize_t i
         if not self.kept[chain] <= t < self.end(chain):
             with gil:
-                raise RuntimeError(f"the past of chain {chain} does not hold iteration {t}: expected chains that learn "
-                                   "from each other to advance together")
+                raise RuntimeError(f"the history of chain {chain} does not hold iteration {t}: expected chains that "
+                                   "learn from each other to advance together")
         stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
         width = stored[0]
         stored += HEADER
@@ -193,7 +193,7 @@ cdef class History:
         cdef int32_t[::1] v = row
         for t in range(first, end):
             width = max(width, <int> (<const char *> self.state[chain][t // CHUNK][t % CHUNK])[0])
-        # at once in its final width: a past of this size is never held twice as wide
+        # at once in its final width: a history of this size is never held twice as wide
         out = np.empty((max(end - first, 0), self.N), dtype={1: np.uint8, 2: np.uint16, 4: np.int32}[width])
         cdef char[:, ::1] bytes_of = out.view(np.int8)
         for t in range(first, end):
@@ -211,21 +211,21 @@ cdef class History:
         Raises
         ------
         ValueError
-            It is nothing that a past of this kind gives. The past is as before.
+            It is nothing that a history of this kind gives. The history is as before.
         """
         cdef int32_t[::1] v
         cdef int64_t t, end, start
         self.check_chain(chain)
-        check_count("past: made", made, 0, 1 << 62)
+        check_count("history: made", made, 0, 1 << 62)
         end = made if self.freeze < 0 else min(made, self.freeze + 1)
         start = self.oldest(end)
-        check_count("past: first", first, start, start)
+        check_count("history: first", first, start, start)
         given = np.asarray(states)
         if given.shape != (end - start, self.N) or given.dtype.kind not in "iu":
-            raise ValueError(f"past: expected {end - start} states of {self.N} integers, got shape {given.shape} of "
+            raise ValueError(f"history: expected {end - start} states of {self.N} integers, got shape {given.shape} of "
                              f"{given.dtype}")
         for t, labels in enumerate(given, start):
-            check_appearance(f"past: state {t}", labels, self.N)
+            check_appearance(f"history: state {t}", labels, self.N)
         for t in range(self.kept[chain], self.end(chain)):
             self.drop(chain, t)
         self.made[chain] = self.kept[chain] = start
@@ -245,7 +245,7 @@ def by_appearance(labels, Py_ssize_t N):
 
 
 def check_appearance(str what, labels, Py_ssize_t N):
-    """Raise a ValueError unless these are N integers numbered by first appearance: they serve as indices. O(N)."""
+    """Raise a ValueError unless these are N integers numbered by first appearance: they support as indices. O(N)."""
     given = np.asarray(labels)
     if given.shape != (N,) or given.dtype.kind not in "iu":
         raise ValueError(f"{what}: expected {N} integers, got shape {given.shape} of {given.dtype}")
@@ -259,8 +259,8 @@ def check_appearance(str what, labels, Py_ssize_t N):
         most = max(most, <int32_t> v[i])
 
 
-cdef class Learner:
-    """One chain's view of the past: it draws two partitions and a pair of items about which they disagree.
+cdef class AdaptiveProposal:
+    """One chain's view of the history: it draws two partitions and a pair of items about which they disagree.
 
     Parameters
     ----------
@@ -293,8 +293,8 @@ cdef class Learner:
         free(self.size_b)
         free(self.disagree)
 
-    def new_past(self, Py_ssize_t S):
-        """The past that chains of this adaptation share.
+    def new_history(self, Py_ssize_t S):
+        """The history that chains of this adaptation share.
 
         Raises
         ------
@@ -306,11 +306,12 @@ cdef class Learner:
                              f"got {S}")
         return History(S, self.N, self.freeze if self.adaptation == "frozen" else None, self.population)
 
-    def learn_from(self, History past, Py_ssize_t chain):
-        """Learn from this past, as the chain of this number."""
-        if past is not None and not (past.N == self.N and 0 <= chain < past.S):
-            raise ValueError(f"chain {chain} of {self.N} items; the past is one of {past.S} chains of {past.N} items")
-        self.past, self.chain = past, chain
+    def adapt_to(self, History history, Py_ssize_t chain):
+        """Learn from this history, as the chain of this number."""
+        if history is not None and not (history.N == self.N and 0 <= chain < history.S):
+            raise ValueError(f"chain {chain} of {self.N} items; the history is one of {history.S} chains of "
+                             f"{history.N} items")
+        self.history, self.chain = history, chain
 
     def fix(self, za=None, zb=None, Py_ssize_t i=-1, Py_ssize_t j=-1):
         """Use these two partitions, and this pair unless i is -1, in place of drawn ones; with no arguments draw
@@ -347,25 +348,25 @@ cdef class Learner:
         """Two partitions that differ, in at most 100 tries."""
         cdef int64_t t, window, other
         cdef Py_ssize_t a, b, _try
-        if self.past is None or self.past.made[self.chain] == 0:
+        if self.history is None or self.history.made[self.chain] == 0:
             return False
-        t = self.past.made[self.chain] - 1
-        if self.past.freeze >= 0 and t > self.past.freeze:
-            t = self.past.freeze
+        t = self.history.made[self.chain] - 1
+        if self.history.freeze >= 0 and t > self.history.freeze:
+            t = self.history.freeze
         window = t - t // 2 + 1
         for _try in range(TRIES):
             if self.population:
-                a = rng.draw_index(self.past.S - 1)
+                a = rng.draw_index(self.history.S - 1)
                 a += a >= self.chain
-                b = rng.draw_index(self.past.S - 2)
+                b = rng.draw_index(self.history.S - 2)
                 b += b >= min(a, self.chain)
                 b += b >= max(a, self.chain)
-                self.past.read(a, self.past.made[a] - 1, self.za)
-                self.past.read(b, self.past.made[b] - 1, self.zb)
+                self.history.read(a, self.history.made[a] - 1, self.za)
+                self.history.read(b, self.history.made[b] - 1, self.zb)
             else:
-                self.past.read(self.chain, t // 2 + rng.draw_index(window), self.za)
-                other = rng.draw_index(self.past.S * window)
-                self.past.read(other // window, t // 2 + other % window, self.zb)
+                self.history.read(self.chain, t // 2 + rng.draw_index(window), self.za)
+                other = rng.draw_index(self.history.S * window)
+                self.history.read(other // window, t // 2 + other % window, self.zb)
             if memcmp(self.za, self.zb, self.N * sizeof(int32_t)) != 0:
                 return True
         return False

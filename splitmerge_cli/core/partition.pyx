@@ -3,7 +3,7 @@
 (a) *Columns.* What is known of a cluster stands in a column: its size, its statistics, its likelihood, its weight in a
     scan. Columns 0..K-1 are the live clusters; the columns behind them are scratch, where proposals are built. A
     rejected proposal needs no undo.
-(b) *Order.* Items of a cluster are visited in item order. The linked lists of members serve relabelling only: nothing
+(b) *Order.* Items of a cluster are visited in item order. The linked lists of members support relabelling only: nothing
     reads their order, so that labels and generator state are the whole state of a chain.
 """
 from libc.math cimport NAN
@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, ints, larger
+from splitmerge_cli.core.memory cimport ints, larger
 
 
 cdef int compare_ints(const void *a, const void *b) noexcept nogil:

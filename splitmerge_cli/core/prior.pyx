@@ -7,7 +7,7 @@ Every prior here is of the form
 with a factor f of the number K of clusters and a factor g of the size of each: exchangeable, as all models assume. The
 weight of joining a cluster of n items is g(n + 1) / g(n), that of a new one f(K + 1) g(1) / f(K).
 
-A prior of its own is one file in ``splitmerge_cli/priors``; it serves every mixture (``model.prior=NAME``). The short
+A prior of its own is one file in ``splitmerge_cli/priors``; it supports every mixture (``model.prior=NAME``). The short
 way is a `TablePrior`, which needs log g and log f as two arrays, in Python.
 """
 from libc.math cimport INFINITY, NAN, exp, lgamma
@@ -192,8 +192,9 @@ cdef class TablePrior(Prior):
     def draw(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
 
-        Exact for up to 512 items: the number of clusters from its distribution, then the cluster of the first item left,
-        one after the other. Beyond, one item after the other by the weights, as ``Prior.draw``: a start of a chain.
+        Exact for up to 512 items: the number of clusters from its distribution, then the cluster of the first item
+        left, one after the other. Beyond, one item after the other by the weights, as ``Prior.draw``: a start of a
+        chain.
         """
         cdef Py_ssize_t N = self.N, n, m, k
         if N > MOST_COUNTED:

@@ -124,7 +124,7 @@ cdef class Rng:
             return self.scripted_choice(w, m, total)
         u = self.next() * total
         if m <= FEW:
-            # No early end: a branch that nobody can foresee costs more than the rest of a short row.
+            # No early end: a unpredictable branch costs more than the rest of a short row.
             for k in range(m):
                 c += w[k]
                 passed += not u < c

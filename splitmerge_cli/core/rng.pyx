@@ -4,7 +4,6 @@ That is how the exact transition matrix of the compiled code is built (``splitme
 """
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport exp
 from libc.stdint cimport int32_t
 from libc.stdlib cimport abort, free, realloc
 
@@ -93,7 +92,8 @@ cdef class Rng:
         return bool(self.draw_accept(log_r))
 
     def survives(self, double log_bound):
-        """Whether a proposal survives this upper bound of its log ratio; ``accept`` then decides. See ``draw_bound``."""
+        """Whether a proposal survives this upper bound of its log ratio; ``accept`` then decides. See
+        ``draw_bound``."""
         return bool(self.draw_bound(log_bound))
 
     def categorical(self, weights):

@@ -29,7 +29,8 @@ cdef class Sampler:
     """
 
     OPTIONS = (
-        Choice("mode", "exact", "exact: reversible; as_printed: as the paper prints it", choices=("exact", "as_printed")),
+        Choice("mode", "exact", "exact: reversible; as_printed: as the paper prints it",
+               choices=("exact", "as_printed")),
     )
     """Its options; see ``core/options.py``."""
     MOVES = ()
@@ -175,7 +176,7 @@ cdef class PythonSampler(Sampler):
         return self.term(self.TERMS.index(name), value)
 
     def accepts(self, double log_ratio):
-        """Whether the proposal is accepted; a refused one must be undone by the caller."""
+        """Whether the proposal is accepted; a rejected one must be undone by the caller."""
         return bool(self.decide(log_ratio))
 
     def null_proposal(self):

@@ -33,7 +33,7 @@ class Dataset:
     name : str
         Short name for files and titles.
     kind : {"tokens", "binary", "points", "graph", "documents"}
-        What `values` holds; a model serves one kind.
+        What `values` holds; a model supports one kind.
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
         ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64 or
         float32 ``[N, D]``, or csr_array ``[N, D]`` of float64 whose indices of a row ascend, without stored zeros;

@@ -1,8 +1,8 @@
 """How a file of the user's is opened: regular files alone, and no more of one than memory takes.
 
 Every reader of data and every digest goes through here. What a file says of its size is not believed: a named pipe or a
-device is refused before it is opened, what is packed is counted while it expands, and nothing is allocated for a number
-that a header promises.
+device is rejected before it is opened, what is packed is counted while it expands, and nothing is allocated for a
+number that a header promises.
 """
 
 import errno

@@ -1,8 +1,8 @@
 """What is said of restarts of one configuration: R-hat between them, autocorrelation times, cost in Gibbs sweeps.
 
-The chains of a run may share their past, so they are not independent; those of different runs (restarts, which differ
-in their seed) are. Source: Herlau et al., sections 3.1 (autocorrelation times), 3.4 (standardised iterations) and 3.5
-(R-hat of the log joint density).
+The chains of a run may share their history, so they are not independent; those of different runs (restarts, which
+differ in their seed) are. Source: Herlau et al., sections 3.1 (autocorrelation times), 3.4 (standardised iterations)
+and 3.5 (R-hat of the log joint density).
 """
 
 from collections.abc import Mapping, Sequence

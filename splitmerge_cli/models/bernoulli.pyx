@@ -23,7 +23,7 @@ cdef extern from *:
     #include <stddef.h>
     /* prod_d (count[2 d + x_d][l] + beta[x_d][l]), in several partial products to hide the latency of a multiplication.
        A column that counts the item itself has one less in `beta`. Each lane rounds alike on every instruction set. A
-       value selects its row by a multiplication: a branch on data cannot be foreseen. */
+       value selects its row by a multiplication: a branch on data is unpredictable. */
     typedef double lanes_t __attribute__((vector_size(64), aligned(64)));
     typedef double pair_t __attribute__((vector_size(16), aligned(16)));
 
@@ -120,11 +120,11 @@ cdef class Bernoulli(Model):
 
     Notes
     -----
-    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes an
-    item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A product
-    over attributes is a plain product while it cannot leave the range of a double (35 attributes at N = 10,000); beyond
-    that it is taken in pieces, with an exponent kept apart.
-    Source: paper 000, section 5.2; paper 003, section 3.1.
+    Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes
+    an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
+    product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =
+    10,000); beyond that it is taken in pieces, with an exponent kept apart. Source: paper 000, section 5.2; paper 003,
+    section 3.1.
     """
 
     kind = "binary"
@@ -139,7 +139,7 @@ cdef class Bernoulli(Model):
     cdef const uint8_t *x               # [N, D]
     cdef double *count                  # [D, 2, cap] items of a cluster with value v of attribute d; whole numbers
     cdef double beta[2]
-    cdef const double *power            # [N + 2] (n + beta1 + beta0)^-D, where plain products serve; else to the -piece
+    cdef const double *power            # [N + 2] (n + beta1 + beta0)^-D, where products are plain; else to the -piece
     cdef const double *power_rest       # [N + 2] the same for the attributes that no whole piece holds
     cdef const double *log_den          # [N + 2] log(n + beta1 + beta0)
     cdef const double *log_rise1        # [N + 2] log of beta1 (beta1 + 1) ... (beta1 + n - 1)

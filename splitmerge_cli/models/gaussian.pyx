@@ -129,7 +129,7 @@ cdef extern from *:
         *(lanes8 *)w = *(const lanes8 *)W * lanes_exp(*(const lanes8 *)power - top);
     }
 
-    /* Sums of x and of its squares (diag), of all squares (iso), of all products (full), in quanta. */
+    /* Sums of x and of its squares (diag), of all squares (iso), of all products (full), in units. */
     enum { DIAG, ISO, FULL };       /* as in _normal.pxd */
 
     static inline void gauss_count(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int kind, int64_t sign)
@@ -209,7 +209,7 @@ cdef double LEAST_LEFT = 1e-4
 
 
 def _prepare(given, str covariance, double kappa0, m0, b0):
-    """Points in quanta from their column's middle, and the prior with them, some columns at a time, so that no other
+    """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
     array of the data's size is made; a ValueError for what are no points, or a prior out of range."""
     points = np.asarray(given, dtype=None if given.dtype == np.float32 else np.float64)
     if points.ndim != 2 or not points.size:
@@ -230,9 +230,9 @@ def _prepare(given, str covariance, double kappa0, m0, b0):
         part -= centre[here, None]
         mean[here], variance[here], span[here] = part.mean(axis=1), part.var(axis=1), np.ptp(part, axis=1)
         widest[here] = np.abs(part).max(axis=1)
-    quanta = resolution(widest, N)
+    units = resolution(widest, N)
     if covariance == "iso":
-        quanta[:] = resolution(widest.max(), N, D)
+        units[:] = resolution(widest.max(), N, D)
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
     if covariance == "full" and D > 1:
         # a factorisation loses what the scatter exceeds the prior's by
@@ -246,11 +246,11 @@ def _prepare(given, str covariance, double kappa0, m0, b0):
     x = np.empty((N, D))
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
-        x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / quanta[here])
+        x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
     # the widest factor of a product over dimensions
-    factor = 1.0 + ((widest + np.abs(location)) / quanta) ** 2 * 2.0 / (scale / quanta ** 2)
-    return {"x": x, "middle": centre, "quanta": quanta, "m0": location / quanta, "b0": scale / quanta ** 2,
-            "log_quanta": float(np.log(quanta).sum()), "log_b0": float(np.log(scale / quanta ** 2).sum()),
+    factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (scale / units ** 2)
+    return {"x": x, "middle": centre, "units": units, "m0": location / units, "b0": scale / units ** 2,
+            "log_units": float(np.log(units).sum()), "log_b0": float(np.log(scale / units ** 2).sum()),
             "piece": max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01)))),
             "points": None if points.dtype == given.dtype else points}
 
@@ -279,11 +279,11 @@ cdef class Gaussian(Normal):
     data and 8 D + 40 bytes a point. Sums are exact (docs/decisions/0006).
     """
 
-    cdef const double *x                # [N, D] points less their column's middle, whole numbers of quanta
+    cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
     cdef const double *middle           # [D] of the columns, in the data's units
-    cdef const double *quanta           # [D]
-    cdef const double *m0               # [D] in quanta, from the middle
-    cdef const double *b0               # [D] in quanta^2; iso: one
+    cdef const double *units           # [D]
+    cdef const double *m0               # [D] in units, from the middle
+    cdef const double *b0               # [D] in units^2; iso: one
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
@@ -336,9 +336,9 @@ cdef class Gaussian(Normal):
     cdef int _take(self, data) except -1:
         """Take what ``_prepare`` made, and room for the work with it."""
         cdef Py_ssize_t d, D = self.D
-        self.x, self.middle, self.quanta = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.quanta)
+        self.x, self.middle, self.units = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.units)
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
-        self.log_quanta, self.log_b0, self.piece = data.log_quanta, data.log_b0, data.piece
+        self.log_units, self.log_b0, self.piece = data.log_units, data.log_b0, data.piece
         self.work = doubles(8 * D)
         self.mean = doubles(D)
         self.scatter = doubles(max(D, self.n_squares))
@@ -426,7 +426,7 @@ cdef class Gaussian(Normal):
 
     # -- posterior of one cluster
     cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n) noexcept nogil:
-        """self.mean: m_n; self.scatter: b_n (full: the Cholesky factor of Psi_n), in quanta. Returns the sum over
+        """self.mean: m_n; self.scatter: b_n (full: the Cholesky factor of Psi_n), in units. Returns the sum over
         dimensions of log b_n (full: log det Psi_n)."""
         cdef Py_ssize_t d, c, at = 0, D = self.D
         cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off
@@ -517,7 +517,7 @@ cdef class Gaussian(Normal):
         if self.stale[k]:
             self.settle(k)
         self.score(i, k & ~7, -1)
-        return self.power[k] - self.log_quanta
+        return self.power[k] - self.log_units
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef Py_ssize_t block = a & ~7
@@ -609,7 +609,7 @@ cdef class Gaussian(Normal):
         if self.stale[k]:
             self.settle(k)
         for d in range(self.D):
-            mean[d] = self.middle[d] + self.quanta[d] * block[step * d]
+            mean[d] = self.middle[d] + self.units[d] * block[step * d]
 
     cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d, n = self.size[k], step = 16 if self.shape_of == DIAG else 8
@@ -623,10 +623,10 @@ cdef class Gaussian(Normal):
             gain = block[step * d + 8] if self.shape_of == DIAG else self.gain[k]
             total += gain * e * e
         return (0.5 * self.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.log_det[k] - a / shrink * total
-                - self.log_quanta)
+                - self.log_units)
 
     def statistics(self):
-        """dict of ndarray: size, mean (from the columns' middles, in quanta) and scatter of every cluster, shape
+        """dict of ndarray: size, mean (from the columns' middles, in units) and scatter of every cluster, shape
         (K, 1 + D + squares), a copy."""
         cdef Py_ssize_t k, d
         rows = []

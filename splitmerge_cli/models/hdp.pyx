@@ -32,7 +32,6 @@ from scipy.sparse import csr_array
 from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
 from splitmerge_cli.core.memory cimport doubles, doubles_of, flags, ints, ints_of, larger, longs_of
-from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import as_numbers, check_range
@@ -650,7 +649,7 @@ cdef class HDP(Weighted):
         self.draw_weights(rng)
 
     cdef int64_t draw_tables(self, Rng rng) noexcept nogil:
-        """Equation 9: total[k] = the tables that serve topic k; returns their sum. Token after token opens a table or
+        """Equation 9: total[k] = the tables that support topic k; returns their sum. Token after token opens a table or
         not."""
         cdef Py_ssize_t k, t, _one, most
         cdef int64_t more, m, tables = 0

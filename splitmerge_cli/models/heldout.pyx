@@ -414,7 +414,7 @@ def _stream(seed):
 
 
 def _check_state(K, weights, alpha0, eta):
-    """Refuse weights that are not those of K topics, and parameters that are not positive."""
+    """Reject weights that are not those of K topics, and parameters that are not positive."""
     if np.shape(weights) != (K + 1,) or not np.isclose(np.sum(weights), 1.0) or np.min(weights) < 0.0:
         raise ValueError(f"weights: expected {K + 1} numbers of at least 0 that sum to 1, got {weights}")
     for name, value in (("alpha0", alpha0), ("eta", eta)):
@@ -423,7 +423,7 @@ def _check_state(K, weights, alpha0, eta):
 
 
 def _check_numbers(name, numbers, n):
-    """Refuse what is not 0 .. n-1."""
+    """Reject what is not 0 .. n-1."""
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < n):
         raise ValueError(f"{name}: expected numbers from 0 to {n - 1}, got {numbers.min()} to {numbers.max()}")
 

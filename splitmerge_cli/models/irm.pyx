@@ -9,7 +9,7 @@ The likelihood of a block depends on the others: the model is *coupled*. Of a bl
 it. Scratch columns are staged in the place of live ones: what is counted in them has edges to the other live blocks and
 to the staged columns, and no other.
 
-Log likelihoods are exact sums of whole numbers of quanta (``_blocks.h``), so that labels are the whole state.
+Log likelihoods are exact sums of multiples of their unit (``_blocks.h``), so that labels are the whole state.
 """
 from libc.math cimport INFINITY, exp, frexp, log
 from libc.stdint cimport int8_t, int32_t, int64_t
@@ -132,7 +132,7 @@ def _prepare(adjacency):
 
 
 def _rises(double b, double one, int64_t length):
-    """log of b (b + 1) ... (b + m - 1) for m below `length`, in quanta of `one`."""
+    """log of b (b + 1) ... (b + m - 1) for m below `length`, in units of `one`."""
     cdef int64_t m
     cdef long double total = 0.0, per = 1.0 / one
     cdef int64_t[::1] at = np.empty(length, dtype=np.int64)
@@ -179,7 +179,7 @@ cdef class IRM(Model):
     cdef const int32_t *start           # [N + 1]
     cdef const int32_t *neighbour       # [edges, both ways]
     cdef tables_t tables
-    cdef double one                     # 1 / quanta in one
+    cdef double one                     # 1 / units in one
     cdef int32_t *edges                 # [cap, cap] edges between columns; a scratch row is its own truth
     # what one more node without edges adds to a block
     cdef int64_t *grown                 # [cap, cap] grown[l, k]: to block k, against block l
@@ -438,7 +438,7 @@ cdef class IRM(Model):
         return self.staged_size
 
     cdef int64_t gain(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
-        """What the item looked at adds to the log likelihood in column k, in quanta; `own`, unless -1, is the column
+        """What the item looked at adds to the log likelihood in column k, in units; `own`, unless -1, is the column
         that counts it, and is taken without it."""
         cdef Py_ssize_t end, low, high
         cdef const int32_t *size = self.sizes_seen(k, &end)
@@ -531,7 +531,7 @@ cdef class IRM(Model):
         self.any_changed = False
 
     cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
-        """Fill `score` with what item i adds to each block that does not count it, in quanta; returns what it adds as
+        """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
         a block of its own."""
         cdef Py_ssize_t t, b, own = self.z[i], K = self.K
         cdef int64_t n, fresh, stay

@@ -64,7 +64,7 @@ cdef extern from *:
         s->yy += t->yy;
     }
 
-    /* Means, and centred sums of squares and products, in quanta. */
+    /* Means, and centred sums of squares and products, in units. */
     typedef struct { double x, y, xx, xy; long double lxx, lxy, lyy; } moments;
 
     static inline moments line_moments(const line_sums *s, int64_t n, double inverse)
@@ -195,7 +195,7 @@ cdef struct Fit:
 
 
 def _prepare(x):
-    """Points in quanta, with their ranges; a ValueError for what are no points."""
+    """Points in units, with their ranges; a ValueError for what are no points."""
     points = np.ascontiguousarray(x, dtype=np.float64)
     if points.ndim != 2 or not len(points):
         raise ValueError(f"x: expected an array of shape (N, 2), got {points.shape}")
@@ -205,8 +205,8 @@ def _prepare(x):
     if not (np.abs(points) <= 1e30).all():
         raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
     farthest = np.abs(points).max(axis=0)
-    quanta = np.array([resolution(farthest[d], len(points)) for d in range(2)])
-    return {"xy": np.rint(points / quanta), "quanta": quanta, "spread": np.ptp(points, axis=0), "farthest": farthest,
+    units = np.array([resolution(farthest[d], len(points)) for d in range(2)])
+    return {"xy": np.rint(points / units), "units": units, "spread": np.ptp(points, axis=0), "farthest": farthest,
             "points": None if np.may_share_memory(points, x) else points}
 
 
@@ -251,17 +251,16 @@ cdef class Lines(Uncollapsed):
 
     Notes
     -----
-    Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 12 bytes a point, 180
-    a cluster; shared by the models of the same data, 64 bytes a point (noise=nig: 80). Sums are exact (see
-    docs/decisions/0006): the state is the labels and parameters alone.
-    Source: paper 004, sections 2.1.1 and 3.
+    Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 12 bytes a point,
+    180 a cluster; shared by the models of the same data, 64 bytes a point (noise=nig: 80). Sums are exact (see
+    docs/decisions/0006): the state is the labels and parameters alone. Source: paper 004, sections 2.1.1 and 3.
     """
 
     kind = "points"
     OPTIONS = (
         *priors.OPTIONS,
-        Number("sigma0", 10.0, "standard deviation of intercept and slope, in units of y and of y / x (noise=nig: times "
-               "the noise's standard deviation over sigma1)", least=1e-30, most=1e30),
+        Number("sigma0", 10.0, "standard deviation of intercept and slope, in units of y and of y / x (noise=nig: "
+               "times the noise's standard deviation over sigma1)", least=1e-30, most=1e30),
         Number("sigma1", 1.0, "standard deviation of the noise; noise=nig: root of its mean variance", least=1e-30,
                most=1e30),
         Choice("noise", "known", "known, or nig: a variance of its own in every cluster, inverse gamma",
@@ -278,8 +277,8 @@ cdef class Lines(Uncollapsed):
     cdef readonly str noise, refresh
     cdef readonly int steps
     cdef bint student, walks            # noise == 'nig'; refresh == 'metropolis'
-    cdef const double *xy               # [N, 2] points, whole numbers of quanta
-    cdef double quantum_x, quantum_y
+    cdef const double *xy               # [N, 2] points, multiples of their unit
+    cdef double unit_x, unit_y
     cdef double tau                     # sigma1^2 / sigma0^2
     cdef double width, half, root_half  # 2 sigma1^2, its inverse, and the root of that
     cdef line_sums *sums                # [cap]
@@ -332,7 +331,7 @@ cdef class Lines(Uncollapsed):
         self.width = 2.0 * sigma1 * sigma1
         self.half = 1.0 / self.width
         self.root_half = sqrt(self.half)
-        self.quantum_x, self.quantum_y = data.quanta
+        self.unit_x, self.unit_y = data.units
         by_size = shared(_tables, N, self.tau, a0, self.student, conjugate)
         self._hold(data)
         self._hold(by_size)
@@ -430,10 +429,10 @@ cdef class Lines(Uncollapsed):
     cdef Fit fit(self, const line_sums *s, Py_ssize_t n) noexcept nogil:
         """The penalised regression of n points."""
         cdef Fit f
-        cdef double rho = n * self.tau * self.h0[n], xx = self.quantum_x * self.quantum_x
-        cdef double xy = self.quantum_x * self.quantum_y, yy = self.quantum_y * self.quantum_y
+        cdef double rho = n * self.tau * self.h0[n], xx = self.unit_x * self.unit_x
+        cdef double xy = self.unit_x * self.unit_y, yy = self.unit_y * self.unit_y
         cdef moments m = line_moments(s, n, self.inverse[n])
-        cdef double xm = m.x * self.quantum_x, ym = m.y * self.quantum_y
+        cdef double xm = m.x * self.unit_x, ym = m.y * self.unit_y
         cdef long double b
         f.h0 = self.h0[n]
         f.B = m.xx * xx + rho * xm * xm + self.tau
@@ -458,7 +457,7 @@ cdef class Lines(Uncollapsed):
         if not self.conjugate:
             at[YC * cap], at[NUMERATOR * cap] = theta[INTERCEPT], theta[GRADIENT]
         else:
-            line_settle(self.sums + k, n, self.inverse[n], self.h0[n], self.tau, self.quantum_x, self.quantum_y, at,
+            line_settle(self.sums + k, n, self.inverse[n], self.h0[n], self.tau, self.unit_x, self.unit_y, at,
                         cap)
         if self.student:
             at[WIDTH * cap] = 2.0 * (self.b0 + 0.5 * <double> self.fit(self.sums + k, n).Q if self.conjugate
@@ -473,7 +472,7 @@ cdef class Lines(Uncollapsed):
         cdef Score score
         cdef double *at = self.at + k
         cdef Py_ssize_t cap = self.cap
-        cdef double x = self.xy[2 * i] * self.quantum_x, y = self.xy[2 * i + 1] * self.quantum_y, d, b, t, e, inverse
+        cdef double x = self.xy[2 * i] * self.unit_x, y = self.xy[2 * i + 1] * self.unit_y, d, b, t, e, inverse
         if self.stale[k]:
             self.settle(k)
         score.square, score.inverse = at[SCALE * cap], at[WIDTH * cap]
@@ -539,7 +538,7 @@ cdef class Lines(Uncollapsed):
         cdef Py_ssize_t k, s, own = self.z[i], m = self.K + self.auxiliaries, n, cap = self.cap
         cdef Py_ssize_t mine = own & ~7
         cdef bint alone
-        cdef double x = self.xy[2 * i] * self.quantum_x, y = self.xy[2 * i + 1] * self.quantum_y, top = -INFINITY
+        cdef double x = self.xy[2 * i] * self.unit_x, y = self.xy[2 * i + 1] * self.unit_y, top = -INFINITY
         cdef double w_own
         cdef double *turn
         if own < 0:
@@ -611,9 +610,9 @@ cdef class Lines(Uncollapsed):
     cdef double squares(self, const line_sums *s, Py_ssize_t n, const double *theta) noexcept nogil:
         """Sum of squared residuals from a line."""
         cdef moments m = line_moments(s, n, self.inverse[n])
-        cdef double r = m.y * self.quantum_y - theta[INTERCEPT] - theta[GRADIENT] * m.x * self.quantum_x
-        cdef long double b = theta[GRADIENT] * (self.quantum_x / self.quantum_y)
-        cdef double rest = <double> ((m.lyy - 2.0 * b * m.lxy + b * b * m.lxx) * self.quantum_y * self.quantum_y)
+        cdef double r = m.y * self.unit_y - theta[INTERCEPT] - theta[GRADIENT] * m.x * self.unit_x
+        cdef long double b = theta[GRADIENT] * (self.unit_x / self.unit_y)
+        cdef double rest = <double> ((m.lyy - 2.0 * b * m.lxy + b * b * m.lxx) * self.unit_y * self.unit_y)
         return n * r * r + max(rest, 0.0)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
@@ -794,7 +793,7 @@ cdef class Lines(Uncollapsed):
         """dict of ndarray: n, means and centred sums of squares xx, xy, yy of every cluster, shape (K, 6), a copy."""
         cdef Py_ssize_t k
         cdef moments m
-        cdef double qx = self.quantum_x, qy = self.quantum_y
+        cdef double qx = self.unit_x, qy = self.unit_y
         rows = []
         for k in range(self.K):
             m = line_moments(self.sums + k, self.size[k], self.inverse[self.size[k]])

@@ -13,8 +13,8 @@ cdef class Normal(PlugIn):
     cdef readonly str covariance
     cdef readonly double kappa0, a0
     cdef int shape_of                   # DIAG, ISO, FULL
-    cdef double log_quanta              # sum of the logs of the columns' quanta
-    cdef double log_b0                  # sum over dimensions of log b0, in quanta^2
+    cdef double log_units              # sum of the logs of the columns' units
+    cdef double log_b0                  # sum over dimensions of log b0, in units^2
     cdef const double *inverse          # [N + 2] 1 / n, 0 at 0
     cdef const double *log_c            # [N + 2] the part of a predictive that depends on n alone
     cdef const double *log_n            # [N + 2] the part of a likelihood that depends on n alone

@@ -17,24 +17,24 @@ from splitmerge_cli.core.shared import shared
 COVARIANCES = ("diag", "iso", "full")
 
 
-def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_quanta):
+def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units):
     """Factors of a model of this class that depend on a cluster's size, 0 to N + 1, alone."""
     cdef Py_ssize_t n
     cdef Normal m = cls.__new__(cls)
     cdef double[::1] inverse = np.zeros(N + 2), log_c = np.empty(N + 2), log_n = np.empty(N + 2)
     m._options(N, D, covariance, kappa0, a0)
-    m.log_b0, m.log_quanta = log_b0, log_quanta
+    m.log_b0, m.log_units = log_b0, log_units
     for n in range(N + 2):
         inverse[n] = 1.0 / n if n else 0.0
         log_c[n] = m.predictive_constant(n)
-        log_n[n] = m.likelihood_constant(n) - m.likelihood_constant(0) - n * m.log_quanta
+        log_n[n] = m.likelihood_constant(n) - m.likelihood_constant(0) - n * m.log_units
     return {"inverse": np.asarray(inverse), "log_c": np.asarray(log_c), "log_n": np.asarray(log_n)}
 
 
 cdef class Normal(PlugIn):
     """A mixture of normal distributions; an abstract class.
 
-    A model calls ``_options`` first, then ``_allocate`` and ``_set_prior``, and ``_constants`` when log_quanta and
+    A model calls ``_options`` first, then ``_allocate`` and ``_set_prior``, and ``_constants`` when log_units and
     log_b0 are known.
     """
 
@@ -60,14 +60,14 @@ cdef class Normal(PlugIn):
     cdef int _constants(self) except -1:
         """Fill what depends on a cluster's size alone."""
         by_size = shared(_tables, type(self), self.N, self.D, self.covariance, self.kappa0, self.a0, self.log_b0,
-                         self.log_quanta)
+                         self.log_units)
         self._hold(by_size)
         self.inverse = doubles_of(by_size.inverse)
         self.log_c, self.log_n = doubles_of(by_size.log_c), doubles_of(by_size.log_n)
         return 0
 
     cdef double predictive_constant(self, Py_ssize_t n):
-        """log of the factors of a predictive that depend on n alone, in quanta."""
+        """log of the factors of a predictive that depend on n alone, in units."""
         cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D
         cdef double shrink = half * log(kappa / (kappa + 1.0))
         if self.shape_of == DIAG:
@@ -77,7 +77,7 @@ cdef class Normal(PlugIn):
         return lgamma(a + 0.5) - lgamma(a + 0.5 - half) - half * log(M_PI) + shrink
 
     cdef double likelihood_constant(self, Py_ssize_t n):
-        """log of the factors of a marginal likelihood that depend on n alone, in quanta, up to one for all n."""
+        """log of the factors of a marginal likelihood that depend on n alone, in units, up to one for all n."""
         cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D, total
         cdef Py_ssize_t d
         total = -half * log(kappa)

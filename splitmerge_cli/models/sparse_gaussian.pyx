@@ -190,7 +190,7 @@ def _canonical(x):
 
 
 def _prepare(points, str covariance, m0, b0):
-    """Entries in quanta, and the prior with them."""
+    """Entries in units, and the prior with them."""
     cdef Py_ssize_t N = points.shape[0], D = points.shape[1], entries = points.nnz, i, s, d
     column, value = points.indices, points.data.astype(np.float64)
     mean = np.bincount(column, value, D) / N
@@ -208,16 +208,16 @@ def _prepare(points, str covariance, m0, b0):
     widest = np.maximum(np.maximum(-least, most), np.abs(location))
     if covariance == "iso":
         # 16: four products are added up
-        quanta = np.full(D, resolution(widest.max(), N, 16 * D))
+        units = np.full(D, resolution(widest.max(), N, 16 * D))
     else:
-        quanta = resolution(widest, N)
+        units = resolution(widest, N)
     # one number more: there may be no entry
     index, whole_value = np.zeros(entries + 1, dtype=np.int32), np.zeros(entries + 1, dtype=np.int64)
-    index[:entries], whole_value[:entries] = column, np.rint(value / quanta[column])
+    index[:entries], whole_value[:entries] = column, np.rint(value / units[column])
     starts = points.indptr.astype(np.int64)
-    made = {"starts": starts, "index": index, "value": whole_value, "b0": scale / quanta ** 2,
-            "log_quanta": float(np.log(quanta).sum()), "log_b0": float(np.log(scale / quanta ** 2).sum())}
-    cdef double[::1] m0_v = location / quanta
+    made = {"starts": starts, "index": index, "value": whole_value, "b0": scale / units ** 2,
+            "log_units": float(np.log(units).sum()), "log_b0": float(np.log(scale / units ** 2).sum())}
+    cdef double[::1] m0_v = location / units
     cdef const double[::1] b0_v = made["b0"]
     if covariance == "diag":
         at_zero = np.empty(D)
@@ -263,15 +263,15 @@ cdef class SparseGaussian(Normal):
     Cost: a point against K clusters O(K entries of the point); a change of a cluster: iso O(entries), diag O(columns of
     the cluster). Memory: 12 bytes a point; a cluster 24 (diag 56) bytes a column that its points have, or less; shared
     by the models of the same data, the data, 12 bytes an entry and 48 (iso: 96) a point. Sums are exact
-    (docs/decisions/0006), and so is m0, rounded to a whole number of quanta (iso). What is 0 stays 0, so a column is not moved to its middle: one far from 0 for its spread, by 1e9 say, loses digits that
-    ``Gaussian`` keeps.
+    (docs/decisions/0006), and so is m0, rounded to a multiple of their unit (iso). What is 0 stays 0, so a column is
+    not moved to its middle: one far from 0 for its spread, by 1e9 say, loses digits that ``Gaussian`` keeps.
     """
 
     cdef const int64_t *starts          # [N + 1] of the points' entries
     cdef const int32_t *index           # [entries] column
-    cdef const int64_t *value           # [entries] in quanta
-    cdef const double *m0               # [D] in quanta
-    cdef const double *b0               # [D] in quanta^2; iso: one number
+    cdef const int64_t *value           # [entries] in units
+    cdef const double *m0               # [D] in units
+    cdef const double *b0               # [D] in units^2; iso: one number
     cdef columns *table                 # [cap] sums by column
     cdef double *det                    # [cap, 3] diag: sum of log b_md / b0_d with m = n - 1, n, n + 1; nan: unknown
     # diag
@@ -309,7 +309,7 @@ cdef class SparseGaussian(Normal):
         """Take what ``_prepare`` made."""
         self.starts, self.index, self.value = longs_of(data.starts), ints_of(data.index), longs_of(data.value)
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
-        self.log_quanta, self.log_b0 = data.log_quanta, data.log_b0
+        self.log_units, self.log_b0 = data.log_units, data.log_b0
         if self.shape_of == ISO:
             self.of_item = <const totals *> bytes_of(data.of_item)
             self.origin = (<const totals *> bytes_of(data.origin))[0]
@@ -322,7 +322,7 @@ cdef class SparseGaussian(Normal):
 
     cdef double predictive_constant(self, Py_ssize_t n):
         """The same of predictives whose determinants are relative to the prior's."""
-        return Normal.predictive_constant(self, n) - (0.5 * self.log_b0 + self.log_quanta)
+        return Normal.predictive_constant(self, n) - (0.5 * self.log_b0 + self.log_units)
 
     def __dealloc__(self):
         cdef Py_ssize_t k

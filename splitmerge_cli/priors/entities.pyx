@@ -17,7 +17,7 @@ MOST = 10_000_000
 """Largest kmax."""
 
 
-def _tables(Py_ssize_t N, mu, sigma, Py_ssize_t kmax, labels):
+def _tables(Py_ssize_t N, mu, sigma, Py_ssize_t kmax, label_prior):
     """Weights and log factors of entities of 0 to N + 1 mentions, 1 and 0, and of their number, 0 to kmax."""
     cdef Py_ssize_t k
     cdef double total, law
@@ -50,8 +50,8 @@ cdef class Entities(Prior):
         Number("mu", 2.302585092994046, "location of log K; the default is ln 10"),
         Positive("sigma", 1.0, "scale of log K"),
         Count("kmax", 100, "largest number of entities", least=1, most=MOST),
-        Choice("label_prior", "labelled", "how a state of K entities is counted: as the model defines it; divided by K! "
-               "(partition); times 2^K / K!, what the paper's ratio amounts to (as_printed)",
+        Choice("label_prior", "labelled", "how a state of K entities is counted: as the model defines it; divided by "
+               "K! (partition); times 2^K / K!, what the paper's ratio amounts to (as_printed)",
                choices=("labelled", "partition", "as_printed")),
     )
 

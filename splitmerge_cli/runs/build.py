@@ -90,13 +90,13 @@ class Builder:
             As `chain`, or fewer chains than the samplers learn from.
         """
         chains = [self.chain(number) for number in range(self.cfg.chains)]
-        learner = next(sampler.learner for sampler in chains[0].samplers if hasattr(sampler, "learner"))
+        adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
         try:
-            past = learner.new_past(len(chains))
+            history = adaptive.new_history(len(chains))
         except ValueError as error:
             raise ConfigError(str(error)) from error
         for number, chain in enumerate(chains):
-            chain.learn_from(past, number)
+            chain.adapt_to(history, number)
         return chains
 
 

@@ -300,7 +300,7 @@ def _drive_together(
             run_store.checkpoint_together(entries)
             for store, entry in zip(stores, entries, strict=True):
                 on_progress(store.chain, _progress(plan, entry["outcome"]))
-            # the past of all chains is in there
+            # the history of all chains is in there
             del entries, entry
             wall = batch
 

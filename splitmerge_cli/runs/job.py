@@ -1,6 +1,6 @@
 """One job of a sweep, in a process of its own beside the launcher's: what kills that process costs no other job.
 
-The process of the launcher (`isolated`) starts the one that makes the runs (`serve`), hands it one job after another
+The process of the launcher (`isolated`) starts the one that makes the runs (`support`), hands it one job after another
 and tells by its exit status how it died. It imports little, so that it starts soon and is not the one that the system
 kills when memory runs out. Every job leaves a record in a folder of the sweep, which is read where the launcher cannot
 tell what became of it: the lock of ``NUMBER`` says that its process lives, ``NUMBER.json`` how it ended.
@@ -125,7 +125,7 @@ class _Process:
 
     def __init__(self) -> None:
         self._connection, theirs = Pipe()
-        call = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({theirs.fileno()})"
+        call = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import support; support({theirs.fileno()})"
         # Ctrl-C reaches it, too: the signal waits until it is ready for it
         with theirs, blocked(signal.SIGINT):
             self._popen = subprocess.Popen(
@@ -211,7 +211,7 @@ def _when_orphaned(parent: int, act: Callable[[], Any], over: threading.Event) -
     threading.Thread(target=watch, daemon=True).start()
 
 
-def serve(fd: int) -> None:
+def support(fd: int) -> None:
     """Make the jobs that come from the socket `fd` until it is closed; the process of `_Process`."""
     take_over(tells=False)
     with suppress(KeyboardInterrupt, EOFError, ConnectionError):

@@ -113,8 +113,9 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     jobs: list[list[str]] = []
     with hydra_adapter.hydra_session():
         for experiment in _grid(experiments):
-            composed = compose_raw(experiment, config_dir)
-            own = (composed.hydra.sweeper.params or {}).items()
+            # the main configuration has no grid of its own
+            composed = compose_raw(experiment, config_dir) if experiment else None
+            own = (composed.hydra.sweeper.params or {}).items() if composed else ()
             params = [aliases.in_override(f"{key}={value}") for key, value in own]
             jobs += [experiment + job for job in _grid([*params, *rest])]
     return jobs

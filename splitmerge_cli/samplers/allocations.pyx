@@ -112,7 +112,7 @@ cdef class RestrictedGibbs(Allocation):
         self.launch(s)
         for t in range(s.n):
             s.model.join(s.items[t], s.a if s.in_a[t] else s.a + 1)
-        for t in range(self.t):
+        for _scan in range(self.t):
             restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, False)
 
     cdef void launch(self, Sides s) noexcept nogil:

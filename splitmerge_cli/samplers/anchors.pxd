@@ -1,5 +1,5 @@
 # The items that a split-merge move is about. See anchors.pyx.
-from splitmerge_cli.core.history cimport Learner
+from splitmerge_cli.core.history cimport AdaptiveProposal
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.samplers.split_merge cimport Anchors
@@ -10,4 +10,4 @@ cdef class UniformPair(Anchors):
 
 
 cdef class HistoryPair(Anchors):
-    cdef readonly Learner learner
+    cdef readonly AdaptiveProposal adaptive

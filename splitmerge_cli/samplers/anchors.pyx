@@ -2,7 +2,7 @@
 
 (Hashed pairs stand in ``lshsm.pyx``, choices among clusters in ``smart.pyx``.)
 """
-from splitmerge_cli.core.history cimport Learner
+from splitmerge_cli.core.history cimport AdaptiveProposal
 
 
 cdef class UniformPair(Anchors):
@@ -22,11 +22,11 @@ cdef class HistoryPair(Anchors):
 
     Parameters
     ----------
-    learner : Learner
+    adaptive : AdaptiveProposal
     """
 
-    def __init__(self, Learner learner not None):
-        self.learner = learner
+    def __init__(self, AdaptiveProposal adaptive not None):
+        self.adaptive = adaptive
 
     cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
-        return self.learner.draw(rng, i, j)
+        return self.adaptive.draw(rng, i, j)

@@ -1,9 +1,9 @@
 """Adaptive reconfiguration moves, ARM and sARM (paper 003, Algorithm 3): what chains disagree about is what moves.
 
-Two partitions z_a and z_b of the chains' past, and two items i, j that one of them joins and the other parts. c is the
-coarsest common refinement of z_a, z_b and z: what all three keep together inside the clusters of i and j. The block of
-i and the block of j launch the split or the merge; every other block goes, as a whole, to any cluster or a new one;
-then single items follow. The walk, its probability and the ratio are in ``_reconfigure.pyx``, the past in
+Two partitions z_a and z_b of the chains' history, and two items i, j that one of them joins and the other parts. c is
+the coarsest common refinement of z_a, z_b and z: what all three keep together inside the clusters of i and j. The block
+of i and the block of j launch the split or the merge; every other block goes, as a whole, to any cluster or a new one;
+then single items follow. The walk, its probability and the ratio are in ``_reconfigure.pyx``, the history in
 ``_past.pyx``.
 
 As printed it is exact for fixed (i, j, z_a, z_b), if the reverse computes c and all else anew from z*, both share one
@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
-from splitmerge_cli.core.history cimport History, Learner
+from splitmerge_cli.core.history cimport History, AdaptiveProposal
 from splitmerge_cli.core.memory cimport doubles, ints
 from splitmerge_cli.samplers.reconfiguration cimport SPLIT, Reconfiguration
 
@@ -43,7 +43,7 @@ cdef class ARM(Reconfiguration):
         *Reconfiguration.OPTIONS,
     )
 
-    cdef readonly Learner learner
+    cdef readonly AdaptiveProposal adaptive
     cdef bint whole_blocks
     cdef Py_ssize_t n_blocks            # blocks that are out after the launch
     cdef block_t *blocks                # [N] of c, the inside ones
@@ -57,7 +57,7 @@ cdef class ARM(Reconfiguration):
         super().__init__(model, rng, **options)
         cdef Py_ssize_t N = self.model.N
         self.whole_blocks = self.options["variant"] == "arm"
-        self.learner = Learner(N, self.options["adaptation"], self.options["freeze"])
+        self.adaptive = AdaptiveProposal(N, self.options["adaptation"], self.options["freeze"])
         self.blocks = <block_t *> doubles(N)
         self.block_of = ints(N)
         self.next_of = ints(N)
@@ -75,24 +75,24 @@ cdef class ARM(Reconfiguration):
         free(self.slot)
         free(self.last_of)
 
-    def learn_from(self, History past, Py_ssize_t chain):
-        """Learn from this past, as the chain of this number."""
-        self.learner.learn_from(past, chain)
+    def adapt_to(self, History history, Py_ssize_t chain):
+        """Learn from this history, as the chain of this number."""
+        self.adaptive.adapt_to(history, chain)
 
     def fix(self, za=None, zb=None, Py_ssize_t i=-1, Py_ssize_t j=-1):
         """Use these partitions, and this pair unless i is -1, in place of drawn ones; with no arguments draw again."""
-        self.learner.fix(za, zb, i, j)
+        self.adaptive.fix(za, zb, i, j)
 
     cdef int make_step(self) except -1 nogil:
         self.propose(SPLIT)
-        if not self.learner.draw(self.rng, &self.i, &self.j):
+        if not self.adaptive.draw(self.rng, &self.i, &self.j):
             return self.null()
         return self.reconfigure()
 
     cdef Py_ssize_t refine(self) noexcept nogil:
         """Line 1: the blocks of c among the inside items; returns how many. O(N)."""
-        cdef const int32_t *za = self.learner.za
-        cdef const int32_t *zb = self.learner.zb
+        cdef const int32_t *za = self.adaptive.za
+        cdef const int32_t *zb = self.adaptive.zb
         cdef int32_t cj = self.origin[self.j]
         cdef Py_ssize_t t, n = 0
         cdef int32_t h, g, b, s, then

@@ -1,8 +1,8 @@
 """Split-merge from an informed launch state, bSM (paper 003, section 3.6.2).
 
 As split-merge with restricted Gibbs scans (Jain and Neal 2004), but i and j, and where the launch state puts some of
-the items, come from two partitions z_a and z_b of the chains' past: items that both put with i begin on i's side, those
-that both put with j on j's; the rest by fair coins. Then t restricted scans, and one that is scored.
+the items, come from two partitions z_a and z_b of the chains' history: items that both put with i begin on i's side,
+those that both put with j on j's; the rest by fair coins. Then t restricted scans, and one that is scored.
 
     c_i = z_a(i) n z_b(i) n (z(i) u z(j))        exact: the same for the split and for its merge
     c_i = z_a(i) n z_b(i) n z(i)                 as printed ("c is the coarsest common refinement"): in the merged state
@@ -10,7 +10,7 @@ that both put with j on j's; the rest by fair coins. Then t restricted scans, an
                                                  reversible (`mode=as_printed`)
 Cost of a move: (t + 1) n predictives.
 """
-from splitmerge_cli.core.history cimport History, Learner
+from splitmerge_cli.core.history cimport History, AdaptiveProposal
 from splitmerge_cli.samplers.allocations cimport RestrictedGibbs
 from splitmerge_cli.samplers.anchors cimport HistoryPair
 from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
@@ -28,18 +28,18 @@ cdef class InformedLaunch(RestrictedGibbs):
     Parameters
     ----------
     t : int
-    learner : Learner
+    adaptive : AdaptiveProposal
         Which has drawn them.
     as_printed : bool
         c_i within z(i).
     """
 
-    cdef Learner learner
+    cdef AdaptiveProposal adaptive
     cdef bint as_printed
 
-    def __init__(self, int t, Learner learner not None, bint as_printed):
+    def __init__(self, int t, AdaptiveProposal adaptive not None, bint as_printed):
         super().__init__(t)
-        self.learner, self.as_printed = learner, as_printed
+        self.adaptive, self.as_printed = adaptive, as_printed
 
     cdef void launch(self, Sides s) noexcept nogil:
         cdef Py_ssize_t t
@@ -53,7 +53,7 @@ cdef class InformedLaunch(RestrictedGibbs):
 
     cdef bint kept_with(self, Sides s, Py_ssize_t h, Py_ssize_t i) noexcept nogil:
         """Whether item h, of the clusters at stake, is in c_i."""
-        return (self.learner.za[h] == self.learner.za[i] and self.learner.zb[h] == self.learner.zb[i]
+        return (self.adaptive.za[h] == self.adaptive.za[i] and self.adaptive.zb[h] == self.adaptive.zb[i]
                 and (not self.as_printed or s.model.z[h] == s.model.z[i]))
 
 
@@ -65,16 +65,16 @@ cdef class BSM(SplitMerge):
     MOVES = ("split", "merge")
     PRINTED_TERM = None
 
-    cdef readonly Learner learner
+    cdef readonly AdaptiveProposal adaptive
     cdef HistoryPair anchors
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         # the printed launch state is another proposal, with the same ratio
         self.omit("printed")
-        self.learner = Learner(self.model.N, self.options["adaptation"], self.options["freeze"])
-        self.anchors = HistoryPair(self.learner)
-        self.allocation = InformedLaunch(self.options["t"], self.learner, self.as_printed)
+        self.adaptive = AdaptiveProposal(self.model.N, self.options["adaptation"], self.options["freeze"])
+        self.anchors = HistoryPair(self.adaptive)
+        self.allocation = InformedLaunch(self.options["t"], self.adaptive, self.as_printed)
 
     @classmethod
     def supports(cls, model):
@@ -83,13 +83,13 @@ cdef class BSM(SplitMerge):
             return False, "the model keeps its empty clusters; the chain history compares partitions"
         return super().supports(model)
 
-    def learn_from(self, History history, Py_ssize_t chain):
+    def adapt_to(self, History history, Py_ssize_t chain):
         """Learn from this history, as the chain of this number."""
-        self.learner.learn_from(history, chain)
+        self.adaptive.adapt_to(history, chain)
 
     def fix(self, za=None, zb=None, Py_ssize_t i=-1, Py_ssize_t j=-1):
         """Use these partitions, and this pair unless i is -1, in place of drawn ones; with no arguments draw again."""
-        self.learner.fix(za, zb, i, j)
+        self.adaptive.fix(za, zb, i, j)
 
     cdef int make_step(self) except -1 nogil:
         return self.split_or_merge(self.anchors, SPLIT, MERGE)

@@ -12,8 +12,8 @@ and a merge evaluates q of the present sides in the same way. Exact log ratio of
 
     log R_P R_L - log q        plus log (K + 1) where empty clusters are kept                             (equation 3)
 
-As printed (`mode=as_printed`) the ratio of q is 2^n whatever the allocation (`q_ratio=formula`, equation 9), or left out
-(`one`). For `random` equation 9 is exact.
+As printed (`mode=as_printed`) the ratio of q is 2^n whatever the allocation (`q_ratio=formula`, equation 9), or left
+out (`one`). For `random` equation 9 is exact.
 
 Cost of a step, n items in the clusters at stake: `random` O(n), `sams` n pairs of predictives, `gibbs` (t + 1) n pairs.
 """
@@ -30,8 +30,8 @@ cdef double LOG_2 = log(2.0)
 cdef enum:
     SPLIT, MERGE                        # MOVES
 
-Q_RATIO = Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities, formula (that of "
-                 "coins, whatever the allocation) or one", choices=("formula", "one"))
+Q_RATIO = Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities, formula (that "
+                 "of coins, whatever the allocation) or one", choices=("formula", "one"))
 
 
 cdef class Dyadic(SplitMerge):

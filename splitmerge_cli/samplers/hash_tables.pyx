@@ -39,8 +39,8 @@ ctypedef fused number:
     uint8_t
 
 
-READING = Choice("reading", "table", "how an item is drawn: table (of one drawn table's bucket) or union (of the buckets "
-                 "of all tables)", choices=("table", "union"))
+READING = Choice("reading", "table", "how an item is drawn: table (of one drawn table's bucket) or union (of the "
+                 "buckets of all tables)", choices=("table", "union"))
 BITS = Count("bits", 10, "K of the paper: bits of a table's code", least=1, most=MOST_BITS)
 TABLES = Count("tables", 10, "L of the paper", least=1)
 CENTRE = Flag("centre", True, "hash x less the mean of the items")
@@ -615,7 +615,7 @@ def tables_of(vectors, bits, tables, centre, seed):
 
 
 def _check_room(wanted, bits, tables):
-    """Refuse tables that the machine cannot hold before any of it is taken."""
+    """Reject tables that the machine cannot hold before any of it is taken."""
     try:
         room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

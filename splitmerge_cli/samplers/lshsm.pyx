@@ -19,19 +19,20 @@ An item u is drawn, and from the hash tables (``hash_tables.pyx``) an item v unl
         way round; P-: that -u finds an item of another cluster, P+: that u finds one of its own. A dumb move has the
         inverse ratio of the smart one that undoes it.
 
-    As printed (`mode=as_printed`, equations 3 to 6): 1 - (1 - p^K)^L, which holds on average over tables that are drawn,
-    times the share of S_u that is in the other cluster, summed over v once more; u from the first cluster alone; no P+,
-    no P-, and no factor 2 for the two ways to draw a pair of clusters or to name the sides (term `printed`).
-    `likelihood=lss`: the clusters' log likelihoods are the estimates of equation 11 (`Estimates` in ``hash_tables.pyx``),
-    a fixed function of the partition, since the tables are fixed; what they differ by is the term `estimate`.
+    As printed (`mode=as_printed`, equations 3 to 6): 1 - (1 - p^K)^L, which holds on average over tables that are
+    drawn, times the share of S_u that is in the other cluster, summed over v once more; u from the first cluster alone;
+    no P+, no P-, and no factor 2 for the two ways to draw a pair of clusters or to name the sides (term `printed`).
+    `likelihood=lss`: the clusters' log likelihoods are the estimates of equation 11 (`Estimates` in
+    ``hash_tables.pyx``), a fixed function of the partition, since the tables are fixed; what they differ by is the term
+    `estimate`.
 
 The tables are fixed: they are part of the kernel, and all chains share them.
 
 Cost, n items in the clusters at stake and L tables: `paired` O(n D), a merge O(D); `paired_sequential` n pairs of
 predictives; `sums` O(n (D + L) + K), by the union reading n unions of L buckets; after a change by another sampler
-O(N L); as_printed: all pairs of the two sides, whose probabilities of collision are kept; lss: O(D K L) more for the mean
-of a cluster. Memory: 8 to 16 bytes an item and table for all chains, 4 a bucket (table reading) or 12 an item (union)
-for each.
+O(N L); as_printed: all pairs of the two sides, whose probabilities of collision are kept; lss: O(D K L) more for the
+mean of a cluster. Memory: 8 to 16 bytes an item and table for all chains, 4 a bucket (table reading) or 12 an item
+(union) for each.
 """
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t
@@ -73,8 +74,8 @@ cdef class LSHSM(SplitMerge):
                "Algorithm 1", choices=("paired", "paired_sequential", "sums")),
         READING, BITS, TABLES, CENTRE, SEED,
         *SplitMerge.OPTIONS,
-        Choice("likelihood", "marginal", "mode=as_printed: of the clusters, marginal (exact) or lss, the estimate of equation "
-               "11 (dense points of model=gaussian, diag or iso)", choices=("marginal", "lss")),
+        Choice("likelihood", "marginal", "mode=as_printed: of the clusters, marginal (exact) or lss, the estimate of "
+               "equation 11 (dense points of model=gaussian, diag or iso)", choices=("marginal", "lss")),
         CACHE,
     )
     MOVES = ("smart_split", "dumb_merge", "smart_merge", "dumb_split")
@@ -105,17 +106,17 @@ cdef class LSHSM(SplitMerge):
         self.paired = given["proposal"] != "sums"
         if given["likelihood"] == "lss":
             if not self.as_printed:
-                raise ValueError("sampler.likelihood=lss: expected sampler.mode=as_printed: it does not leave the posterior "
-                                 "as it is")
+                raise ValueError("sampler.likelihood=lss: expected sampler.mode=as_printed: it does not leave the "
+                                 "posterior as it is")
             if not (isinstance(model, PlugIn) and model.plug_in):
-                raise ValueError("sampler.likelihood=lss: expected dense points and model=gaussian with covariance=diag "
-                                 "or iso, whose clusters have means to hash")
+                raise ValueError("sampler.likelihood=lss: expected dense points and model=gaussian with "
+                                 "covariance=diag or iso, whose clusters have means to hash")
         if not (self.paired or model.conjugate):
             raise ValueError("sampler.proposal=sums: needs the parameters integrated out (model.conjugate=true)")
         self.tables = tables_of(model.vectors, *(given[key] for key in ("bits", "tables", "centre", "tables_seed")))
         if self.as_printed and self.paired:
-            raise ValueError(f"sampler.mode=as_printed: expected sampler.proposal=sums, got {given['proposal']}: the paper "
-                             "prints no other")
+            raise ValueError(f"sampler.mode=as_printed: expected sampler.proposal=sums, got {given['proposal']}: the "
+                             "paper prints no other")
         self.allocation = allocation_of("sams" if given["proposal"] == "paired_sequential" else "random")
         # a pair by hashing has the same probability in both states; the sums have terms of their own
         self.omit("printed")
@@ -351,8 +352,8 @@ cdef class LSHSM(SplitMerge):
         return 0
 
     cdef void committed(self, bint merging) noexcept nogil:
-        """Bring the sums up to date: of a split into group[:na] and the rest, the new last cluster; or of a merge, after
-        which the last cluster took the greater number."""
+        """Bring the sums up to date: of a split into group[:na] and the rest, the new last cluster; or of a merge,
+        after which the last cluster took the greater number."""
         cdef int kind
         cdef Py_ssize_t c = min(self.sides.ci, self.sides.cj), n
         if self.paired:

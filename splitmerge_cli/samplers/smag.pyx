@@ -102,8 +102,8 @@ cdef class SMAG(TopicsAsPrinted):
     """Split-merge of topics: two tokens, or topics and tokens of theirs, as anchors; sequential allocation."""
 
     OPTIONS = (
-        Choice("choice", "coin", "coin: split or merge by a fair coin, then topics (Algorithm 1); pair: by a random pair "
-               "of tokens", choices=("coin", "pair")),
+        Choice("choice", "coin", "coin: split or merge by a fair coin, then topics (Algorithm 1); pair: by a random "
+               "pair of tokens", choices=("coin", "pair")),
         Choice("weights", "before", "the share u of a split's first side: before (u ~ Beta(p,p), then tokens) or after "
                "(tokens, then u)", choices=("before", "after")),
         Number("p", 1.0, "weights=before: u ~ Beta(p,p)", least=1e-3, most=1e3),

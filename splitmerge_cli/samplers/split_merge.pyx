@@ -19,7 +19,7 @@ sides draws is drawn first; then the decision is made in two stages, against the
 (``Sampler.survives``, ``Sampler.decide``). Chains do not depend on it.
 """
 from libc.math cimport INFINITY, NAN, isnan, log
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from splitmerge_cli.core.memory cimport flags, ints, larger
@@ -135,8 +135,8 @@ cdef class SplitMerge(Sampler):
     """The frame of split-merge moves; an abstract class.
 
     A sampler sets ``allocation``, and calls ``split_or_merge`` with its anchors, or ``split`` and ``merge`` with
-    clusters. It overrides ``log_anchors`` where the choice of anchors depends on the state, ``log_own`` for terms of its
-    own, and ``log_printed``.
+    clusters. It overrides ``log_anchors`` where the choice of anchors depends on the state, ``log_own`` for terms of
+    its own, and ``log_printed``.
     """
 
     TERMS = ("target", "orders", "anchors", "allocation", "printed")

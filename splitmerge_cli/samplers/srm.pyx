@@ -1,4 +1,4 @@
-"""Simplified reconfiguration moves, sRM (paper 003, Algorithm 2): reconfiguration without blocks and without a past.
+"""Simplified reconfiguration moves, sRM (paper 003, Algorithm 2): reconfiguration without blocks and without a history.
 
 A random pair i, j is parted or joined; all items of their clusters find their place anew, one by one, among all
 clusters, and items of other clusters may join i or j. The number of clusters may change in any direction. The walk, its

@@ -311,7 +311,7 @@ def learning_frequencies(
     seed: int = 0,
     batches: int = 40,
 ) -> tuple[NDArray[np.float64], float]:
-    """Run several chains that learn from each other's past and count the states of all.
+    """Run several chains that learn from each other's history and count the states of all.
 
     Parameters
     ----------
@@ -335,10 +335,10 @@ def learning_frequencies(
         _set_to_mode(case, model, rng)
         samplers, scan = build(model, rng)
         made.append(Chain(model, rng, samplers, thin=iterations + discard, partitions=1, warmup=(scan, discard)))
-    learner = next(sampler.learner for sampler in made[0].samplers if hasattr(sampler, "learner"))
-    past = learner.new_past(chains)
+    adaptive = next(sampler.adaptive for sampler in made[0].samplers if hasattr(sampler, "adaptive"))
+    history = adaptive.new_history(chains)
     for number, chain in enumerate(made):
-        chain.learn_from(past, number)
+        chain.adapt_to(history, number)
     advance_together(made, discard)
     return _frequencies(case, made, iterations // chains, batches)
 

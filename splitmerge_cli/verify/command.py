@@ -188,7 +188,7 @@ def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
 
 def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[Table, int]:
     """The table of one case, and how many exact samplers failed."""
-    failures, refused = 0, []
+    failures, rejected = 0, []
     gibbs = _kernel(case, choice("sampler", "gibbs"), {}).matrices if case.model.conjugate else []
     table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
     for sampler_name in options["samplers"]:
@@ -196,20 +196,20 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
         sampler_class: type[Sampler] = load(given["_target_"])
         able, reason = sampler_class.supports(case.model)
         if not able:
-            refused.append((sampler_name, reason))
+            rejected.append((sampler_name, reason))
             continue
         for mode in options["modes"]:
             if mode == "as_printed" and not _prints_another(sampler_class):
                 continue
             for form in _forms(given, mode, options):
                 if reason := _refusal(case, given, form, mode):
-                    refused.append((" ".join([sampler_name, *map(str, form.values())]), reason))
+                    rejected.append((" ".join([sampler_name, *map(str, form.values())]), reason))
                     continue
                 for row, exact in _rows(case, given, form, mode, gibbs, options):
                     failures += mode == "exact" and not exact
                     table.add_row(*row)
     skipped: dict[str, dict[str, None]] = {}
-    for name, reason in refused:
+    for name, reason in rejected:
         skipped.setdefault(reason, {})[name] = None
     table.caption = "\n".join(f"skipped {', '.join(names)}: {reason}" for reason, names in skipped.items())
     return table, failures
@@ -271,7 +271,7 @@ def _forms(given: Mapping[str, Any], mode: str, options: Mapping[str, Any]) -> l
 
 
 def _refusal(case: Case, given: Mapping[str, Any], form: Mapping[str, Any], mode: str) -> str:
-    """Why a form of a sampler that serves the model does not serve this case in this mode; empty: it does."""
+    """Why a form of a sampler that supports the model does not support this case in this mode; empty: it does."""
     if given["name"] != "lshsm":
         return ""
     if mode == "as_printed" and form["proposal"] != "sums":

@@ -33,7 +33,7 @@ class Move:
     pair : tuple of int
         i and j.
     log_ratio : float
-        Of the acceptance; of a refused move a bound of it.
+        Of the acceptance; of a rejected move a bound of it.
     accepted : bool
     """
 
@@ -178,7 +178,7 @@ def proposal_probability(
     """Probability with which the walk of `arm`, its partitions fixed to one block and singletons, proposes `end`.
 
     With these two partitions c is all singletons, so that `variant=sarm` is Algorithm 2 on the given pair, in item
-    order. The compiled sampler's choices are walked.
+    order. The compiled sampler's choices are enumerated.
     """
     rng = Rng()
     built = build_sampler(model, rng, sampler, {"relabel": False})

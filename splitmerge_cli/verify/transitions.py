@@ -169,9 +169,9 @@ def example_pasts(states: Sequence[State], number: int, seed: int = 0) -> list[P
     return [(np.array(a, dtype=np.int32), np.array(b, dtype=np.int32)) for a, b in pairs.values()]
 
 
-def disagreements(past: Past) -> list[tuple[int, int]]:
+def disagreements(history: Past) -> list[tuple[int, int]]:
     """The pairs i < j that one of the partitions joins and the other does not."""
-    za, zb = past
+    za, zb = history
     differ = (za[:, None] == za) != (zb[:, None] == zb)
     return [(int(i), int(j)) for i, j in np.argwhere(np.triu(differ))]
 
@@ -179,7 +179,7 @@ def disagreements(past: Past) -> list[tuple[int, int]]:
 def learnt_matrices(
     model: Model, rng: Rng, sampler: Any, states: Sequence[State], pasts: Sequence[Past], limit: int = 2_000_000
 ) -> Iterator[tuple[NDArray[np.float64], list[NDArray[np.float64]]]]:
-    """Transition matrices of a sampler that learns from the chains' past, for given partitions to learn from.
+    """Transition matrices of a sampler that learns from the chains' history, for given partitions to learn from.
 
     Parameters
     ----------

@@ -92,8 +92,8 @@ CELLS = ["nan", "inf", "-inf", "", "word", "1e31", "-1e308", "1e999", "0x1", '"1
 
 
 @pytest.fixture
-def refused(smcmc, tmp_path: Path) -> Callable[..., None]:
-    """``refused(args, named)``: exit status 2, one line that says `named`, nothing written."""
+def rejected(smcmc, tmp_path: Path) -> Callable[..., None]:
+    """``rejected(args, named)``: exit status 2, one line that says `named`, nothing written."""
 
     def check(args: list[str], named: str) -> None:
         before = sorted(tmp_path.iterdir())
@@ -107,9 +107,9 @@ def refused(smcmc, tmp_path: Path) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args[-2:]) for args, _ in REFUSED])
-def test_run(refused, args: list[str], named: str) -> None:
+def test_run(rejected, args: list[str], named: str) -> None:
     Path("d.csv").write_text(POINTS)
-    refused(["run", "iterations=10", *args], named)
+    rejected(["run", "iterations=10", *args], named)
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ def test_run(refused, args: list[str], named: str) -> None:
         ("0,1\n.5,.5\n1.5,2.5\n", ["data.drop=1"], "data.drop=1: d.csv: column 2 ('1') has that name, but column 1"),
     ],
 )
-def test_numbers_that_may_be_names(refused, text: str, args: list[str], named: str) -> None:
+def test_numbers_that_may_be_names(rejected, text: str, args: list[str], named: str) -> None:
     Path("d.csv").write_text(text)
-    refused(["run", "iterations=10", *CSV, "model=gaussian", "sampler=gibbs", *args], named)
+    rejected(["run", "iterations=10", *CSV, "model=gaussian", "sampler=gibbs", *args], named)
 
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("model", ["lines", "gaussian"])
-def test_a_cell_that_is_no_number_is_named(refused, cell: str, model: str) -> None:
+def test_a_cell_that_is_no_number_is_named(rejected, cell: str, model: str) -> None:
     Path("d.csv").write_text(f"x,y\n0,1\n1,{cell}\n2,3\n")
-    refused(["run", "iterations=10", *CSV, f"model={model}", "sampler=triadic"], "d.csv: row 3, column 2 ('y'): ")
+    rejected(["run", "iterations=10", *CSV, f"model={model}", "sampler=triadic"], "d.csv: row 3, column 2 ('y'): ")
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_a_cell_that_is_no_number_is_named(refused, cell: str, model: str) -> No
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else "",
 )
-def test_other_commands(refused, args: list[str], named: str) -> None:
+def test_other_commands(rejected, args: list[str], named: str) -> None:
     Path("d.csv").write_text(POINTS)
-    refused(args, named)
+    rejected(args, named)
 
 
 def test_priors_need_no_quotes_in_any_command(smcmc) -> None:

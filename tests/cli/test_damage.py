@@ -1,4 +1,4 @@
-"""Files of runs that are gone or damaged, and what the system refuses: one message, and nothing wrong is written."""
+"""Files of runs that are gone or damaged, and what the system rejects: one message, and nothing wrong is written."""
 
 import errno
 import json
@@ -385,10 +385,10 @@ def test_a_trace_of_one_row(smcmc) -> None:
 
 
 def test_not_enough_memory(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object, **kwargs: object) -> None:
+    def reject(*args: object, **kwargs: object) -> None:
         raise np._core._exceptions._ArrayMemoryError((10**12,), np.dtype(float))
 
-    monkeypatch.setattr(build, "initial_labels", refuse)
+    monkeypatch.setattr(build, "initial_labels", reject)
     result = smcmc("run", "N=21")
     assert result.exit_code == 2
     assert "N=21, model=emm: not enough memory" in result.stderr

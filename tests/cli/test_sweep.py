@@ -84,10 +84,10 @@ def test_where_a_job_is_refused_none_runs(smcmc, tmp_path: Path) -> None:
         result = smcmc("sweep", *how, *args)
         assert result.exit_code == 2
         assert result.stdout == ""
-        refused = result.stderr.splitlines()
-        assert len(refused) == 2
-        assert "N=2 K0=5" in refused[0]
-        assert "K0=5: expected at most 2" in refused[0]
+        rejected = result.stderr.splitlines()
+        assert len(rejected) == 2
+        assert "N=2 K0=5" in rejected[0]
+        assert "K0=5: expected at most 2" in rejected[0]
     assert not list(tmp_path.iterdir())
 
 

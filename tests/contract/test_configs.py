@@ -12,7 +12,7 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
 from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.papers import experiments
+from splitmerge_cli.papers import discovery, experiments
 from splitmerge_cli.runs.sweep import check_jobs, expand
 
 MODELS = choices("model")
@@ -74,7 +74,7 @@ SCHEDULES = ("move_only", "single_site", "full_scan")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_pairs(sampler: str, model: str) -> None:
-    """Every sampler on every model, or a refusal that says why; each meets every schedule."""
+    """Every sampler on every model, or a rejection that says why; each meets every schedule."""
     schedule = SCHEDULES[(SAMPLERS.index(sampler) + MODELS.index(model)) % 3]
     args = [f"sampler={sampler}", f"model={model}", f"data={data_for(model)}", f"schedule={schedule}", "N=20", "K0=3"]
     if sampler == "refresh":
@@ -156,10 +156,10 @@ def test_data_options_are_those_of_the_function(name: str) -> None:
     assert set(options) - {"name"} == set(parameters)
 
 
-def experiments() -> Iterator[Any]:
+def every_experiment() -> Iterator[Any]:
     """Every experiment with the number of its jobs that are checked. Those of a figure are composed by the figures' own
     tests too: here they are slow."""
-    figures = {name for name, entry in engine.entries().items() if entry.compute is None}
+    figures = {name for name, entry in discovery.figures().items() if entry.compute is None}
     for name in choices("experiment"):
         yield pytest.param(name, 3, marks=[pytest.mark.slow] if name in figures else [])
 

@@ -146,4 +146,4 @@ def test_facts_are_those_of_the_classes() -> None:
         assert of_documents(target) == (locate(target).kind == "documents"), name
     for name in choices("sampler"):
         target = choice("sampler", name)["_target_"]
-        assert is_adaptive(target) == hasattr(locate(target), "learn_from"), name
+        assert is_adaptive(target) == hasattr(locate(target), "adapt_to"), name

@@ -40,13 +40,13 @@ LEARNERS = {
 build = case_of
 
 
-def learner(case, name, **options):
+def adaptive(case, name, **options):
     sampler_class, given = LEARNERS[name]
     return sampler_class(case.model, Rng(0), **given | options)
 
 
-def fixed(case, sampler, past, pair):
-    sampler.fix(*past, *pair)
+def fixed(case, sampler, history, pair):
+    sampler.fix(*history, *pair)
     return transition_matrix(case.model, sampler.rng, sampler, case.states)
 
 
@@ -60,12 +60,12 @@ def every_past(case):
 @pytest.mark.parametrize("case_name", ["irm", "irm-uneven"])
 def test_every_phi_of_four_nodes(case_name, name):
     case = build(case_name)
-    sampler = learner(case, name)
+    sampler = adaptive(case, name)
     checked = 0
-    for past in every_past(case):
-        for i, j in disagreements(past):
+    for history in every_past(case):
+        for i, j in disagreements(history):
             for pair in ((i, j), (j, i)):
-                P = fixed(case, sampler, past, pair)
+                P = fixed(case, sampler, history, pair)
                 assert balance_defect(P, case.pi) < 1e-15
                 checked += 1
     assert checked == 120
@@ -76,12 +76,12 @@ def test_some_phis(case_name, name):
     """Every learning sampler of conf/sampler on every small case: reversible, its terms, its mutants."""
     case, form = case_of(case_name), SAMPLERS[name]
     rng = np.random.default_rng(4)
-    for past in example_pasts(case.states, 4, seed=3):
-        differ = disagreements(past)
+    for history in example_pasts(case.states, 4, seed=3):
+        differ = disagreements(history)
         i, j = differ[rng.integers(len(differ))]
         for pair in ((i, j), (j, i)):
             sampler = form.sampler(case.model, Rng(0), **form.options)
-            sampler.fix(*past, *pair)
+            sampler.fix(*history, *pair)
             found = Enumeration(case, sampler)
             np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12)
             assert balance_defect(found.matrix, case.pi) < 1e-12
@@ -91,32 +91,32 @@ def test_some_phis(case_name, name):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_some_phis_of_six_nodes(name):
     case = small_case(IRM, 6, 2, {"beta1": 0.6})
-    sampler = learner(case, name)
+    sampler = adaptive(case, name)
     rng = np.random.default_rng(4)
-    for past in example_pasts(case.states, 2, seed=3):
-        differ = disagreements(past)
-        assert balance_defect(fixed(case, sampler, past, differ[rng.integers(len(differ))]), case.pi) < 1e-12
+    for history in example_pasts(case.states, 2, seed=3):
+        differ = disagreements(history)
+        assert balance_defect(fixed(case, sampler, history, differ[rng.integers(len(differ))]), case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_pair_is_uniform_over_disagreements(name):
     """The matrix with the pair drawn is the mean of those for each pair, either way round."""
     case = build("irm-uneven")
-    sampler = learner(case, name)
-    for past in example_pasts(case.states, 5, seed=1):
-        pairs = [pair for i, j in disagreements(past) for pair in ((i, j), (j, i))]
-        mean = np.mean([fixed(case, sampler, past, pair) for pair in pairs], axis=0)
-        np.testing.assert_allclose(fixed(case, sampler, past, ()), mean, atol=1e-14)
+    sampler = adaptive(case, name)
+    for history in example_pasts(case.states, 5, seed=1):
+        pairs = [pair for i, j in disagreements(history) for pair in ((i, j), (j, i))]
+        mean = np.mean([fixed(case, sampler, history, pair) for pair in pairs], axis=0)
+        np.testing.assert_allclose(fixed(case, sampler, history, ()), mean, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_only_the_refinement_of_the_past_counts(name):
     """Two pasts with the same blocks on which both agree move alike, given the pair."""
     case = build("irm-uneven")
-    sampler = learner(case, name)
+    sampler = adaptive(case, name)
     first = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
     second = np.array([0, 0, 1, 2]), np.array([0, 0, 0, 0])
-    P, Q = (fixed(case, sampler, past, (0, 2)) for past in (first, second))
+    P, Q = (fixed(case, sampler, history, (0, 2)) for history in (first, second))
     np.testing.assert_allclose(P, Q, atol=1e-15)
 
 
@@ -129,9 +129,9 @@ FACTORS = {"arm": {"target", "forward", "reverse"}, "bsm": {"target", "allocatio
 @pytest.mark.parametrize("name", LEARNERS)
 def test_mutants_break_the_law(name, case_name):
     case = build(case_name)
-    sampler = learner(case, name)
-    past = example_pasts(case.states, 1)[0]
-    sampler.fix(*past, *disagreements(past)[0])
+    sampler = adaptive(case, name)
+    history = example_pasts(case.states, 1)[0]
+    sampler.fix(*history, *disagreements(history)[0])
     mutants = Enumeration(case, sampler).proposals.mutants()
     assert {term for _, term in mutants} == FACTORS["bsm" if name.startswith("bsm") else "arm"]
     assert min(balance_defect(P, case.pi) for P in mutants.values()) > 1e-4
@@ -140,7 +140,7 @@ def test_mutants_break_the_law(name, case_name):
 @pytest.mark.parametrize("name", ["arm", "sarm"])
 def test_one_walk_alone_leads_from_one_partition_to_another(name):
     case = build("irm-uneven")
-    sampler = learner(case, name)
+    sampler = adaptive(case, name)
     sampler.fix(np.array([0, 0, 1, 2]), np.array([0, 0, 0, 0]), 0, 2)
     made = Enumeration(case, sampler).proposals
     ends = made.origin * made.states + made.target
@@ -155,27 +155,27 @@ def test_as_printed_bsm_is_biased(t, defect, distance):
     paper's network, and the distance of the stationary law with the pair drawn (docs/derivations.md)."""
     case = build("irm")
     sampler = BSM(case.model, Rng(0), t=t, mode="as_printed")
-    past = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
+    history = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
     found = [
         balance_defect(fixed(case, sampler, (z, one), pair), case.pi)
         for z, one in every_past(case)
         for pair in disagreements((z, one))
     ]
     assert max(found) == pytest.approx(defect, abs=1e-4)
-    assert total_variation(stationary(fixed(case, sampler, past, ())), case.pi) == pytest.approx(distance, abs=1e-4)
+    assert total_variation(stationary(fixed(case, sampler, history, ())), case.pi) == pytest.approx(distance, abs=1e-4)
 
 
 def test_as_printed_bsm_that_agrees_on_nothing_is_exact():
     case = build("irm")
     as_printed, exact = (BSM(case.model, Rng(0), t=1, mode=mode) for mode in ("as_printed", "exact"))
-    past = np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)
-    np.testing.assert_array_equal(fixed(case, as_printed, past, ()), fixed(case, exact, past, ()))
+    history = np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)
+    np.testing.assert_array_equal(fixed(case, as_printed, history, ()), fixed(case, exact, history, ()))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_nothing_to_learn_from_is_null(name):
     case = build("irm")
-    sampler = learner(case, name)
+    sampler = adaptive(case, name)
     P = transition_matrix(case.model, sampler.rng, sampler, case.states)
     np.testing.assert_array_equal(P, np.eye(15))
     same = np.array([0, 1, 1, 0], dtype=np.int32)
@@ -184,13 +184,13 @@ def test_nothing_to_learn_from_is_null(name):
 
 def test_learnt_matrices_are_those_of_the_fixed_sampler():
     case = build("irm")
-    sampler = learner(case, "arm")
+    sampler = adaptive(case, "arm")
     pasts = example_pasts(case.states, 3)
-    for past, (P, for_pair) in zip(
+    for history, (P, for_pair) in zip(
         pasts, learnt_matrices(case.model, sampler.rng, sampler, case.states, pasts), strict=True
     ):
         assert stationarity_defect(P, case.pi) < 1e-15
-        assert len(for_pair) == len(disagreements(past))
+        assert len(for_pair) == len(disagreements(history))
         np.testing.assert_allclose(np.mean(for_pair, axis=0), P, atol=1e-14)
     # the sampler is left as it was found
     assert sampler.last_move in ARM.MOVES
@@ -207,7 +207,7 @@ def test_example_pasts():
     assert len(disagreements(pasts[0])) == 6
     assert [z.tolist() for z in pasts[1]] == [[0, 0, 0, 0], [0, 1, 1, 1]]
     assert disagreements(pasts[1]) == [(0, 1), (0, 2), (0, 3)]
-    assert all(disagreements(past) for past in pasts)
+    assert all(disagreements(history) for history in pasts)
     two = small_case(IRM, 2, 0, {}).states
     assert len(example_pasts(two, 8)) == 1
     assert example_pasts(small_case(IRM, 1, 0, {}).states, 8) == []
@@ -271,9 +271,9 @@ def test_chains_that_agree_have_nothing_to_learn():
         model, rng = case.build(), Rng(1, number)
         model.set_labels(np.array([0, 0, 1, 1]))
         chains.append(Chain(model, rng, [ARM(model, rng, adaptation="population")]))
-    past = chains[0].samplers[0].learner.new_past(3)
+    history = chains[0].samplers[0].adaptive.new_history(3)
     for number, chain in enumerate(chains):
-        chain.learn_from(past, number)
+        chain.adapt_to(history, number)
     advance_together(chains, 50)
     for chain in chains:
         assert sum(row["null"] for row in chain.samplers[0].counts()) == 50
@@ -292,9 +292,9 @@ def test_the_chains_of_a_frozen_run_are_markov():
             model.set_labels(np.zeros(5, dtype=np.int32))
             sampler = ARM(model, rng, adaptation="frozen", freeze=30)
             chains.append(Chain(model, rng, [sampler, Gibbs(model, rng)], partitions=1))
-        past = chains[0].samplers[0].learner.new_past(2)
+        history = chains[0].samplers[0].adaptive.new_history(2)
         for number, chain in enumerate(chains):
-            chain.learn_from(past, number)
+            chain.adapt_to(history, number)
         advance_together(chains, 30)
         chains[1].rng.state = Rng(other_seed).state
         runs.append([rows["partition_labels"] for rows in advance_together(chains, 100)])
@@ -303,8 +303,8 @@ def test_the_chains_of_a_frozen_run_are_markov():
 
 
 def test_all_pairs_of_items_can_be_split_and_merged():
-    """Every state is reached from every other by arm alone, with one past that disagrees on all pairs."""
+    """Every state is reached from every other by arm alone, with one history that disagrees on all pairs."""
     for case_name, name in itertools.product(("irm", "irm-five"), ("arm", "sarm", "bsm-0")):
         case = build(case_name)
-        past = example_pasts(case.states, 1)[0]
-        assert irreducible(fixed(case, learner(case, name), past, ()))
+        history = example_pasts(case.states, 1)[0]
+        assert irreducible(fixed(case, adaptive(case, name), history, ()))

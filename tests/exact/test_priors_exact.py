@@ -102,9 +102,9 @@ def test_learners(model_class, name, prior):
     case = build(model_class, prior)
     sampler_class, given = LEARNERS[name]
     sampler = sampler_class(case.model, Rng(0), **given)
-    for past in example_pasts(case.states, 6):
-        for pair in disagreements(past)[:3]:
-            sampler.fix(*past, *pair)
+    for history in example_pasts(case.states, 6):
+        for pair in disagreements(history)[:3]:
+            sampler.fix(*history, *pair)
             assert balance_defect(matrix(case, sampler), case.pi) < 1e-12
 
 

@@ -51,7 +51,7 @@ class Choice:
     options : dict of str to list of str
         Values by the name of the key.
     models : frozenset of str
-        Models that read the data, or that a sampler serves.
+        Models that read the data, or that a sampler supports.
     truth : bool
         Whether the true clusters are known.
     """
@@ -336,13 +336,13 @@ def _samplers(models: dict[str, Any]) -> dict[str, Choice]:
         options = config.choice("sampler", name)
         cls = config.locate(options.pop("_target_"))
         del options["name"]
-        serves = [model for model, built in models.items() if cls.supports(built)[0]]
+        supports = [model for model, built in models.items() if cls.supports(built)[0]]
         values: dict[str, Values] = {key: [shown(value)] for key, value in options.items()}
-        for model in serves[:1]:
+        for model in supports[:1]:
 
             def build(given: dict[str, Any], cls: Any = cls, model: Any = models[model]) -> Any:
                 return cls(model, Rng(0, 0), **given)
 
             values = _options("sampler", name, options, build)
-        found[name] = Choice((f"sampler={name}",), "", values, frozenset(serves))
+        found[name] = Choice((f"sampler={name}",), "", values, frozenset(supports))
     return found

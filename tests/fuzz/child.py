@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 MODULES = ("catalogue", "commands", "readers", "runs")
-"""Where the functions are that it serves; a name is ``MODULE.FUNCTION``."""
+"""Where the functions are that it supports; a name is ``MODULE.FUNCTION``."""
 PATIENCE = 120.0
 """Seconds after which a call is taken to hang: a hundred times what the slowest needs."""
 MEMORY = 8 << 30
-"""Bytes of address space of the process, so that what asks for more is refused and not the machine."""
+"""Bytes of address space of the process, so that what asks for more is rejected and not the machine."""
 
 
 class Ended(Exception):

@@ -53,14 +53,14 @@ def listing(folder: Path) -> list[tuple[str, int, int]]:
     return sorted(found)
 
 
-def refusal(result: Any) -> str | None:
+def rejection(result: Any) -> str | None:
     """Why a result is not one message of bad input; None if it is."""
     lines = result.stderr.splitlines()
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return "a traceback"
     if len(lines) != 1 or not lines[0].startswith("smcmc: ") or "Traceback" in lines[0]:
         return f"{len(lines)} lines on stderr; expected one that begins with smcmc:"
-    return None if result.stdout == "" else "output of a refused command"
+    return None if result.stdout == "" else "output of a rejected command"
 
 
 def configuration(args: list[str], follow: bool, plotted: bool) -> tuple[str, str]:
@@ -68,9 +68,9 @@ def configuration(args: list[str], follow: bool, plotted: bool) -> tuple[str, st
 
     Returns
     -------
-    status : {"accepted", "refused", "traceback", "wrong"}
+    status : {"accepted", "rejected", "traceback", "wrong"}
     why : str
-        Of the last two; of a refusal the message.
+        Of the last two; of a rejection the message.
     """
     known = derived()  # before the folder is looked at
     above = Path("..").resolve()
@@ -78,10 +78,10 @@ def configuration(args: list[str], follow: bool, plotted: bool) -> tuple[str, st
     result = call("run", *args)
     try:
         if result.exit_code == 2 and isinstance(result.exception, SystemExit):
-            wrong = refusal(result) or _nameless(result.stderr, args, known)
+            wrong = rejection(result) or _nameless(result.stderr, args, known)
             if wrong is None and listing(above) != before:
                 wrong = f"files were written: {sorted({*listing(above)} ^ {*before})[:6]}"
-            return ("wrong", f"{wrong}\n{told(result)}") if wrong else ("refused", result.stderr.strip())
+            return ("wrong", f"{wrong}\n{told(result)}") if wrong else ("rejected", result.stderr.strip())
         if result.exit_code != 0:
             kind = "wrong" if isinstance(result.exception, SystemExit) else "traceback"
             return kind, told(result)

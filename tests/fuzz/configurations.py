@@ -50,7 +50,7 @@ def configurations(draw: Any, known: Any) -> list[str]:
         else:
             chosen[key] = draw(_nonsense_values())
     order = draw(st.sampled_from(["as drawn", "reversed"]))
-    # what begins with a dash is an option, which typer refuses in its own way
+    # what begins with a dash is an option, which typer rejects in its own way
     args = [f"{key}={value}".lstrip("-") for key, value in chosen.items()]
     return args if order == "as drawn" or many == 0 else args[::-1]
 
@@ -105,7 +105,7 @@ def _valid(draw: Any, known: Any) -> dict[str, str]:
 def _agree(top: dict[str, str], chosen: dict[str, str], data: Any, known_thin: list[str], draw: Any) -> None:
     """Let keys agree with each other, mostly: what one of them asks of another."""
     if draw(st.integers(0, 15)) == 0 and top["iterations"].isdigit() and int(top["iterations"]) <= 60:
-        return  # two that disagree are refused
+        return  # two that disagree are rejected
     if not top["iterations"].isdigit() or int(top["iterations"]) > 60:
         top["budget"] = draw(st.sampled_from(["0.001", "0.01"]))  # what alone ends the run
         top["thin"] = max(known_thin, key=int)

@@ -33,9 +33,9 @@ def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
 def fuzz(request: pytest.FixtureRequest, cases: int, capsys: pytest.CaptureFixture[str]) -> Callable[..., Counter[str]]:
     """``fuzz(strategy, check)`` calls ``check(case)``, which returns a status and a reason, for every drawn case.
 
-    A case whose status is none of "accepted" and "refused" fails the test. Returned are the numbers of cases by status.
-    The few cases of every run are always the same ones; the many are others each time, by a seed that is printed and
-    that ``--hypothesis-seed`` sets.
+    A case whose status is none of "accepted" and "rejected" fails the test. Returned are the numbers of cases by
+    status. The few cases of every run are always the same ones; the many are others each time, by a seed that is
+    printed and that ``--hypothesis-seed`` sets.
     """
 
     def run(strategy: Any, check: Callable[[Any], tuple[str, str]], examples: tuple[Any, ...] = ()) -> Counter[str]:
@@ -54,7 +54,7 @@ def fuzz(request: pytest.FixtureRequest, cases: int, capsys: pytest.CaptureFixtu
             status, why = check(case)
             if not found:  # what shrinking tries is not counted
                 tally[status] += 1
-            if status not in ("accepted", "refused"):
+            if status not in ("accepted", "rejected"):
                 found = True
                 raise AssertionError(f"{status}: {case!r}\n{why}")
 
@@ -64,11 +64,11 @@ def fuzz(request: pytest.FixtureRequest, cases: int, capsys: pytest.CaptureFixtu
             one()
         finally:
             total = sum(tally.values())
-            bad = total - tally["accepted"] - tally["refused"]
+            bad = total - tally["accepted"] - tally["rejected"]
             with capsys.disabled():
                 print(
-                    f"\nfuzz {request.node.name}, seed {seed}: {total} cases, accepted {tally['accepted']}, refused "
-                    f"{tally['refused']}, tracebacks {bad}"
+                    f"\nfuzz {request.node.name}, seed {seed}: {total} cases, accepted {tally['accepted']}, rejected "
+                    f"{tally['rejected']}, tracebacks {bad}"
                 )
         return tally
 

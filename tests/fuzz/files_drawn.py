@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 @dataclass(frozen=True)
 class Case:
-    """Files, who reads them and how; `expected` is what must be read, None where it may be refused."""
+    """Files, who reads them and how; `expected` is what must be read, None where it may be rejected."""
 
     reader: str
     options: dict[str, Any]

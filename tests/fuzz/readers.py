@@ -50,12 +50,12 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
             made = _read(reader, options, files)
     except (DataError, ConfigError) as error:
         if expected is not None:
-            return "wrong", f"refused: {error}; expected {expected}"
+            return "wrong", f"rejected: {error}; expected {expected}"
         text = str(error)
         if len(text.splitlines()) != 1:
             return "wrong", f"{len(text.splitlines())} lines: {text}"
         named = [*files, *options, reader, "N=", str(FOLDER)]
-        return ("refused", text) if any(name in text for name in named) else ("wrong", f"names nothing: {text}")
+        return ("rejected", text) if any(name in text for name in named) else ("wrong", f"names nothing: {text}")
     except Exception:
         return "traceback", traceback.format_exc()
     finally:

@@ -80,7 +80,7 @@ def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: st
 
     Returns
     -------
-    status : {"accepted", "refused", "traceback", "wrong"}
+    status : {"accepted", "rejected", "traceback", "wrong"}
     why : str
     """
     shutil.rmtree("results", ignore_errors=True)
@@ -115,7 +115,7 @@ def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: st
             return "wrong", f"{len(lines)} lines on stderr: {said}"
         if "results" not in lines[0]:
             return "wrong", f"no file is named: {said}"
-        return ("wrong", f"refused, though nothing was changed: {said}") if harmless else ("refused", lines[0])
+        return ("wrong", f"rejected, though nothing was changed: {said}") if harmless else ("rejected", lines[0])
     if sealed or harmless or command == "report":
         return "accepted", ""
     if command == "diagnose" and result.stdout == _diagnosed(name, folder):

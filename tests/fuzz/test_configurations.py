@@ -1,4 +1,4 @@
-"""Every configuration is run, or refused with one message that names the key; nothing else happens."""
+"""Every configuration is run, or rejected with one message that names the key; nothing else happens."""
 
 import pytest
 from child import Child, Ended

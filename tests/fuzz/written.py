@@ -153,7 +153,7 @@ def _copies(folder: Path) -> None:
             elif text := texts.get(file.name) or ("\n".join(WORDS) if file.name.startswith("vocab") else ""):
                 path.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode())
             else:
-                break  # a new one: absent, and refused as such
+                break  # a new one: absent, and rejected as such
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             files.append(sets.File(file.name, None, digest if file.sha256 else None))
         else:

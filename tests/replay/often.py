@@ -9,7 +9,7 @@ import pytest
 
 
 def often(values: Iterable[Any], always: Collection[Any]) -> list[Any]:
-    """The values, those that are not in `always` marked as slow; of a mapping its values, under the names of its keys."""
+    """The values, those not in `always` marked as slow; of a mapping its values, under the names of its keys."""
     named = values.items() if isinstance(values, Mapping) else ((None, value) for value in values)
     return [
         pytest.param(value, id=name, marks=[] if (value if name is None else name) in always else [pytest.mark.slow])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import boxes
-import boxes_triadic
 import numpy as np
 import pytest
+import reference
+import reference_triadic
 from plain import State, Stream
 
 from splitmerge_cli.core.rng import Rng
@@ -74,7 +74,7 @@ def check_counts(compiled, box) -> None:
 
 def has_ratio(entry) -> bool:
     """Whether a step makes proposals; a Gibbs update has none, a refreshing step many."""
-    return not issubclass(entry[1], boxes.Gibbs | boxes_triadic.Refresh)
+    return not issubclass(entry[1], reference.Gibbs | reference_triadic.Refresh)
 
 
 def replay(pair: Pair, entry, mode: str, steps: int) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-import boxes
 import numpy as np
 import pytest
+import reference
 from often import often
 from plain import EMM, Bernoulli
 from replaying import Pair, check_counts, check_ratio, replay
@@ -48,18 +48,18 @@ MODELS = {
     "uniform": lambda: bernoulli(prior="uniform"),
 }
 SAMPLERS = {
-    "gibbs-full": (gibbs.Gibbs, boxes.Gibbs, {"scan": "full"}),
-    "gibbs-site": (gibbs.Gibbs, boxes.Gibbs, {"scan": "site"}),
-    "sdds": (sdds.SDDS, boxes.SDDS, {"kernel": "both"}),
-    "ssdm": (sdds.SDDS, boxes.SDDS, {"kernel": "ssdm"}),
-    "smds": (sdds.SDDS, boxes.SDDS, {"kernel": "smds"}),
-    "ss": (ss.SS, boxes.SS, {}),
-    "rm-cut": (rm.RM, boxes.RM, {"redistribution": "cut"}),
-    "rm-coin": (rm.RM, boxes.RM, {"redistribution": "coin"}),
-    "rgsm-5-1": (rgsm.RGSM, boxes.RGSM, {"t": 5, "r": 1}),
-    "rgsm-1-3": (rgsm.RGSM, boxes.RGSM, {"t": 1, "r": 3}),
-    "rgsm-0-1": (rgsm.RGSM, boxes.RGSM, {"t": 0, "r": 1}),
-    "birth_death": (birth_death.BirthDeath, boxes.BirthDeath, {}),
+    "gibbs-full": (gibbs.Gibbs, reference.Gibbs, {"scan": "full"}),
+    "gibbs-site": (gibbs.Gibbs, reference.Gibbs, {"scan": "site"}),
+    "sdds": (sdds.SDDS, reference.SDDS, {"kernel": "both"}),
+    "ssdm": (sdds.SDDS, reference.SDDS, {"kernel": "ssdm"}),
+    "smds": (sdds.SDDS, reference.SDDS, {"kernel": "smds"}),
+    "ss": (ss.SS, reference.SS, {}),
+    "rm-cut": (rm.RM, reference.RM, {"redistribution": "cut"}),
+    "rm-coin": (rm.RM, reference.RM, {"redistribution": "coin"}),
+    "rgsm-5-1": (rgsm.RGSM, reference.RGSM, {"t": 5, "r": 1}),
+    "rgsm-1-3": (rgsm.RGSM, reference.RGSM, {"t": 1, "r": 3}),
+    "rgsm-0-1": (rgsm.RGSM, reference.RGSM, {"t": 0, "r": 1}),
+    "birth_death": (birth_death.BirthDeath, reference.BirthDeath, {}),
 }
 SPLIT_MERGE = [name for name in SAMPLERS if not name.startswith("gibbs")]
 

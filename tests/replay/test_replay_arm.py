@@ -6,16 +6,16 @@ Compared after every move: labels, K, log ratio; of srm and arm the pair and the
 
 from __future__ import annotations
 
-import boxes_arm
 import numpy as np
 import pytest
-from boxes_arm import by_first_appearance, labels_of
+import reference_arm
+from enumerated import remembering
 from plain import Bernoulli
 from plain_continuous import Gaussian
 from plain_network import IRM
+from reference_arm import by_first_appearance, labels_of
 from replaying import Pair, check_counts, check_ratio, replay
 from test_replay_triadic import DYADIC, EARLIER, NEAL8, REFRESH, TRIADIC
-from walked import remembering
 
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
@@ -58,13 +58,13 @@ MODELS = {
     "gaussian": gaussian,
 }
 SAMPLERS = {
-    "srm": (srm.SRM, boxes_arm.SRM, {}),
-    "srm-in-order": (srm.SRM, boxes_arm.SRM, {"relabel": False}),
-    "arm": (arm.ARM, boxes_arm.ARM, {}),
-    "arm-in-order": (arm.ARM, boxes_arm.ARM, {"relabel": False}),
-    "sarm": (arm.ARM, boxes_arm.ARM, {"variant": "sarm"}),
-    "bsm": (bsm.BSM, boxes_arm.BSM, {"t": 2}),
-    "bsm-0": (bsm.BSM, boxes_arm.BSM, {"t": 0}),
+    "srm": (srm.SRM, reference_arm.SRM, {}),
+    "srm-in-order": (srm.SRM, reference_arm.SRM, {"relabel": False}),
+    "arm": (arm.ARM, reference_arm.ARM, {}),
+    "arm-in-order": (arm.ARM, reference_arm.ARM, {"relabel": False}),
+    "sarm": (arm.ARM, reference_arm.ARM, {"variant": "sarm"}),
+    "bsm": (bsm.BSM, reference_arm.BSM, {"t": 2}),
+    "bsm-0": (bsm.BSM, reference_arm.BSM, {"t": 0}),
 }
 LEARNERS = [name for name in SAMPLERS if not name.startswith("srm")]
 NETWORKS = [name for name in MODELS if name.startswith("irm")]
@@ -104,7 +104,7 @@ def test_move_by_move(name, model, seed):
     for step, (za, zb) in zip(range(60), pasts(N, seed), strict=False):
         if name in LEARNERS:
             compiled.fix(za, zb)
-            box.learner.fixed = za.tolist(), zb.tolist(), -1, -1
+            box.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
         if not name.startswith("bsm"):
             compiled.record = True
         compiled.step()
@@ -131,7 +131,7 @@ def test_fixed_pair_and_equal_partitions(name):
         if other is za:
             i = j = -1
         compiled.fix(za, other, i, j)
-        box.learner.fixed = za.tolist(), other.tolist(), i, j
+        box.adaptive.fixed = za.tolist(), other.tolist(), i, j
         compiled.step()
         box.step()
         check_ratio(compiled, box, step)
@@ -146,7 +146,7 @@ def test_as_printed_bsm(model):
     compiled, box = pair.sampler(SAMPLERS["bsm"], "as_printed")
     for step, (za, zb) in zip(range(80), pasts(N, 4), strict=False):
         compiled.fix(za, zb)
-        box.learner.fixed = za.tolist(), zb.tolist(), -1, -1
+        box.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
         compiled.step()
         box.step()
         check_ratio(compiled, box, step)
@@ -163,7 +163,7 @@ def test_one_two_and_three_items(name, labels):
     for step, (za, zb) in zip(range(40), pasts(n, 1), strict=False):
         if name in LEARNERS:
             compiled.fix(za, zb)
-            box.learner.fixed = za.tolist(), zb.tolist(), -1, -1
+            box.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
         compiled.step()
         box.step()
         check_ratio(compiled, box, step)
@@ -212,16 +212,16 @@ def test_random_concentration_on_a_network():
 # ---- Chains that learn from each other
 
 
-def advance_plainly(boxes, scans, past, iterations):
+def advance_plainly(reference, scans, history, iterations):
     for _ in range(iterations):
-        for box, scan in zip(boxes, scans, strict=True):
+        for box, scan in zip(reference, scans, strict=True):
             box.step()
             scan.step()
-        past.record()
+        history.record()
 
 
 class Chains:
-    """Compiled chains and their doubles, which share a past."""
+    """Compiled chains and their doubles, which share a history."""
 
     def __init__(self, S, name, adaptation, freeze=6, model=irm):
         compiled_class, box_class, options = SAMPLERS[name]
@@ -229,21 +229,21 @@ class Chains:
         self.pairs = [Pair(model(), seed) for seed in range(S)]
         made = [pair.sampler((compiled_class, box_class, options)) for pair in self.pairs]
         scans = [pair.sampler(EARLIER["gibbs-full"]) for pair in self.pairs]
-        self.samplers, self.boxes = [c for c, _ in made], [b for _, b in made]
+        self.samplers, self.reference = [c for c, _ in made], [b for _, b in made]
         self.scans = [b for _, b in scans]
-        shared = self.samplers[0].learner.new_past(S)
-        self.past = boxes_arm.Past([pair.state for pair in self.pairs])
-        self.past.record()
+        shared = self.samplers[0].adaptive.new_history(S)
+        self.history = reference_arm.Past([pair.state for pair in self.pairs])
+        self.history.record()
         self.chains = [
             Chain(pair.model, pair.rng, [sampler, scan])
             for pair, sampler, (scan, _) in zip(self.pairs, self.samplers, scans, strict=True)
         ]
-        for number, (chain, box) in enumerate(zip(self.chains, self.boxes, strict=True)):
-            chain.learn_from(shared, number)
-            box.learner.past, box.learner.own = self.past, number
+        for number, (chain, box) in enumerate(zip(self.chains, self.reference, strict=True)):
+            chain.adapt_to(shared, number)
+            box.adaptive.history, box.adaptive.own = self.history, number
 
     def check(self, step):
-        for pair, sampler, box in zip(self.pairs, self.samplers, self.boxes, strict=True):
+        for pair, sampler, box in zip(self.pairs, self.samplers, self.reference, strict=True):
             check_ratio(sampler, box, step)
             pair.check_state(step)
 
@@ -257,9 +257,9 @@ def test_chains_in_rounds(name, adaptation, workers):
     chains = Chains(4, name, adaptation)
     for step in range(20):
         advance_together(chains.chains, 1, workers=workers)
-        advance_plainly(chains.boxes, chains.scans, chains.past, 1)
+        advance_plainly(chains.reference, chains.scans, chains.history, 1)
         chains.check(step)
-    for sampler, box, pair in zip(chains.samplers, chains.boxes, chains.pairs, strict=True):
+    for sampler, box, pair in zip(chains.samplers, chains.reference, chains.pairs, strict=True):
         check_counts(sampler, box)
         pair.check_end()
 
@@ -268,5 +268,5 @@ def test_chains_in_rounds(name, adaptation, workers):
 def test_rounds_made_at_once(adaptation):
     chains = Chains(3, "arm", adaptation, model=bernoulli)
     advance_together(chains.chains, 15, workers=1 if adaptation == "population" else 2)
-    advance_plainly(chains.boxes, chains.scans, chains.past, 15)
+    advance_plainly(chains.reference, chains.scans, chains.history, 15)
     chains.check(15)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import itertools
 
+import enumerated
 import numpy as np
 import pytest
 import test_replay_arm
 import test_replay_triadic
-import walked
-from boxes_lshsm import LSHSM, SampledLikelihood, Tables
+from enumerated import remembering
 from plain import Bernoulli
 from plain_continuous import CandidateLines
 from plain_continuous import Gaussian as plain_gaussian
+from reference_lshsm import LSHSM, SampledLikelihood, Tables
 from replaying import Pair, check_ratio
 from scipy.sparse import csr_array
 from test_replay_triadic import EARLIER
-from walked import remembering
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.data.base import Dataset
@@ -324,16 +324,16 @@ def test_sampled_likelihood_of_twins_and_of_items_without_a_direction(centre):
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("model", SAMPLED)
 def test_sampled_likelihood_makes_the_matrix_of_the_box(model, reading):
-    """Every choice walked on both sides, on tables that are the same."""
+    """Every choice enumerated on both sides, on tables that are the same."""
     x = VECTORS[:4]
     for shape in ((1, 2, 1), (2, 3, 3)):
         pair = Pair(SAMPLED[model](x), 1, [0] * 4)
         compiled, box = printed(pair, x, reading, shape, likelihood="lss")
         options = {"tables": box.tables, "proposal": "sums", "reading": reading, "likelihood": box.likelihood}
-        expected = walked.transition_matrix(
+        expected = enumerated.transition_matrix(
             lambda state, stream, o=options: LSHSM(state, stream, mode="as_printed", **o),
             pair.state.model,
-            list(walked.states(pair.state.model)),
+            list(enumerated.states(pair.state.model)),
         )
         P = transition_matrix(pair.model, pair.rng, compiled, mixture_states(4))
         np.testing.assert_allclose(P, expected, atol=1e-12)
@@ -356,7 +356,7 @@ def sparse_gaussian(covariance):
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("covariance", ["diag", "iso"])
 def test_sparse_items(covariance, reading, shape):
-    """In all forms, against the boxes of the array."""
+    """In all forms, against the reference of the array."""
     for proposal in PROPOSALS:
         pair = Pair(sparse_gaussian(covariance), 1)
         replay(pair, *doubles(pair, SPARSE_VECTORS, proposal, reading, shape), 60)

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 
-import boxes_smag
 import numpy as np
 import pytest
+import reference_smag
 from plain_topics import HDP, Topics, TopicStream
 from replaying import Pair, check_counts, check_ratio
 
@@ -75,21 +75,21 @@ class TopicPair(Pair):
 
 
 EXACT = {
-    "pair": (smag.SMAG, boxes_smag.SMAG, {"choice": "pair"}),
-    "coin": (smag.SMAG, boxes_smag.SMAG, {"choice": "coin"}),
-    "pair, uneven": (smag.SMAG, boxes_smag.SMAG, {"choice": "pair", "p": 0.4}),
-    "coin, even": (smag.SMAG, boxes_smag.SMAG, {"choice": "coin", "p": 3.0}),
-    "pair, after": (smag.SMAG, boxes_smag.SMAG, {"choice": "pair", "weights": "after"}),
-    "coin, after": (smag.SMAG, boxes_smag.SMAG, {"choice": "coin", "weights": "after"}),
-    "sdds": (sdds.SDDS, boxes_smag.TopicSDDS, {"kernel": "both"}),
-    "ss": (ss.SS, boxes_smag.TopicSS, {}),
-    "rgsm": (rgsm.RGSM, boxes_smag.TopicRGSM, {"t": 2}),
-    "sams": (dyadic.Dyadic, boxes_smag.TopicSAMS, {"allocation": "sams"}),
-    "dyadic, coins": (dyadic.Dyadic, boxes_smag.TopicSAMS, {"allocation": "random"}),
+    "pair": (smag.SMAG, reference_smag.SMAG, {"choice": "pair"}),
+    "coin": (smag.SMAG, reference_smag.SMAG, {"choice": "coin"}),
+    "pair, uneven": (smag.SMAG, reference_smag.SMAG, {"choice": "pair", "p": 0.4}),
+    "coin, even": (smag.SMAG, reference_smag.SMAG, {"choice": "coin", "p": 3.0}),
+    "pair, after": (smag.SMAG, reference_smag.SMAG, {"choice": "pair", "weights": "after"}),
+    "coin, after": (smag.SMAG, reference_smag.SMAG, {"choice": "coin", "weights": "after"}),
+    "sdds": (sdds.SDDS, reference_smag.TopicSDDS, {"kernel": "both"}),
+    "ss": (ss.SS, reference_smag.TopicSS, {}),
+    "rgsm": (rgsm.RGSM, reference_smag.TopicRGSM, {"t": 2}),
+    "sams": (dyadic.Dyadic, reference_smag.TopicSAMS, {"allocation": "sams"}),
+    "dyadic, coins": (dyadic.Dyadic, reference_smag.TopicSAMS, {"allocation": "random"}),
 }
 PRINTED = {
-    "text": (smag.SMAG, boxes_smag.SMAG, {"form": "text"}),
-    "box": (smag.SMAG, boxes_smag.SMAG, {"form": "box"}),
+    "text": (smag.SMAG, reference_smag.SMAG, {"form": "text"}),
+    "box": (smag.SMAG, reference_smag.SMAG, {"form": "box"}),
 }
 
 
@@ -105,7 +105,7 @@ def test_moves_between_scans(model, move):
     pair = TopicPair(MODELS[model](), seed=11)
     mode = "as_printed" if move in PRINTED else "exact"
     compiled, box = made(pair, (EXACT | PRINTED)[move], mode)
-    scans = made(pair, (gibbs.Gibbs, boxes_smag.Gibbs, {"scan": "full"}), "exact")
+    scans = made(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": "full"}), "exact")
     scans[1].order = "buckets"
     steps = 30 if pair.model.N < 100 else 8
     for step in range(steps):
@@ -114,7 +114,7 @@ def test_moves_between_scans(model, move):
         check_ratio(compiled, box, step)
         pair.check_state(step)
         refresh.Refresh(pair.model, pair.rng).step()
-        boxes_smag.Refresh(pair.state, pair.stream).step()
+        reference_smag.Refresh(pair.state, pair.stream).step()
         pair.check_state(step)
         if step % 3 == 2:
             for scan in scans:
@@ -128,7 +128,7 @@ def test_moves_between_scans(model, move):
 @pytest.mark.parametrize("model", MODELS)
 def test_scans(model, scan):
     pair = TopicPair(MODELS[model](), seed=5)
-    compiled, box = made(pair, (gibbs.Gibbs, boxes_smag.Gibbs, {"scan": scan}), "exact")
+    compiled, box = made(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": scan}), "exact")
     box.order = "buckets"
     steps = {"full": 12, "site": 150}[scan] // (1 if pair.model.N < 100 else 4)
     for step in range(steps):
@@ -137,7 +137,7 @@ def test_scans(model, scan):
         pair.check_state(step)
         if step % 4 == 3:
             refresh.Refresh(pair.model, pair.rng).step()
-            boxes_smag.Refresh(pair.state, pair.stream).step()
+            reference_smag.Refresh(pair.state, pair.stream).step()
             pair.check_state(step)
     pair.check_end()
 
@@ -161,7 +161,7 @@ def test_weights_that_no_double_holds():
     lowest = 0.0
     for step in range(60):
         refresh.Refresh(pair.model, pair.rng).step()
-        boxes_smag.Refresh(pair.state, pair.stream).step()
+        reference_smag.Refresh(pair.state, pair.stream).step()
         pair.check_state(step)
         lowest = min(lowest, pair.model.log_weights[-1])
         assert math.isfinite(pair.model.log_joint())

@@ -6,15 +6,15 @@ Compared after every move: labels, K, log ratio, the clusters' parameters, the c
 
 from __future__ import annotations
 
-import boxes
-import boxes_triadic
 import numpy as np
 import pytest
+import reference
+import reference_triadic
+from enumerated import remembering
 from often import often
 from plain import EMM, Bernoulli
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
 from replaying import Pair, check_counts, check_ratio, has_ratio, replay
-from walked import remembering
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
@@ -120,23 +120,23 @@ WIDE = {
 MODELS = CONTINUOUS | DISCRETE | KEPT | REFRESHED | RANDOM_CONCENTRATION
 
 EARLIER = {
-    "gibbs-full": (gibbs.Gibbs, boxes.Gibbs, {"scan": "full"}),
-    "gibbs-site": (gibbs.Gibbs, boxes.Gibbs, {"scan": "site"}),
-    "sdds": (sdds.SDDS, boxes.SDDS, {"kernel": "both"}),
-    "ss": (ss.SS, boxes.SS, {}),
-    "rm-cut": (rm.RM, boxes.RM, {"redistribution": "cut"}),
-    "rgsm-1-2": (rgsm.RGSM, boxes.RGSM, {"t": 1, "r": 2}),
-    "birth_death": (birth_death.BirthDeath, boxes.BirthDeath, {}),
+    "gibbs-full": (gibbs.Gibbs, reference.Gibbs, {"scan": "full"}),
+    "gibbs-site": (gibbs.Gibbs, reference.Gibbs, {"scan": "site"}),
+    "sdds": (sdds.SDDS, reference.SDDS, {"kernel": "both"}),
+    "ss": (ss.SS, reference.SS, {}),
+    "rm-cut": (rm.RM, reference.RM, {"redistribution": "cut"}),
+    "rgsm-1-2": (rgsm.RGSM, reference.RGSM, {"t": 1, "r": 2}),
+    "birth_death": (birth_death.BirthDeath, reference.BirthDeath, {}),
 }
 DYADIC = {
-    f"dyadic-{allocation}": (dyadic.Dyadic, boxes_triadic.Dyadic, {"allocation": allocation})
+    f"dyadic-{allocation}": (dyadic.Dyadic, reference_triadic.Dyadic, {"allocation": allocation})
     for allocation in ("random", "sams")
 }
-DYADIC["dyadic-gibbs"] = dyadic.Dyadic, boxes_triadic.Dyadic, {"allocation": "gibbs", "t": 2}
+DYADIC["dyadic-gibbs"] = dyadic.Dyadic, reference_triadic.Dyadic, {"allocation": "gibbs", "t": 2}
 TRIADIC = {
     f"triadic-{form}-{allocation}": (
         triadic.Triadic,
-        boxes_triadic.Triadic,
+        reference_triadic.Triadic,
         {"form": form, "allocation": allocation, "beta": 0.4},
     )
     for form in ("symmetrised", "ordered")
@@ -145,20 +145,20 @@ TRIADIC = {
 AS_PRINTED = {
     "dyadic-sams": (*DYADIC["dyadic-sams"][:2], {"allocation": "sams", "q_ratio": "formula"}),
     "dyadic-gibbs-one": (*DYADIC["dyadic-gibbs"][:2], {"allocation": "gibbs", "q_ratio": "one"}),
-    "triadic": (triadic.Triadic, boxes_triadic.Triadic, {}),
+    "triadic": (triadic.Triadic, reference_triadic.Triadic, {}),
     "triadic-random": (
         triadic.Triadic,
-        boxes_triadic.Triadic,
+        reference_triadic.Triadic,
         {"form": "ordered", "allocation": "random", "redraw": False, "beta": 0.4},
     ),
-    "triadic-one": (triadic.Triadic, boxes_triadic.Triadic, {"q_ratio": "one", "redraw": False, "beta": 0.4}),
+    "triadic-one": (triadic.Triadic, reference_triadic.Triadic, {"q_ratio": "one", "redraw": False, "beta": 0.4}),
 }
 NEAL8 = {
-    "neal8": (neal8.Neal8, boxes_triadic.Neal8, {"m": 3}),
-    "neal8-1": (neal8.Neal8, boxes_triadic.Neal8, {"m": 1}),
-    "neal8-site": (neal8.Neal8, boxes_triadic.Neal8, {"m": 2, "scan": "site"}),
+    "neal8": (neal8.Neal8, reference_triadic.Neal8, {"m": 3}),
+    "neal8-1": (neal8.Neal8, reference_triadic.Neal8, {"m": 1}),
+    "neal8-site": (neal8.Neal8, reference_triadic.Neal8, {"m": 2, "scan": "site"}),
 }
-REFRESH = refresh.Refresh, boxes_triadic.Refresh, {}
+REFRESH = refresh.Refresh, reference_triadic.Refresh, {}
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -54,6 +54,6 @@ def start(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.fixture
-def serve(start: Callable[..., str]) -> Callable[[Path], str]:
-    """``serve(folder)`` offers the files of a folder; the address of the folder."""
+def support(start: Callable[..., str]) -> Callable[[Path], str]:
+    """``support(folder)`` offers the files of a folder; the address of the folder."""
     return lambda folder: start(ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))))

@@ -9,7 +9,7 @@ from splitmerge_cli.config import ConfigError, compose, locate
 CSV = ["data=csv", "model=bernoulli"]
 
 
-def refused(*overrides, config_dir=None):
+def rejected(*overrides, config_dir=None):
     with pytest.raises(ConfigError) as info:
         compose(overrides, config_dir)
     message = str(info.value)
@@ -41,7 +41,7 @@ def refused(*overrides, config_dir=None):
     ],
 )
 def test_groups_take_names_and_no_key_may_be_left_out(override, message):
-    assert refused(override).startswith(message)
+    assert rejected(override).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_groups_take_names_and_no_key_may_be_left_out(override, message):
     ],
 )
 def test_numbers_have_bounds(override, message):
-    assert refused(override).startswith(message)
+    assert rejected(override).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_numbers_have_bounds(override, message):
     ],
 )
 def test_values_of_another_type_than_file_or_function_say(overrides, message):
-    assert refused(*overrides).startswith(message)
+    assert rejected(*overrides).startswith(message)
 
 
 def test_values_of_the_types_that_a_function_declares():
@@ -102,7 +102,7 @@ def test_values_of_the_types_that_a_function_declares():
 def test_a_default_that_is_text_stands_beside_other_declared_types(value):
     text = "null" if value is None else value
     assert compose(["data=edges", "data.path=x", f"data.weights={text}"]).data.weights == value
-    assert refused("data=edges", "data.path=x", "data.weights=true").startswith("data.weights=true: expected a value")
+    assert rejected("data=edges", "data.path=x", "data.weights=true").startswith("data.weights=true: expected a value")
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_a_default_that_is_text_stands_beside_other_declared_types(value):
     ],
 )
 def test_names_and_targets_are_those_of_the_file(override, message):
-    assert refused(override).startswith(message)
+    assert rejected(override).startswith(message)
 
 
 @pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=as_printed"])
 def test_a_weighted_list_stands_in_place_of_the_sampler(override):
-    assert refused("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler beside")
+    assert rejected("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler beside")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_files_of_the_users_own(tmp_path: Path, group, text, message):
     (tmp_path / group / "own.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     (tmp_path / "raises_at_once.py").write_text("raise RuntimeError('boom')\n")
     (tmp_path / "no_python.py").write_text("def (\n")
-    assert refused(f"{group}=own", config_dir=tmp_path).startswith(message)
+    assert rejected(f"{group}=own", config_dir=tmp_path).startswith(message)
 
 
 def test_locate_takes_names_alone():

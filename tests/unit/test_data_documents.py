@@ -285,21 +285,21 @@ def test_the_text_is_converted_once(place: Path, monkeypatch: pytest.MonkeyPatch
     assert {file.name for file in bag_of_words.folder_of(path).iterdir()} == names
     assert {file.name for file in place.iterdir()} == {path.name, f"{path.name}.arrays", pubmed.VOCABULARY}
 
-    def refuse(*args: object) -> None:
+    def reject(*args: object) -> None:
         raise AssertionError("read again")
 
     with monkeypatch.context() as patch:
         # neither converted nor hashed again
-        patch.setattr(bag_of_words, "_convert", refuse)
-        patch.setattr(bag_of_words, "sha256_of", refuse)
+        patch.setattr(bag_of_words, "_convert", reject)
+        patch.setattr(bag_of_words, "sha256_of", reject)
         assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
     with monkeypatch.context() as patch:
-        patch.setattr(bag_of_words, "_convert", refuse)
+        patch.setattr(bag_of_words, "_convert", reject)
         # another time, the same content: hashed once more
         for _ in range(2):
             os.utime(path, (1, 1))
             assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)
-            patch.setattr(bag_of_words, "sha256_of", refuse)
+            patch.setattr(bag_of_words, "sha256_of", reject)
     write(place, TEXT.replace("2 3 3", "2 3 5"))
     assert pubmed.read_pubmed().counts[1, 2] == 5
 
@@ -446,11 +446,11 @@ def test_long_readings_are_reported(
 
 
 @pytest.fixture
-def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[[Path], str]) -> Path:
+def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Path], str]) -> Path:
     """The two files on a server of this machine, and none in their place."""
     there = tmp_path / "there"
     place.rename(there)
-    address = serve(there)
+    address = support(there)
     files = tuple(File(name, address=f"{address}/{name}") for name in (pubmed.COUNTS, pubmed.VOCABULARY))
     monkeypatch.setitem(SETS, "pubmed", Published(**vars(SETS["pubmed"]) | {"files": files}))
     return there

@@ -378,7 +378,7 @@ def damaged(rng: random.Random) -> str:
 
 
 def test_damaged_lists_are_read_or_refused(read: Callable[..., Dataset]) -> None:
-    rng, refused = random.Random(1), 0
+    rng, rejected = random.Random(1), 0
     for _ in range(FUZZED):
         content = damaged(rng).encode()
         if rng.random() < 0.2 and content:
@@ -394,9 +394,9 @@ def test_damaged_lists_are_read_or_refused(read: Callable[..., Dataset]) -> None
         try:
             graph = read(content, rng.choice(["e.csv", "e.txt", "e.tsv", "e"]), **options)
         except DataError as error:
-            refused += 1
+            rejected += 1
             assert "\n" not in str(error)
         else:
             assert graph.N >= 1 and graph.names is not None and len(graph.names) == graph.N
             assert graph.values.nnz or options["nodes"] or options["scale"] < 1
-    assert 0 < refused < FUZZED
+    assert 0 < rejected < FUZZED

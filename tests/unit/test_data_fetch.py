@@ -244,9 +244,9 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("splitmerge_cli.config.choice", lambda group, name: {})
     monkeypatch.setattr(transfer, "LINE_EVERY", 500_000)
     server.status = 404
-    refused = CliRunner().invoke(cli.app, ["data", "fetch", "far"])
-    assert refused.exit_code == 2 and refused.stdout == ""
-    assert refused.stderr.startswith(f"smcmc: {address}: cannot be fetched: 404") and refused.stderr.count("\n") == 1
+    rejected = CliRunner().invoke(cli.app, ["data", "fetch", "far"])
+    assert rejected.exit_code == 2 and rejected.stdout == ""
+    assert rejected.stderr.startswith(f"smcmc: {address}: cannot be fetched: 404") and rejected.stderr.count("\n") == 1
     server.status = 200
     fetched = CliRunner().invoke(cli.app, ["data", "fetch", "far"])
     assert fetched.exit_code == 0 and fetched.stdout == f"{folder / 'far'}\n"

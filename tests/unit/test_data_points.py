@@ -197,7 +197,7 @@ def test_the_nearest_double_is_read(tmp_path: Path) -> None:
     assert np.array_equal(files.csv(path, "points").values, x)
 
 
-# what is refused
+# what is rejected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tables of numbers that were damaged: refused in one line, or read whole."""
+"""Tables of numbers that were damaged: rejected in one line, or read whole."""
 
 import gzip
 import io
@@ -101,7 +101,7 @@ def options(rng: random.Random) -> dict[str, object]:
 def test_damaged_files_are_refused_or_read_whole(tmp_path: Path, suffix: str) -> None:
     rng = random.Random(suffix)
     path = tmp_path / f"x.{suffix}"
-    refused = 0
+    rejected = 0
     for _ in range(FUZZED // 5):
         if suffix == "npy":
             content = damaged_array(rng)
@@ -118,9 +118,9 @@ def test_damaged_files_are_refused_or_read_whole(tmp_path: Path, suffix: str) ->
                 warnings.simplefilter("error")
                 data = files.csv(path, rng.choice(["points", "points", "binary", "tokens"]), **options(rng))
         except DataError as error:
-            refused += 1
+            rejected += 1
             assert "\n" not in str(error)
         else:
             numbers = data.values.data if isinstance(data.values, csr_array) else data.values
             assert data.N >= 1 and np.isfinite(numbers).all()
-    assert 0 < refused < FUZZED // 5
+    assert 0 < rejected < FUZZED // 5

@@ -120,11 +120,11 @@ def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -
 
 
 @pytest.fixture
-def offered(folder: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[[Path], str]) -> Path:
+def offered(folder: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Path], str]) -> Path:
     """A set `far` of two files on a server of this machine."""
     there = folder / "there"
     there.mkdir()
-    files, address = [], serve(there)
+    files, address = [], support(there)
     for name in ("a.csv", "b.csv"):
         (there / name).write_text(f"{name}\n" * 1000)
         digest = hashlib.sha256((there / name).read_bytes()).hexdigest()

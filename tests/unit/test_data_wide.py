@@ -99,7 +99,7 @@ def test_a_message_lists_some_names_alone(rows: np.ndarray, tmp_path: Path) -> N
     assert len(str(raised.value)) < 300 + len(str(path))
 
 
-def test_quanta_of_columns_are_those_of_each() -> None:
+def test_units_of_columns_are_those_of_each() -> None:
     widest = np.array([0.0, 1e-300, 1.0, 1.5, 2.0**40, 1e30])
     assert resolution(widest, 1000, 3).tolist() == [resolution(w, 1000, 3) for w in widest]
     assert resolution(0.0, 5) == 1.0 and resolution(1.0, 5) == 2.0**-47

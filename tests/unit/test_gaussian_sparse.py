@@ -373,7 +373,7 @@ SMALL = {
 @pytest.mark.parametrize("sampler", [name for name in SAMPLERS if name not in ("triadic", "srm")])
 @pytest.mark.parametrize("name", SMALL)
 def test_transition_matrix(name, sampler, covariance, prior):
-    """Every random choice walked, against the posterior enumerated from the array."""
+    """Every random choice enumerated, against the posterior enumerated from the array."""
     x = SMALL[name]
     parameters = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.8}
     model = sparse(x, concentration=1.3, prior=prior, covariance=covariance, **parameters)
@@ -390,7 +390,7 @@ def test_transition_matrix(name, sampler, covariance, prior):
         assert irreducible(P)
 
 
-# ---- What is kept, what is refused
+# ---- What is kept, what is rejected
 
 
 def test_the_points_are_kept_as_given():
@@ -417,7 +417,7 @@ def test_the_sampled_likelihood_of_sparse_points_is_refused():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e31])
 def test_coordinates_that_are_no_numbers_are_refused(bad):
-    """By the model itself: a dataset refuses them before."""
+    """By the model itself: a dataset rejects them before."""
     model_class = type(sparse(POINTS["counts"]))
     x = csr_array(POINTS["counts"])
     x.data[3] = bad

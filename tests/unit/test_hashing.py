@@ -1,4 +1,4 @@
-"""Hash tables: their buckets against projections in NumPy, and what they refuse."""
+"""Hash tables: their buckets against projections in NumPy, and what they reject."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Held-out likelihoods: what they return, what they refuse, and parameters at the ends of a double."""
+"""Held-out likelihoods: what they return, what they reject, and parameters at the ends of a double."""
 
 import itertools
 

@@ -93,7 +93,7 @@ def test_a_long_run_leaves_no_trace() -> None:
 
 
 def test_graphs_beyond_the_tables() -> None:
-    """More pairs than a table has entries: the entries past its end are computed."""
+    """More pairs than a table has entries: the entries history its end are computed."""
     N = 3000
     rng = np.random.default_rng(0)
     ends = np.unique(np.sort(rng.integers(N, size=(6000, 2)), axis=1), axis=0)

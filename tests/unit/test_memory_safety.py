@@ -210,7 +210,7 @@ COMMON = {
     "counts: null": with_value("counts", 0, 0, "accepted", value=None),
     "counts: no rows": with_value("counts", 0, value="split"),
     "tallies: null": with_value("tallies", value=None),
-    "past: where there is none": with_value("past", value=(0, 0, np.empty((0, 60), dtype=np.uint8))),
+    "history: where there is none": with_value("history", value=(0, 0, np.empty((0, 60), dtype=np.uint8))),
 }
 
 OF_KIND = {
@@ -259,7 +259,7 @@ def test_a_state_with_a_part_missing_is_refused(key: str) -> None:
         chain.state = state
 
 
-# -------------------------------------------------------------------------------------------------- the past of chains
+# -------------------------------------------------------------------------------- the history of chains
 
 
 def states(count: int, N: int = 9) -> np.ndarray:
@@ -267,11 +267,11 @@ def states(count: int, N: int = 9) -> np.ndarray:
     return np.array([by_appearance(rng.integers(4, size=N), N) for _ in range(count)], dtype=np.int32)
 
 
-def past_of(made: int, freeze: int | None = None) -> History:
-    past = History(2, 9, freeze)
+def history_of(made: int, freeze: int | None = None) -> History:
+    history = History(2, 9, freeze)
     for labels in states(made):
-        past.add(1, labels)
-    return past
+        history.add(1, labels)
+    return history
 
 
 BAD_PASTS: dict[str, tuple[Any, Any, Any]] = {
@@ -298,35 +298,35 @@ BAD_PASTS: dict[str, tuple[Any, Any, Any]] = {
 
 @pytest.mark.parametrize("name", BAD_PASTS)
 def test_a_past_that_never_was_is_refused(name: str) -> None:
-    past = past_of(6)
-    before = past.kept_states(1)
+    history = history_of(6)
+    before = history.kept_states(1)
     with pytest.raises(ValueError, match=r"\w"):
-        past.restore(1, *BAD_PASTS[name])
-    after = past.kept_states(1)
+        history.restore(1, *BAD_PASTS[name])
+    after = history.kept_states(1)
     assert before[:2] == after[:2]
     np.testing.assert_array_equal(before[2], after[2])
 
 
 @pytest.mark.parametrize("chain", [-1, 2, 1 << 40])
 def test_a_chain_that_a_past_does_not_have_is_refused(chain: int) -> None:
-    past = past_of(6)
+    history = history_of(6)
     with pytest.raises(ValueError, match="expected 0 to 1"):
-        past.restore(chain, *past.kept_states(1))
+        history.restore(chain, *history.kept_states(1))
     with pytest.raises(ValueError, match="expected 0 to 1"):
-        past.kept_states(chain)
+        history.kept_states(chain)
 
 
 def test_a_frozen_past_of_very_many_iterations_holds_what_was_recorded() -> None:
     """And looks for nothing behind that, when it is restored or ends."""
-    past = past_of(9, freeze=6)
-    made, first, kept = past.kept_states(1)
+    history = history_of(9, freeze=6)
+    made, first, kept = history.kept_states(1)
     assert (made, first, len(kept)) == (9, 2, 5)
     for made in (1 << 40, 9):
-        past.restore(1, made, first, kept)
-        assert past.kept_states(1)[0] == made
-        np.testing.assert_array_equal(past.kept_states(1)[2], kept)
-    past.restore(1, 1 << 40, first, kept)
-    del past
+        history.restore(1, made, first, kept)
+        assert history.kept_states(1)[0] == made
+        np.testing.assert_array_equal(history.kept_states(1)[2], kept)
+    history.restore(1, 1 << 40, first, kept)
+    del history
 
 
 @pytest.mark.parametrize("sampler", [ARM, BSM])
@@ -336,9 +336,9 @@ def test_a_chain_that_runs_ahead_of_those_it_learns_from_is_stopped(sampler: typ
         model, rng = MODELS["bernoulli"](), Rng(4, number)
         model.set_labels(np.arange(model.N) % (3 + number))
         chains.append(Chain(model, rng, [sampler(model, rng)], timing=False))
-    past = chains[0].samplers[0].learner.new_past(3)
+    history = chains[0].samplers[0].adaptive.new_history(3)
     for number, chain in enumerate(chains):
-        chain.learn_from(past, number)
+        chain.adapt_to(history, number)
     advance_together(chains, 3)
     with pytest.raises(RuntimeError, match="to advance together"):
         chains[0].advance(200)
@@ -348,10 +348,10 @@ def test_a_state_with_another_past_is_refused() -> None:
     model, rng = MODELS["bernoulli"](), Rng(4)
     mover = ARM(model, rng)
     chain = Chain(model, rng, [mover], timing=False)
-    chain.learn_from(mover.learner.new_past(1), 0)
+    chain.adapt_to(mover.adaptive.new_history(1), 0)
     chain.advance(20)
     state = chain.state
-    for past in (None, (5, 1, state["past"][2][:4]), (21,), "past"):
-        with pytest.raises(ValueError, match=r"past|state"):
-            chain.state = state | {"past": past}
+    for history in (None, (5, 1, state["history"][2][:4]), (21,), "history"):
+        with pytest.raises(ValueError, match=r"history|state"):
+            chain.state = state | {"history": history}
     chain.state = state

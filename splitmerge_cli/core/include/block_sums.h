@@ -1,4 +1,4 @@
-/* Sums over pairs of blocks for the infinite relational model, in whole numbers of quanta.
+/* Sums over pairs of blocks for the infinite relational model, in multiples of their unit.
 
    F(e, m) is the log marginal likelihood of e edges among m pairs, and the tables hold its three log rising factorials,
    each rounded once: sums and differences of F are then exact, whatever their order. Past the end of the tables, which
@@ -26,11 +26,11 @@ typedef struct {
 
 typedef struct {
     far_t *far;       /* [1 << FAR_BITS] entries past the end, by a hash of m; m = 0: none */
-    const int64_t *at; /* [length] log of b (b + 1) ... (b + m - 1), in quanta */
+    const int64_t *at; /* [length] log of b (b + 1) ... (b + m - 1), in units */
     int64_t length;
     long double base; /* log Gamma(b) */
     long double b;
-    long double per;  /* quanta in one */
+    long double per;  /* units in one */
 } rise_t;
 
 typedef struct {

@@ -11,7 +11,7 @@
 
 typedef struct {
     int32_t *key;       /* [room] the column, -1: free */
-    int64_t *sum;       /* [room] of x, in quanta */
+    int64_t *sum;       /* [room] of x, in units */
     whole *square;      /* [room] of x^2; NULL where nobody asks by column */
     int64_t room;       /* a power of two, or 0 */
     int64_t used;       /* keys, those with sums 0 among them */

@@ -1,4 +1,4 @@
-/* Exact sums of data: every value is a whole number of quanta, at most 2^48 of them and few enough that the sum of all
+/* Exact sums of data: every value is a multiple of their unit, at most 2^48 of them and few enough that the sum of all
    values is below 2^62; sums of products are 128-bit integers. Adding and removing leave no trace, in any order, any
    number of times, and the cancellation of a variance happens among whole numbers. */
 #ifndef SMCMC_WHOLE_H

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-/* The first of n ascending sums that exceeds u, or n. Counted, not searched: a branch that nobody can foresee costs
+/* The first of n ascending sums that exceeds u, or n. Counted, not searched: a unpredictable branch costs
    more than a few sums. */
 static inline ptrdiff_t topics_place(const double *total, ptrdiff_t n, double u)
 {

@@ -376,7 +376,7 @@ class _Text:
         return DataError(f"{self.path}: cannot be parsed: {failure}")
 
     def _check(self, entries: Entries, last: int) -> None:
-        """Refuse the first entry that is out of range, or whose document comes before the one above."""
+        """Reject the first entry that is out of range, or whose document comes before the one above."""
         limits = (self.D, self.W, LARGEST)
         faults = [
             (int(np.argmax(bad)), i)

@@ -184,7 +184,7 @@ class Corpus:
 
 
 def _check_array(what: str, x: Any, kind: Any, ndim: int, *lengths: int | None) -> None:
-    """Refuse what is no array of the type, the number of dimensions and the lengths (None: any)."""
+    """Reject what is no array of the type, the number of dimensions and the lengths (None: any)."""
     good = isinstance(x, np.ndarray) and x.dtype == kind and x.ndim == ndim
     if not good or any(n not in (None, found) for n, found in zip(lengths, x.shape, strict=False)):
         found = f"{x.dtype} of shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__

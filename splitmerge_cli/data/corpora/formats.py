@@ -271,7 +271,7 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     pairs = _Pairs(path, data)
     V = int(pairs.words.max(initial=0)) + 1
     words = _named(path, vocabulary, encoding, V, 0)
-    pairs.refuse(pairs.words >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
+    pairs.reject(pairs.words >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
     pairs.check()
     upto = starts_of(pairs.counts)
     check_size(int(upto[-1]), path)
@@ -303,7 +303,7 @@ class _Pairs:
         rest = np.delete(found, heads)
         self.words, self.counts = rest[::2], rest[1::2]
 
-    def refuse(self, bad: NDArray[np.bool_], expected: str) -> None:
+    def reject(self, bad: NDArray[np.bool_], expected: str) -> None:
         """Raise a `DataError` that names the first pair that is `bad` (bool ``[pairs]``), if any."""
         if bad.any():
             pair = int(np.argmax(bad))
@@ -312,8 +312,8 @@ class _Pairs:
             raise DataError(_place(self.path, row + 1, pair - int(self.starts[row]) + 2, found, expected))
 
     def check(self) -> None:
-        """Refuse counts that are none, lines with another number of pairs than they say, words that stand twice."""
-        self.refuse((self.counts < 1) | (self.counts > LARGEST) | (self.words >= LARGEST), PAIR)
+        """Reject counts that are none, lines with another number of pairs than they say, words that stand twice."""
+        self.reject((self.counts < 1) | (self.counts > LARGEST) | (self.words >= LARGEST), PAIR)
         many = np.diff(self.starts)
         if (self.said != many).any():
             row = int(np.argmax(self.said != many))
@@ -322,7 +322,7 @@ class _Pairs:
         order = np.lexsort((self.words, rows))
         again = np.zeros(len(order), dtype=bool)
         again[order[1:]] = (np.diff(self.words[order]) == 0) & (np.diff(rows[order]) == 0)
-        self.refuse(again, "every word of a document once")
+        self.reject(again, "every word of a document once")
 
 
 def _misfit(path: Path, data: bytes) -> DataError:

@@ -154,7 +154,7 @@ class Rows:
         return table.error(row, t if is_target else s, expected)
 
     def _check(self) -> None:
-        """Refuse names that are missing, or that stand for one node in two ways, such as 1 and 1.0."""
+        """Reject names that are missing, or that stand for one node in two ways, such as 1 and 1.0."""
         known = set(self.names)
         for k, name in enumerate(self.names):
             if name in MISSING:

@@ -236,7 +236,7 @@ def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: 
 
 
 def _check_numbers(rows: Rows, base: int, nodes: int | None) -> None:
-    """Refuse names of nodes that are no whole numbers from `base` on, or not among the first so many."""
+    """Reject names of nodes that are no whole numbers from `base` on, or not among the first so many."""
     for k, name in enumerate(rows.names):
         good = WHOLE.fullmatch(name) and base <= int(name) < (math.inf if nodes is None else base + nodes)
         if not good:
@@ -354,7 +354,7 @@ def _loaded(path: Path, suffix: str) -> "networkx.Graph":
 def _refuse_entities(data: bytes) -> None:
     """Raise unless XML begins without a document type, whose entities may stand for any amount of text."""
 
-    def refuse(name: str, *_: object) -> None:
+    def reject(name: str, *_: object) -> None:
         raise ValueError(f"a document type (<!DOCTYPE {name}>); expected none, as it may define entities")
 
     def begin(*_: object) -> None:
@@ -364,7 +364,7 @@ def _refuse_entities(data: bytes) -> None:
 
     began: list[bool] = []
     parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler, parser.StartElementHandler = refuse, begin
+    parser.StartDoctypeDeclHandler, parser.StartElementHandler = reject, begin
     for start in range(0, len(data), CHUNK):
         if began:
             return

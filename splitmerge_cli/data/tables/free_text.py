@@ -73,7 +73,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -
 
 
 def _check_banner(path: Path, comment: bytes) -> None:
-    """Refuse what a first comment says to be something else."""
+    """Reject what a first comment says to be something else."""
     if comment.startswith(b"%%MatrixMarket"):
         raise DataError(f"{path}: row 1: a file of Matrix Market; expected a list of edges, two names a row")
     if re.match(rb"%\s*bip\b", comment):

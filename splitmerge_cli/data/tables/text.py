@@ -234,7 +234,7 @@ class Text(Table):
         self.columns = [found.get(j, empty) for j in range(self.width)]
 
     def _check_cells(self, types: Collection[pa.DataType]) -> None:
-        """Refuse a text whose short cells take more memory than the limit once they are parsed."""
+        """Reject a text whose short cells take more memory than the limit once they are parsed."""
         each = sum(4 if kind == pa.string() else kind.bit_width // 8 for kind in types)
         lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
         Limit.now().check(self.path, lines * each, " as cells")

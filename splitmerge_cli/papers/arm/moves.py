@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.papers.claims import Verdict, exactly, holds, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
 from splitmerge_cli.plots.points import COLOURS
+from splitmerge_cli.plots.reference import MERGE, SPLIT, probability_text
 from splitmerge_cli.plots.style import footnote
 
 # Figure 1
@@ -113,8 +113,8 @@ def fig1(table: pd.DataFrame) -> Drawing:
     K = [len(set(ways[way]["state"].tolist())) for way in ways]
     footnote(
         figure,
-        f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose past holds z$^a$ and "
-        "z$^b$. Discs: clusters; colours: the cluster in the first plate; rings: i and j. Letters: blocks of the "
+        f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds z$^a$ "
+        "and z$^b$. Discs: clusters; colours: the cluster in the first plate; rings: i and j. Letters: blocks of the "
         "coarsest common refinement c within the clusters of i and j; in the middle: taken out. (D) every block is "
         "placed as a whole, (E) then single items move into the clusters of i and j, or out. Log acceptance ratio "
         f"forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace("-", "−"),

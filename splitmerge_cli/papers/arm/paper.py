@@ -20,8 +20,8 @@ FIGURES = (
     ),
     PaperFigure(
         "arm-fig3",
-        "Each sampler alone. ARM learns from a growing past (paper), and from the present states of the other chains "
-        "(population), for which it is exact at any time.",
+        "Each sampler alone. ARM learns from a growing history (paper), and from the present states of the other "
+        "chains (population), for which it is exact at any time.",
         "networks.fig3",
     ),
     PaperFigure(
@@ -45,13 +45,13 @@ FIGURES = (
     PaperFigure(
         "arm-table3",
         "R-hat is taken for each chain number s between the s-th chains of four restarts, which are independent; the "
-        "chains of one restart share their past. The start decides much, and the paper does not give it: all three are "
-        "shown.",
+        "chains of one restart share their history. The start decides much, and the paper does not give it: all three "
+        "are shown.",
         "tables.table3",
     ),
     PaperFigure(
         "arm-fig6a",
-        "Four restarts for each number of chains S that share their past. More chains are also more cost.",
+        "Four restarts for each number of chains S that share their history. More chains are also more cost.",
         "networks.fig6a",
     ),
     PaperFigure(
@@ -61,8 +61,8 @@ FIGURES = (
     ),
     PaperFigure(
         "arm-table4",
-        "As Table 3, with bSM (SM whose pair and launch state come from the past) and sARM (ARM without moves of whole "
-        "blocks).",
+        "As Table 3, with bSM (SM whose pair and launch state come from the history) and sARM (ARM without moves of "
+        "whole blocks).",
         "tables.table4",
     ),
     PaperFigure(

@@ -1,17 +1,17 @@
-"""The boxes of paper 003 leave their target invariant, for every fixed (i, j, z_a, z_b) and relabelling alone, on tiny
-data with every random choice walked; and what the paper's conditions are for (docs/derivations.md).
+"""The reference of paper 003 leave their target invariant, for every fixed (i, j, z_a, z_b) and relabelling alone, on
+tiny data with every random choice enumerated; and what the paper's conditions are for (docs/derivations.md).
 """
 
 from __future__ import annotations
 
 import itertools
 
-import boxes_arm
 import numpy as np
 import pytest
+import reference_arm
+from enumerated import canonical, partitions, remembering, row, states, target, transition_matrix
 from plain import Bernoulli
 from plain_network import IRM
-from walked import canonical, partitions, remembering, row, states, target, transition_matrix
 
 STAR = [[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]]  # the paper's network of four nodes
 FIVE = [[0, 1, 1, 0, 0], [1, 0, 1, 0, 1], [1, 1, 0, 1, 0], [0, 0, 1, 0, 1], [0, 1, 0, 1, 0]]
@@ -49,16 +49,16 @@ class Ranked:
         return self.back or rank
 
 
-class RankedSRM(Ranked, boxes_arm.SRM):
+class RankedSRM(Ranked, reference_arm.SRM):
     def step(self):
         self.reconfigure(*self.learner_pair, None)
 
 
-class RankedARM(Ranked, boxes_arm.ARM):
+class RankedARM(Ranked, reference_arm.ARM):
     pass
 
 
-def build(name, phi, rank, back=None, walk=boxes_arm.Walk, **options):
+def build(name, phi, rank, back=None, walk=reference_arm.Walk, **options):
     """Makes the box of a move for one phi and relabelling."""
 
     def make(state, stream):
@@ -67,7 +67,7 @@ def build(name, phi, rank, back=None, walk=boxes_arm.Walk, **options):
             box.learner_pair = phi[2:]
         else:
             box = RankedARM(state, stream, variant=name, **options)
-            box.learner.fixed = phi
+            box.adaptive.fixed = phi
         box.rank, box.back, box.walk = rank, back, walk
         return box
 
@@ -76,8 +76,8 @@ def build(name, phi, rank, back=None, walk=boxes_arm.Walk, **options):
 
 def build_bsm(phi, t, mode="exact"):
     def make(state, stream):
-        box = boxes_arm.BSM(state, stream, mode=mode, t=t)
-        box.learner.fixed = phi
+        box = reference_arm.BSM(state, stream, mode=mode, t=t)
+        box.adaptive.fixed = phi
         return box
 
     return make
@@ -126,9 +126,9 @@ def test_drawn_relabelling_and_pair(name):
 
     def make(state, stream):
         if name == "srm":
-            return boxes_arm.SRM(state, stream)
-        box = boxes_arm.ARM(state, stream, variant=name)
-        box.learner.fixed = ([0, 0, 1], [0, 1, 1], -1, -1)
+            return reference_arm.SRM(state, stream)
+        box = reference_arm.ARM(state, stream, variant=name)
+        box.adaptive.fixed = ([0, 0, 1], [0, 1, 1], -1, -1)
         return box
 
     model = IRM([[0, 1, 0], [1, 0, 0], [0, 0, 0]], 0.7)
@@ -147,7 +147,7 @@ def test_no_box_reads_the_numbering(name):
         np.testing.assert_allclose(rows, np.broadcast_to(rows[0], np.shape(rows)), atol=1e-14)
 
 
-class Unconstrained(boxes_arm.Walk):
+class Unconstrained(reference_arm.Walk):
     """Equation 17 left out; the reverse follows the first of the walks that lead back."""
 
     def must_stay(self, cluster, h):
@@ -157,7 +157,7 @@ class Unconstrained(boxes_arm.Walk):
         yield next(super().walks_to(goal))
 
 
-class Stricter(boxes_arm.Walk):
+class Stricter(reference_arm.Walk):
     """Section 2.1.1's wording: once an item has come, none of those from the start may leave."""
 
     def must_stay(self, cluster, h):
@@ -172,15 +172,15 @@ def test_without_equation_17_every_phi_is_biased(name):
 
 @pytest.mark.parametrize("name", ["srm", "sarm"])
 def test_the_stricter_wording_leaves_some_walks_without_a_way_back(name):
-    """It stays reversible, since what cannot be undone is refused; the last-original form loses no walk."""
+    """It stays reversible, since what cannot be undone is rejected; the last-original form loses no walk."""
     phi, rank = PHIS[5][0], ORDERS[5][0]
     za, zb, *pair = phi
     assert defect(build(name, phi, rank, walk=Stricter), "irm-five") < 1e-15
     lost, joined = {}, None if name == "srm" else lambda g, h: za[g] == za[h] and zb[g] == zb[h]
-    for walk in (boxes_arm.Walk, Stricter):
+    for walk in (reference_arm.Walk, Stricter):
         there = [goals(walk(MODELS["irm-five"], z, *pair, rank, joined, False)) for z in STATES["irm-five"]]
         lost[walk] = sum(x not in there[y] for x in range(len(there)) for y in there[x])
-    assert lost[boxes_arm.Walk] == 0
+    assert lost[reference_arm.Walk] == 0
     assert lost[Stricter] > 0
 
 

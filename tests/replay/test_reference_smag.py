@@ -1,5 +1,6 @@
-"""The boxes of paper 002 leave their target invariant. States hold weights, so the balance is one of densities: entry
-by entry at points of the simplex, and by quadrature over it; what Algorithm 1 leaves out (docs/derivations-topics.md).
+"""The reference of paper 002 leave their target invariant. States hold weights, so the balance is one of densities:
+entry by entry at points of the simplex, and by quadrature over it; what Algorithm 1 leaves out
+(docs/derivations-topics.md).
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import math
 
 import numpy as np
 import pytest
-from boxes_smag import SMAG, Gibbs, Refresh, TopicRGSM, TopicSDDS, TopicSS
+from enumerated import ScriptedStream, partitions
 from plain import Cluster, theta_of
 from plain_topics import HDP, Topics, TopicStream, log_rising
+from reference_smag import SMAG, Gibbs, Refresh, TopicRGSM, TopicSDDS, TopicSS
 from scipy import stats
 from scipy.special import gammaln, roots_genlaguerre, roots_jacobi
-from walked import ScriptedStream, partitions
 
 DOCS, WORDS = [0, 0, 0, 1, 1, 2], [0, 0, 1, 2, 0, 1]
 
@@ -804,11 +805,11 @@ def posterior(model):
     return {z: p / total for z, p in law.items()}
 
 
-def visited(boxes, state, moves):
+def visited(reference, state, moves):
     """Shares of the partitions that a chain goes through."""
     counts: dict[tuple, float] = {}
     for _ in range(moves):
-        for box in boxes:
+        for box in reference:
             box.step()
         z = partition_of(state)
         counts[z] = counts.get(z, 0) + 1 / moves

@@ -1,11 +1,11 @@
-"""Chains that learn from each other: the past they share, what they draw from it, and rounds on several threads."""
+"""Chains that learn from each other: the history they share, what they draw from it, and rounds on several threads."""
 
 import numpy as np
 import pytest
 from small_cases import MODELS
 
 from splitmerge_cli.core.chain import Chain, advance_together
-from splitmerge_cli.core.history import History, Learner, by_appearance
+from splitmerge_cli.core.history import AdaptiveProposal, History, by_appearance
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
@@ -20,29 +20,29 @@ def random_partitions(count: int, N: int, clusters: int, seed: int = 0) -> np.nd
 @pytest.mark.parametrize(("N", "clusters"), [(20, 5), (400, 300), (70_000, 69_000)])
 def test_states_are_kept_as_they_were(N: int, clusters: int) -> None:
     """In one, two or four bytes a label; and no more of them than a window reaches."""
-    past, states = History(2, N), random_partitions(11, N, clusters)
+    history, states = History(2, N), random_partitions(11, N, clusters)
     for labels in states:
-        past.add(1, labels)
-    made, first, kept = past.kept_states(1)
+        history.add(1, labels)
+    made, first, kept = history.kept_states(1)
     assert (made, first) == (11, 4)
     np.testing.assert_array_equal(kept, states[4:])
-    assert past.kept_states(0)[0] == 0
+    assert history.kept_states(0)[0] == 0
 
 
 @pytest.mark.parametrize(("freeze", "present_only"), [(None, False), (6, False), (None, True)])
 def test_a_restored_past_goes_on_alike(freeze: int | None, present_only: bool) -> None:
-    past, states = History(1, 9, freeze, present_only), random_partitions(30, 9, 4)
+    history, states = History(1, 9, freeze, present_only), random_partitions(30, 9, 4)
     for labels in states[:17]:
-        past.add(0, labels)
+        history.add(0, labels)
     other = History(1, 9, freeze, present_only)
-    other.restore(0, *past.kept_states(0))
+    other.restore(0, *history.kept_states(0))
     for labels in states[17:]:
-        past.add(0, labels)
+        history.add(0, labels)
         other.add(0, labels)
-    assert past.kept_states(0)[:2] == other.kept_states(0)[:2]
-    np.testing.assert_array_equal(past.kept_states(0)[2], other.kept_states(0)[2])
+    assert history.kept_states(0)[:2] == other.kept_states(0)[:2]
+    np.testing.assert_array_equal(history.kept_states(0)[2], other.kept_states(0)[2])
     if freeze is not None:
-        assert len(past.kept_states(0)[2]) >= freeze - freeze // 2 + 1
+        assert len(history.kept_states(0)[2]) >= freeze - freeze // 2 + 1
 
 
 def pairs_drawn(sampler: ARM, steps: int) -> np.ndarray:
@@ -72,12 +72,12 @@ def test_without_anything_to_learn_a_move_is_void(sampler: type) -> None:
     model = MODELS["irm"]()
     before = model.labels
     mover = sampler(model, Rng(0))
-    past = History(2, model.N)
+    history = History(2, model.N)
     mover.step()
-    mover.learn_from(past, 0)
+    mover.adapt_to(history, 0)
     mover.step()
-    past.add(0, before)
-    past.add(1, before)
+    history.add(0, before)
+    history.add(1, before)
     mover.step()  # two partitions that are one
     assert [row["null"] for row in mover.counts()] == [3, 0]
     np.testing.assert_array_equal(model.labels, before)
@@ -85,16 +85,16 @@ def test_without_anything_to_learn_a_move_is_void(sampler: type) -> None:
 
 def test_bad_pasts_are_refused() -> None:
     with pytest.raises(ValueError, match="chains=3 or more, got 2"):
-        Learner(5, "population").new_past(2)
+        AdaptiveProposal(5, "population").new_history(2)
     with pytest.raises(ValueError, match="expected one of paper, frozen, population"):
-        Learner(5, "papre")
+        AdaptiveProposal(5, "papre")
     with pytest.raises(ValueError, match=r"sampler\.freeze"):
-        Learner(5, "frozen", freeze=0)
-    learner = Learner(5)
+        AdaptiveProposal(5, "frozen", freeze=0)
+    adaptive = AdaptiveProposal(5)
     with pytest.raises(ValueError, match="4 items"):
-        learner.learn_from(History(2, 4), 0)
+        adaptive.adapt_to(History(2, 4), 0)
     with pytest.raises(ValueError, match="joins, the other not"):
-        learner.fix([0, 0, 1, 1, 1], [0, 0, 1, 1, 2], 0, 1)
+        adaptive.fix([0, 0, 1, 1, 1], [0, 0, 1, 1, 2], 0, 1)
 
 
 def chains(model: str, S: int, adaptation: str = "paper", partitions: int = 1) -> list[Chain]:
@@ -105,9 +105,9 @@ def chains(model: str, S: int, adaptation: str = "paper", partitions: int = 1) -
         mover = ARM(m, rng, adaptation=adaptation, freeze=30)
         gibbs = Gibbs(m, rng)
         built.append(Chain(m, rng, [mover, gibbs], partitions=partitions, timing=False, warmup=(gibbs, 10)))
-    past = built[0].samplers[0].learner.new_past(S)
+    history = built[0].samplers[0].adaptive.new_history(S)
     for number, chain in enumerate(built):
-        chain.learn_from(past, number)
+        chain.adapt_to(history, number)
     return built
 
 
@@ -157,7 +157,7 @@ def test_chains_out_of_step_are_refused() -> None:
 def test_a_failure_in_one_thread_ends_the_others() -> None:
     built = chains("irm", 4)
     advance_together(built, 20)
-    built[2].samplers[0].learn_from(None, 0)
+    built[2].samplers[0].adapt_to(None, 0)
     built[2].samplers[0].fix()
     from splitmerge_cli.core.sampler import PythonSampler
 

@@ -1,6 +1,7 @@
-"""The boxes of paper 002: Gibbs sampling of topics (equations 8 to 10), hyper-parameters, split-merge (Algorithm 1).
+"""The reference of paper 002: Gibbs sampling of topics (equations 8 to 10), hyper-parameters, split-merge (Algorithm
+1).
 
-As in boxes.py a ratio is state ratio times proposal ratio, from the proposal probabilities and densities themselves
+As in reference.py a ratio is state ratio times proposal ratio, from the proposal probabilities and densities themselves
 (docs/derivations-topics.md).
 """
 
@@ -8,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from boxes import LOG_2, RGSM, SDDS, SS, Box, normalise
-from boxes_triadic import Dyadic, sorted_side, without
 from plain import Cluster, merge, split, swap_delete, theta_of
 from plain_topics import Topics, TopicStream, log_add
+from reference import LOG_2, RGSM, SDDS, SS, Box, normalise
+from reference_triadic import Dyadic, sorted_side, without
 
 
 class TopicBox(Box):

@@ -1,4 +1,4 @@
-"""The boxes of paper 001: LSHSM (Algorithm 1), with plain hash tables.
+"""The reference of paper 001: LSHSM (Algorithm 1), with plain hash tables.
 
 Written from the paper and from docs/design.md's draws. Tables are fixed, so what they give is a number: every
 probability of a proposal is a fraction, added up over all items as section 3.2 describes the move, not as it prints it.
@@ -11,8 +11,8 @@ import operator
 from fractions import Fraction
 
 import numpy as np
-from boxes_triadic import Dyadic, without
 from plain import Clusters, merge, split
+from reference_triadic import Dyadic, without
 
 HALF = Fraction(1, 2)
 

@@ -1,4 +1,4 @@
-"""Exact transition matrices of the boxes: every random choice walked, over all states of tiny data."""
+"""Exact transition matrices of the reference: every random choice enumerated, over all states of tiny data."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def transition_matrix(make_box, model, all_states):
 
 
 def remembering(model):
-    """The model, whose likelihoods of small data are computed once: walked trees ask for the same ones again."""
+    """The model, whose likelihoods of small data are computed once: enumerated trees ask for the same ones again."""
     log_g, log_predictive = model.log_g, model.log_predictive
     known = {}
 

@@ -1,4 +1,4 @@
-"""The boxes leave their target invariant: transition matrices on tiny data, every random choice walked.
+"""The reference leave their target invariant: transition matrices on tiny data, every random choice enumerated.
 
 This is what makes a box a reference: the replay shows that the compiled sampler equals its box, this file that the box
 is right (docs/derivations.md).
@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import math
 
-import boxes
 import numpy as np
 import pytest
+import reference
+from enumerated import ScriptedStream, canonical, row, states, target, transition_matrix
 from often import often
 from plain import EMM, Bernoulli, State
-from walked import ScriptedStream, canonical, row, states, target, transition_matrix
 
 TOKENS = [0, 0, 1, 2]
 ITEMS = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]]
@@ -29,18 +29,18 @@ def bernoulli(n=4, **kwargs):
 
 
 BOXES = {
-    "sdds": boxes.SDDS,
-    "ssdm": lambda *a, **k: boxes.SDDS(*a, kernel="ssdm", **k),
-    "smds": lambda *a, **k: boxes.SDDS(*a, kernel="smds", **k),
-    "ss": boxes.SS,
-    "rm-coin": lambda *a, **k: boxes.RM(*a, redistribution="coin", **k),
-    "rm-cut": lambda *a, **k: boxes.RM(*a, redistribution="cut", **k),
-    "rgsm-t0": lambda *a, **k: boxes.RGSM(*a, t=0, **k),
-    "rgsm-t1": lambda *a, **k: boxes.RGSM(*a, t=1, **k),
-    "rgsm-t2": lambda *a, **k: boxes.RGSM(*a, t=2, **k),
-    "birth_death": boxes.BirthDeath,
-    "gibbs-full": boxes.Gibbs,
-    "gibbs-site": lambda *a, **k: boxes.Gibbs(*a, scan="site", **k),
+    "sdds": reference.SDDS,
+    "ssdm": lambda *a, **k: reference.SDDS(*a, kernel="ssdm", **k),
+    "smds": lambda *a, **k: reference.SDDS(*a, kernel="smds", **k),
+    "ss": reference.SS,
+    "rm-coin": lambda *a, **k: reference.RM(*a, redistribution="coin", **k),
+    "rm-cut": lambda *a, **k: reference.RM(*a, redistribution="cut", **k),
+    "rgsm-t0": lambda *a, **k: reference.RGSM(*a, t=0, **k),
+    "rgsm-t1": lambda *a, **k: reference.RGSM(*a, t=1, **k),
+    "rgsm-t2": lambda *a, **k: reference.RGSM(*a, t=2, **k),
+    "birth_death": reference.BirthDeath,
+    "gibbs-full": reference.Gibbs,
+    "gibbs-site": lambda *a, **k: reference.Gibbs(*a, scan="site", **k),
 }
 MODELS = {
     "emm": emm(),
@@ -107,6 +107,6 @@ def test_no_box_reads_the_numbering(name):
 def test_sequential_allocation_gives_table_1():
     """AABBCC into AA and BBCC: steps 1 to 6 of the paper's Table 1, whose last entry must be .625 (printed .714)."""
     model = EMM([0, 0, 1, 1, 2, 2], n_tokens=3, alpha=1.0, mu=0.0, sigma=1.0, kmax=9)
-    box = boxes.SS(State(model, [0] * 6), ScriptedStream())
+    box = reference.SS(State(model, [0] * 6), ScriptedStream())
     steps = [1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8]
     assert box.log_p_seq([0, 1], [2, 3, 4, 5]) == pytest.approx(sum(map(math.log, steps)), abs=1e-12)

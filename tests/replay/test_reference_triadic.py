@@ -1,18 +1,18 @@
-"""The boxes of paper 004 leave their target invariant, on tiny data with every random choice walked; and what cannot be
-walked, draws from continuous laws, is checked against those laws (docs/derivations.md).
+"""The reference of paper 004 leave their target invariant, on tiny data with every random choice enumerated; and what
+cannot be enumerated, draws from continuous laws, is checked against those laws (docs/derivations.md).
 """
 
 from __future__ import annotations
 
 import itertools
 
-import boxes_triadic
 import numpy as np
 import pytest
+import reference_triadic
+from enumerated import canonical, remembering, row, states, target, transition_matrix
 from often import often
 from plain import EMM, Bernoulli
 from plain_continuous import CandidateLines, Gaussian, Lines
-from walked import canonical, remembering, row, states, target, transition_matrix
 
 POINTS = [[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1]]
 CANDIDATES = [[0.2, 0.9], [1.0, -0.8]]
@@ -51,16 +51,16 @@ TRIADIC = {
     for (form, beta), allocation in itertools.product([("symmetrised", 0.3), ("ordered", 0.45)], ["random", "sams"])
 }
 BOXES = {
-    "dyadic-random": (boxes_triadic.Dyadic, {"allocation": "random"}),
-    "dyadic-sams": (boxes_triadic.Dyadic, {"allocation": "sams"}),
-    "dyadic-gibbs-0": (boxes_triadic.Dyadic, {"allocation": "gibbs", "t": 0}),
-    "dyadic-gibbs-1": (boxes_triadic.Dyadic, {"allocation": "gibbs", "t": 1}),
-    **{name: (boxes_triadic.Triadic, options) for name, options in TRIADIC.items()},
+    "dyadic-random": (reference_triadic.Dyadic, {"allocation": "random"}),
+    "dyadic-sams": (reference_triadic.Dyadic, {"allocation": "sams"}),
+    "dyadic-gibbs-0": (reference_triadic.Dyadic, {"allocation": "gibbs", "t": 0}),
+    "dyadic-gibbs-1": (reference_triadic.Dyadic, {"allocation": "gibbs", "t": 1}),
+    **{name: (reference_triadic.Triadic, options) for name, options in TRIADIC.items()},
 }
 SCANS = {
-    "neal8-1": (boxes_triadic.Neal8, {"m": 1}),
-    "neal8-2": (boxes_triadic.Neal8, {"m": 2}),
-    "neal8-3-site": (boxes_triadic.Neal8, {"m": 3, "scan": "site"}),
+    "neal8-1": (reference_triadic.Neal8, {"m": 1}),
+    "neal8-2": (reference_triadic.Neal8, {"m": 2}),
+    "neal8-3-site": (reference_triadic.Neal8, {"m": 3, "scan": "site"}),
 }
 
 
@@ -132,7 +132,7 @@ def test_as_printed_triadic_is_biased(q_ratio, redraw, allocation, model):
     assert stationary_distance(make_box, MODELS[model]) > 0.02
 
 
-class RolesByCluster(boxes_triadic.Triadic):
+class RolesByCluster(reference_triadic.Triadic):
     """i is the item alone in its cluster, j the duplicate that is kept, and not the order in which they were drawn."""
 
     def split_or_merge(self, i, j, *log_calls):

@@ -1,4 +1,5 @@
-"""The boxes of paper 003: sRM (Algorithm 2), ARM (Algorithm 3), sARM and bSM, with a pair of partitions from the past.
+"""The reference of paper 003: sRM (Algorithm 2), ARM (Algorithm 3), sARM and bSM, with a pair of partitions from the
+history.
 
 Written from the paper and from docs/design.md's draws. Every weight is the joint density of what is in place, prior and
 likelihood, as in equation 5; and the reverse probability is found by search: the sum over all walks that lead back,
@@ -10,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from boxes import Box, exp, normalise
-from boxes_triadic import Dyadic
 from plain import Clusters, State, swap_delete
+from reference import Box, exp, normalise
+from reference_triadic import Dyadic
 
 Labels = list[int]
 
@@ -47,19 +48,19 @@ class Past:
             history.append(self.present(chain))
 
 
-class Learner:
+class AdaptiveProposal:
     """The background information phi = (i, j, z_a, z_b) of section 2.4: two partitions, and a pair they disagree on."""
 
     TRIES = 100
 
     def __init__(self, stream, adaptation: str, freeze: int) -> None:
         self.stream, self.adaptation, self.freeze = stream, adaptation, freeze
-        self.past: Past | None = None
+        self.history: Past | None = None
         self.own = 0
         self.fixed: tuple | None = None
 
     def phi(self) -> tuple[int, int, Labels, Labels] | None:
-        """None where there is no past, or nothing to disagree on."""
+        """None where there is no history, or nothing to disagree on."""
         za, zb, i, j = (*self.partitions(), -1, -1) if self.fixed is None else self.fixed
         if za is None:
             return None
@@ -71,7 +72,7 @@ class Learner:
         return i, j, za, zb
 
     def partitions(self):
-        if self.past is None:
+        if self.history is None:
             return None, None
         for _ in range(self.TRIES):
             za, zb = self.others() if self.adaptation == "population" else self.window()
@@ -81,7 +82,7 @@ class Learner:
 
     def window(self) -> tuple[Labels, Labels]:
         """One state of the own chain and one of any, since half of the iterations."""
-        history, S = self.past.history, len(self.past.history)
+        history, S = self.history.history, len(self.history.history)
         t = len(history[0]) - 1
         if self.adaptation == "frozen":
             t = min(t, self.freeze)
@@ -92,10 +93,10 @@ class Learner:
 
     def others(self) -> tuple[Labels, Labels]:
         """The present states of two chains that are not the own one."""
-        S = len(self.past.states)
+        S = len(self.history.states)
         a = [s for s in range(S) if s != self.own][self.stream.index(S - 1)]
         b = [s for s in range(S) if s not in (self.own, a)][self.stream.index(S - 2)]
-        return self.past.present(a), self.past.present(b)
+        return self.history.present(a), self.history.present(b)
 
     def pair(self, za: Labels, zb: Labels) -> tuple[int, int] | None:
         """Uniform over the ordered pairs on which the two disagree."""
@@ -252,7 +253,7 @@ class SRM(Box):
         return [order.index(h) for h in range(self.model.N)]
 
     def reverse_relabelling(self, rank: Labels) -> Labels:
-        """One relabelling serves both directions."""
+        """One relabelling supports both directions."""
         return rank
 
     def propose(self, walk: Walk) -> tuple[Clusters, float]:
@@ -287,10 +288,10 @@ class ARM(SRM):
     ) -> None:
         super().__init__(state, stream, mode, relabel)
         self.by_blocks = variant == "arm"
-        self.learner = Learner(stream, adaptation, freeze)
+        self.adaptive = AdaptiveProposal(stream, adaptation, freeze)
 
     def step(self) -> None:
-        phi = self.learner.phi()
+        phi = self.adaptive.phi()
         if phi is None:
             return self.void()
         i, j, za, zb = phi
@@ -307,10 +308,10 @@ class BSM(Dyadic):
     def __init__(self, state, stream, mode="exact", t=5, adaptation="paper", freeze=1000) -> None:
         super().__init__(state, stream, "exact", allocation="gibbs", t=t)
         self.with_present = mode == "as_printed"
-        self.learner = Learner(stream, adaptation, freeze)
+        self.adaptive = AdaptiveProposal(stream, adaptation, freeze)
 
     def step(self) -> None:
-        phi = self.learner.phi()
+        phi = self.adaptive.phi()
         if phi is None:
             return self.void()
         i, j, self.za, self.zb = phi

@@ -1,5 +1,6 @@
-"""The boxes of paper 001 leave their target invariant, on tiny data with every random choice walked, in exact fractions
-where the target is; what equations 3 to 6 leave out, and what the estimate of equation 11 is (docs/derivations.md).
+"""The reference of paper 001 leave their target invariant, on tiny data with every random choice enumerated, in exact
+fractions where the target is; what equations 3 to 6 leave out, and what the estimate of equation 11 is
+(docs/derivations.md).
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from boxes_lshsm import LSHSM, SampledLikelihood, Tables
+from enumerated import ScriptedStream, canonical, remembering, row, states, target, transition_matrix
 from often import often
 from plain import Bernoulli, Mixture, State
 from plain_continuous import CandidateLines, Gaussian, Lines
 from plain_network import IRM
-from walked import ScriptedStream, canonical, remembering, row, states, target, transition_matrix
+from reference_lshsm import LSHSM, SampledLikelihood, Tables
 
 POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1], [-0.7, -1.5]])
 ROWS = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]])
@@ -158,7 +159,7 @@ def test_detailed_balance_in_fractions(proposal, reading, shape):
 @pytest.mark.parametrize("shape", [(1, 2, 1), (2, 3, 3)], ids=str)
 @pytest.mark.parametrize("reading", READINGS)
 def test_probabilities_of_proposals_are_those_that_are_made(reading, shape):
-    """Of sums: X, P-diff and P+same against the walked proposals, as fractions."""
+    """Of sums: X, P-diff and P+same against the enumerated proposals, as fractions."""
     model, tables = Weights(4, 5), Tables.drawn(POINTS[:4], *shape)
     made: dict[tuple, Fraction] = {}
 

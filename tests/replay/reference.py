@@ -1,4 +1,4 @@
-"""The algorithm boxes in plain Python: one class per sampler, one line per line of the box.
+"""The algorithm reference in plain Python: one class per sampler, one line per line of the box.
 
 Every ratio is written as equation (1) of paper 000, state ratio times proposal ratio, from the proposal probabilities
 themselves (docs/derivations.md), not from the simplified formulas of the compiled samplers. A split of C into (A, B) is
@@ -27,7 +27,7 @@ def exp(log_p: list[float]) -> list[float]:
 
 
 class Box:
-    """What the boxes share: the acceptance step and the state ratio.
+    """What the reference share: the acceptance step and the state ratio.
 
     Attributes
     ----------

@@ -1,18 +1,18 @@
-"""The refreshing boxes draw from continuous laws, which cannot be walked: here they are checked against those laws; and
-the plain models of continuous data against themselves.
+"""The refreshing reference draw from continuous laws, which cannot be enumerated: here they are checked against those
+laws; and the plain models of continuous data against themselves.
 """
 
 from __future__ import annotations
 
 import math
 
-import boxes_triadic
 import numpy as np
 import pytest
+import reference_triadic
+from enumerated import states, target, transition_matrix
 from plain import Mixture, State, Stream
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
 from scipy import stats
-from walked import states, target, transition_matrix
 
 POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1]])
 NOISES = ["known", "nig"]
@@ -77,7 +77,7 @@ def test_prior_draw_has_the_density_H(noise):
 def test_drawn_parameters_have_their_conditional_density(noise):
     model, stream, constants = kept(noise), Recorded(4), []
     state = one_cluster(model)
-    box = boxes_triadic.Refresh(state, stream)
+    box = reference_triadic.Refresh(state, stream)
     _, covariance, a, b = model.posterior(state.clusters[0])
     for _ in range(5):
         box.step()
@@ -99,7 +99,7 @@ def test_metropolis_steps_keep_the_conditional(noise):
     model = kept(noise, refresh="metropolis")
     model.steps = 1
     state = one_cluster(model)
-    box = boxes_triadic.Refresh(state, Stream(8))
+    box = reference_triadic.Refresh(state, Stream(8))
     mean, covariance, a, b = model.posterior(state.clusters[0])
     visited = []
     for _ in range(4000):
@@ -125,7 +125,7 @@ def test_candidates_are_refreshed_exactly(prior, refresh):
     options = {"candidates": lines, "prior": prior, "refresh": refresh, "steps": 1}
     model = CandidateLines(POINTS[:3], 1.2, 3.0, 0.9, **options)
     all_states = list(states(model))
-    pi, P = target(model, all_states), transition_matrix(boxes_triadic.Refresh, model, all_states)
+    pi, P = target(model, all_states), transition_matrix(reference_triadic.Refresh, model, all_states)
     np.testing.assert_allclose(pi @ P, pi, atol=1e-14)
     np.testing.assert_allclose(pi[:, None] * P, (pi[:, None] * P).T, atol=1e-14)
 
@@ -166,7 +166,7 @@ def test_concentration_step_keeps_its_conditional(K, N, prior):
     for e, weight in zip(eta, weights, strict=True):
         model.concentration = 0.7
         stream = OneConcentrationStep(e)
-        boxes_triadic.Refresh(state, stream).step()
+        reference_triadic.Refresh(state, stream).step()
         assert stream.asked == (1.7, N)
         assert stream.shape == prior[0] + K
         rate = 1 / model.concentration

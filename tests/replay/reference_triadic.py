@@ -1,7 +1,7 @@
-"""The boxes of paper 004: dyadic and triadic split-merge, with the auxiliary variables and the refreshing steps that
-models need whose clusters keep parameters.
+"""The reference of paper 004: dyadic and triadic split-merge, with the auxiliary variables and the refreshing steps
+that models need whose clusters keep parameters.
 
-As in boxes.py every ratio is state ratio times proposal ratio, from the proposal probabilities themselves
+As in reference.py every ratio is state ratio times proposal ratio, from the proposal probabilities themselves
 (docs/derivations.md); the density of a new cluster's parameters is one of them.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from boxes import RGSM, Box, Gibbs, exp, normalise
 from plain import Cluster, Clusters, merge, split, swap_delete, theta_of
+from reference import RGSM, Box, Gibbs, exp, normalise
 
 LOG_2, LOG_3 = math.log(2), math.log(3)
 
