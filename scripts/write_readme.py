@@ -2,6 +2,8 @@
 
     python scripts/write_readme.py            write the table between its markers
     python scripts/write_readme.py --check    write nothing; exit status 1 where the table differs
+
+A cell says whether `supports` of the sampler takes a small instance of the model.
 """
 
 import argparse

@@ -55,7 +55,10 @@ def test_links(file: Path) -> None:
             assert anchor in anchors(there), f"{file.name}: no heading {target}"
 
 
-@pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+# an entry of the changelog is one line, so that branches can be merged
+@pytest.mark.parametrize(
+    "file", [file for file in PAGES if file.name != "CHANGELOG.md"], ids=lambda p: str(p.relative_to(ROOT))
+)
 def test_lines_are_short(file: Path) -> None:
     # a row of a table, formulas set off by four spaces, and a picture stand on one line
     free = re.compile(r"\s*\||    |!\[|.*\]: http")
