@@ -1,0 +1,74 @@
+"""Write the table of samplers and models in README.md, from what the samplers say that they support.
+
+    python scripts/write_readme.py            write the table between its markers
+    python scripts/write_readme.py --check    write nothing; exit status 1 where the table differs
+
+A cell says whether `supports` of the sampler takes a small instance of the model.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from splitmerge_cli.config import choice, choices, compose, plain
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.support import example, support
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+BEGIN = "<!-- samplers x models: written by scripts/write_readme.py -->"
+END = "<!-- end of samplers x models -->"
+
+
+def uncollapsed(model: str) -> Model:
+    """A small instance of a model that keeps its parameters."""
+    cfg = compose([f"model={model}", f"data={model}", "N=8", "model.conjugate=false"])
+    dataset = loaded(plain(cfg.data), kind_of(cfg.model), {})
+    built: Model = construct("model", cfg.model, lambda cls, options: cls.from_data(dataset, **options))
+    return built
+
+
+def columns() -> dict[str, Model]:
+    """An instance of each model, by the head of its column."""
+    found: dict[str, Model] = {}
+    for name in choices("model"):
+        found[f"`{name}`"] = example(name)
+        if "conjugate" in choice("model", name):
+            found[f"`{name}`, uncollapsed"] = uncollapsed(name)
+    return found
+
+
+def table() -> str:
+    """The table, in Markdown."""
+    models = columns()
+    lines = [f"| sampler | {' | '.join(models)} |", "|---" * (len(models) + 1) + "|"]
+    for name in choices("sampler"):
+        cells = ["yes" if support(name, model)[0] else "-" for model in models.values()]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def written(text: str) -> str:
+    """The text of the README with the present table."""
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}\n\n{table()}\n{END}{after}"
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = parser.parse_args().check
+    text = README.read_text(encoding="utf-8")
+    expected = written(text)
+    if expected == text:
+        return 0
+    print(README.name)
+    if not check:
+        README.write_text(expected, encoding="utf-8")
+    return int(check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""The documentation: its table is that of the classes, its links lead somewhere, its lines are short."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 100
+PAGES = sorted(
+    file
+    for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    # a page that moved is a link to where it is now
+    if not file.is_symlink()
+)
+
+
+def prose(file: Path) -> list[tuple[int, str]]:
+    """Lines with their numbers, without blocks of code."""
+    lines, code = [], False
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            code = not code
+        elif not code:
+            lines.append((number, line))
+    return lines
+
+
+def anchors(file: Path) -> set[str]:
+    """The headings of a page as GitHub names them in links."""
+    heads = [re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()) for _, line in prose(file) if line.startswith("#")]
+    return {head.replace(" ", "-") for head in heads}
+
+
+def test_table_of_the_readme() -> None:
+    spec = importlib.util.spec_from_file_location("write_readme", ROOT / "scripts" / "write_readme.py")
+    assert spec is not None and spec.loader is not None
+    write_readme = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(write_readme)
+    text = write_readme.README.read_text(encoding="utf-8")
+    assert write_readme.written(text) == text, "run python scripts/write_readme.py"
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links(file: Path) -> None:
+    text = "\n".join(line for _, line in prose(file))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (file.parent / path).resolve() if path else file
+        assert there.exists(), f"{file.name}: no {target}"
+        if anchor:
+            assert anchor in anchors(there), f"{file.name}: no heading {target}"
+
+
+# an entry of the changelog is one line, so that branches can be merged
+@pytest.mark.parametrize(
+    "file", [file for file in PAGES if file.name != "CHANGELOG.md"], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_lines_are_short(file: Path) -> None:
+    # a row of a table, formulas set off by four spaces, and a picture stand on one line
+    free = re.compile(r"\s*\||    |!\[|.*\]: http")
+    long = [number for number, line in prose(file) if len(line) > LONGEST and not free.match(line)]
+    assert not long, f"{file.name}: lines {long} are longer than {LONGEST}"
