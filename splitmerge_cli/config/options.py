@@ -38,7 +38,10 @@ def coerced(group: str, name: str, options: Mapping[str, Any], search_path: Sequ
 def _like_default(value: Any, default: Any) -> Any:
     """A whole number as a float where the default is one, or a prior."""
     of_floats = isinstance(default, float) or (isinstance(default, str) and default.startswith("gamma("))
-    return float(value) if of_floats and type(value) is int else value
+    try:
+        return float(value) if of_floats and type(value) is int else value
+    except OverflowError:  # its range is checked where it is read
+        return value
 
 
 def check_options(

@@ -272,6 +272,8 @@ cdef class AdaptiveProposal:
     """
 
     def __init__(self, Py_ssize_t N, str adaptation="paper", freeze=1000):
+        for option, value in zip(ADAPTATION, (adaptation, freeze), strict=True):
+            option.read(value, "sampler")
         self.N, self.adaptation, self.freeze = N, adaptation, freeze
         self.population = adaptation == "population"
         self.za = ints(N)

@@ -1,4 +1,4 @@
-"""Drawing clusterings of tokens: reference of coloured letters, and arrows as wide as they are probable."""
+"""Drawing clusterings of tokens: boxes of coloured letters, and arrows as wide as they are probable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE) -> None
 
 
 def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str) -> Placed:
-    """A clustering as a row of reference around (x, y), its name above."""
+    """A clustering as a row of boxes around (x, y), its name above."""
     widths = [len(tokens) * SIDE + (len(tokens) - 1) * GAP + 2 * PAD for tokens in clusters]
     width = sum(widths) + SPACE * (len(clusters) - 1)
     height = SIDE + 2 * PAD

@@ -54,7 +54,7 @@ CASES = [
     (["workers=0"], ["workers=0"]),
     (["model.alpha=-1"], ["model.alpha", "-1"]),
     (["model.alpha=much"], ["model.alpha=much", "a positive number"]),
-    (["model.label_prior=none"], ["model.labels", "as_printed"]),
+    (["model.label_prior=none"], ["model.label_prior=none", "as_printed"]),
     (["sampler=rgsm", "sampler.t=-1"], ["sampler.t", "-1"]),
     (["sampler=rgsm", "sampler.t=1.5"], ["sampler.t=1.5", "whole number"]),
     (["sampler.mode=exactly"], ["sampler.mode", "as_printed"]),

@@ -12,7 +12,7 @@ import pytest
 import splitmerge_cli.papers
 from splitmerge_cli.papers import discovery
 
-DOCS = Path(__file__).parents[2] / "docs" / "adding-a-paper.md"
+DOCS = Path(__file__).parents[2] / "docs" / "extending" / "paper.md"
 FILES = dict(
     re.findall(r"^`my-paper/(\S+)`\n\n```\w*\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 )

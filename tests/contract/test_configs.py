@@ -164,7 +164,7 @@ def every_experiment() -> Iterator[Any]:
         yield pytest.param(name, 3, marks=[pytest.mark.slow] if name in figures else [])
 
 
-@pytest.mark.parametrize(("name", "most"), list(experiments()))
+@pytest.mark.parametrize(("name", "most"), list(every_experiment()))
 def test_every_experiment_composes(name: str, most: int, tmp_path: Path) -> None:
     # with generated data in the place of published ones, which a machine may lack
     jobs = experiments.jobs(name, "quick", tmp_path, stand_in=True) or expand([f"experiment={name}"])

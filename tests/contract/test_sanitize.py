@@ -55,7 +55,7 @@ def test_every_value_of_an_option_is_tried(sanitize: ModuleType) -> None:
         ("ARM", "adaptation", "population"),
         ("Dyadic", "allocation", "gibbs"),
         ("Gaussian", "covariance", "full"),
-        ("EMM", "labels", "as_printed"),
+        ("EMM", "label_prior", "as_printed"),
         ("Lines", "noise", "nig"),
         ("IRM", "concentration", "gamma(1,1)"),
         ("HDP", "alpha0", "gamma(1,1)"),

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from catalogue import SAMPLERS, case_of, check_terms, pairs
+from every_sampler import SAMPLERS, case_of, check_terms, pairs
 
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng

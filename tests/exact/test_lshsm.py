@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from catalogue import check_terms
+from every_sampler import check_terms
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli

@@ -7,7 +7,7 @@ Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combi
 
 import numpy as np
 import pytest
-from catalogue import CASES, KEPT, SAMPLERS, case_of, check_terms, learns, pairs, supported
+from every_sampler import CASES, KEPT, SAMPLERS, case_of, check_terms, learns, pairs, supported
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -273,7 +273,7 @@ def random_case(seed):
             "sigma": float(np.exp(rng.normal(0, 0.7))),
             "kmax": int(rng.integers(1, size + 2)),
             "n_tokens": int(rng.integers(3, 6)),
-            "labels": str(rng.choice(["labelled", "partition", "as_printed"])),
+            "label_prior": str(rng.choice(["labelled", "partition", "as_printed"])),
         }
         return small_case(EMM, size, seed, params)
     params = {"concentration": float(np.exp(rng.normal(0, 1))), "prior": str(rng.choice(["crp", "uniform"]))}

@@ -299,7 +299,10 @@ def replay_of_parallels(pair, compiled, box, steps):
     for step in range(steps):
         compiled.step()
         box.step()
-        assert compiled.last_log_ratio == pytest.approx(box.log_ratio, rel=1e-6, abs=1e-6, nan_ok=True), step
+        if compiled.rejected_early:
+            assert box.log_ratio <= compiled.last_log_ratio + 1e-6, step
+        else:
+            assert compiled.last_log_ratio == pytest.approx(box.log_ratio, rel=1e-6, abs=1e-6, nan_ok=True), step
         pair.check_state(step)
     check_tally(compiled, box)
     assert pair.rng.random() == pair.stream.random()

@@ -70,10 +70,10 @@ def test_numbers_have_bounds(override, message):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model.sigma=true"], "model.sigma=true: expected a number"),
+        (["model.sigma=true"], "model.sigma=true: expected a positive number"),
         (["sampler=rgsm", "sampler.r=true"], "sampler.r=true: expected a whole number"),
         (["data.seed=false"], "data.seed=false: expected a whole number"),
-        (["sampler.kernel=true"], "sampler.kernel=true: expected a value such as both"),
+        (["sampler.kernel=true"], "sampler.kernel=true: expected one of both"),
         (["data.N=1.5"], "data.N=1.5: expected a whole number"),
         (["data.N=true"], "data.N=true: expected a whole number"),
         (["data=jain_neal", "data.example=true"], "data.example=true: expected a whole number or null"),

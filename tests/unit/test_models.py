@@ -250,7 +250,7 @@ def test_emm_prior_labels():
         (lambda: EMM(np.array([0]), alpha=1e300), "model.alpha"),
         (lambda: EMM(np.array([0]), alpha=True), "model.alpha"),
         (lambda: EMM(np.array([0]), mu=float("nan")), "model.mu"),
-        (lambda: EMM(np.array([0]), label_prior="none"), "model.labels"),
+        (lambda: EMM(np.array([0]), label_prior="none"), "model.label_prior"),
         (lambda: Bernoulli(np.array([[0, 2]])), "neither 0 nor 1"),
         (lambda: Bernoulli(np.array([[0.0, np.nan]])), "neither 0 nor 1"),
         (lambda: Bernoulli(np.zeros((0, 3))), "at least one row"),

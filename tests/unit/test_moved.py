@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from splitmerge_cli import moved
-from splitmerge_cli.config import check_stored, choice, choices, compose, identity, locate, plain
-from splitmerge_cli.runner import run_id
+from splitmerge_cli.config import check_stored, choice, choices, compose, identity, locate, moved, plain
+from splitmerge_cli.runs.identity import run_id
 
 # of the data sets as they were before they were grouped by kind
 IDS = {

@@ -17,7 +17,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.transitions import balance_defect, stationarity_defect, transition_matrix
 
-PAGE = (Path(__file__).parents[2] / "docs" / "adding-a-sampler.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "extending" / "sampler-in-python.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:

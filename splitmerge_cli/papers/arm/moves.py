@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.papers.claims import Verdict, exactly, holds, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
 from splitmerge_cli.plots.points import COLOURS
-from splitmerge_cli.plots.reference import MERGE, SPLIT, probability_text
 from splitmerge_cli.plots.style import footnote
 
 # Figure 1

@@ -16,7 +16,7 @@ from splitmerge_cli.papers.claims import (
     published,
 )
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots import reference
+from splitmerge_cli.plots import boxes
 
 
 def table1(table: pd.DataFrame) -> Drawing:
@@ -41,10 +41,10 @@ def table1(table: pd.DataFrame) -> Drawing:
             for k, (step, token) in enumerate(zip(held["step"], held["token"], strict=True)):
                 if step == row.step:
                     ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=3)
-                reference.letter(ax, left + k * 0.46, y, token, side=0.42)
+                boxes.letter(ax, left + k * 0.46, y, token, side=0.42)
         ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=9, fontweight="bold")
         same = verdict.verdict == REPRODUCED
-        colour = "#555555" if same else reference.SPLIT
+        colour = "#555555" if same else boxes.SPLIT
         ax.text(x, -3.1, f"{verdict.claim.value:.3f}", ha="center", va="center", fontsize=8, color=colour)
         if not same:
             ax.text(x, -4.3, "erratum", ha="center", va="center", fontsize=7, color=colour)
@@ -124,9 +124,9 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
         ax.text(0, height, title, fontsize=8.5, va="top", color="#222222")
         back = f"{kind}_{INVERSE[forth]}"
         rival, _ = q.favourite(f"smart_{INVERSE[forth]}", there)
-        start = reference.state(ax, 6.0, level, X, "$x$")
-        middle = reference.state(ax, 26.2, level, there, f"${name}'$")
-        end = reference.state(ax, 45.4, level, rival, f"${name}''$")
+        start = boxes.state(ax, 6.0, level, X, "$x$")
+        middle = boxes.state(ax, 26.2, level, there, f"${name}'$")
+        end = boxes.state(ax, 45.4, level, rival, f"${name}''$")
         p_forth, p_back, p_rival = (
             q.probability(forth, X, there),
             q.probability(back, there, X),
@@ -134,20 +134,20 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
         )
         left, right = start.x + start.width / 2 + 0.6, middle.x - middle.width / 2 - 0.6
         centre = (left + right) / 2
-        label = reference.label
-        reference.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
+        label = boxes.label
+        boxes.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
         label(ax, centre, level + 1.9, forth, p_forth, _colour(forth), above=True)
         likely = kind == "dumb" or p_back >= p_rival
-        reference.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
+        boxes.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
         label(ax, centre, level - 1.9, back, p_back, _colour(back), above=False)
         left, right = middle.x + middle.width / 2 + 0.6, end.x - end.width / 2 - 0.6
-        reference.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
+        boxes.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
         label(ax, (left + right) / 2, level - 1.25, back, p_rival, _colour(back), above=False)
-        ratio = reference.probability_text(p_back / p_forth)
+        ratio = boxes.probability_text(p_back / p_forth)
         note = rf"way back / way forth = {ratio}"
         if kind == "dumb":
             smart = q.probability(f"smart_{INVERSE[forth]}", there, X)
-            note += rf"   (with a smart {INVERSE[forth]}: {reference.probability_text(smart / p_forth)})"
+            note += rf"   (with a smart {INVERSE[forth]}: {boxes.probability_text(smart / p_forth)})"
             if np.isclose(smart, p_back):
                 note += f"\n{EQUAL}"
         ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
@@ -155,7 +155,7 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
 
 
 def _colour(move: str) -> str:
-    return reference.SPLIT if move.endswith("split") else reference.MERGE
+    return boxes.SPLIT if move.endswith("split") else boxes.MERGE
 
 
 def _fig1_verdicts(q: _Proposals) -> list[Verdict]:

@@ -17,7 +17,7 @@ from splitmerge_cli.papers.triadic.runs import (
     reading,
     said_of_data,
 )
-from splitmerge_cli.plots import points, reference
+from splitmerge_cli.plots import boxes, points
 from splitmerge_cli.plots.style import footnote
 from splitmerge_cli.results.read import Run
 
@@ -90,9 +90,9 @@ def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
 def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
     """One arrow with its numbers: splits above, merges below."""
     split = end > start
-    colour, at = (reference.SPLIT, y + 1.0) if split else (reference.MERGE, y - 1.0)
+    colour, at = (boxes.SPLIT, y + 1.0) if split else (boxes.MERGE, y - 1.0)
     gap = 2.75 if split else -2.75
-    reference.arrow(ax, (start + gap, at), (end - gap, at), share, colour)
+    boxes.arrow(ax, (start + gap, at), (end - gap, at), share, colour)
     text = f"proposed {_percent(share)}\naccepted {_percent(acceptance)}"
     place = y + 2.3 if split else y - 2.3
     va = "bottom" if split else "top"

@@ -24,8 +24,8 @@ MODEL_CLASSES = {
 }
 # edges beside the variants of every model: few items, extreme parameters, other priors
 EDGES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
-    "emm-partition": ("EMM", 4, 1, {"labels": "partition"}),
-    "emm-as_printed": ("EMM", 4, 2, {"labels": "as_printed", "alpha": 0.1}),
+    "emm-partition": ("EMM", 4, 1, {"label_prior": "partition"}),
+    "emm-as_printed": ("EMM", 4, 2, {"label_prior": "as_printed", "alpha": 0.1}),
     "emm-small-alpha": ("EMM", 4, 3, {"alpha": 0.001}),
     "emm-room": ("EMM", 3, 4, {"kmax": 5, "n_tokens": 4, "mu": 2.0}),
     "emm-tight": ("EMM", 4, 5, {"kmax": 2}),
