@@ -56,7 +56,8 @@ static void try(int n, int a, int full, int at_the_end)
     int64_t grown[2] = {0}, score[2] = {0};
     tables_t t;
     memset(&t, 0, sizeof t);
-    int64_t *edge = guarded(length, at_the_end), *gap = guarded(length, at_the_end), *pair = guarded(length, at_the_end);
+    int64_t *edge = guarded(length, at_the_end), *gap = guarded(length, at_the_end);
+    int64_t *pair = guarded(length, at_the_end);
     t.edge.at = edge;
     t.gap.at = gap;
     t.pair.at = pair;
