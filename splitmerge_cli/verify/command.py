@@ -234,7 +234,7 @@ def _kernel(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) ->
             P = transition_matrix(case.model, rng, built, case.states)
             return Kernel([P], balance_defect(P, case.pi), "", _mutants(case, built))
         found = list(learnt_matrices(case.model, rng, built, case.states, pasts))
-        built.fix(*pasts[0], *disagreements(pasts[0])[0])
+        built.fix(*pasts[0], *disagreements(pasts[0])[0])  # type: ignore[attr-defined]
         mutants = _mutants(case, built)
     except TooManyPaths:
         return Kernel([], why="too many paths")
@@ -395,7 +395,7 @@ def _sampled_topics(
             pi = case.pi
             if which == "alone":
                 assert case.held is not None
-                pi = case.held(case.model.log_weights[-1])
+                pi = case.held(case.model.log_weights[-1])  # type: ignore[attr-defined]
             distance = total_variation(frequencies, pi)
             beyond = distance > 3 * noise + 1e-12
             if not beyond:

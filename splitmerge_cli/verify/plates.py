@@ -183,6 +183,6 @@ def proposal_probability(
     rng = Rng()
     built = build_sampler(model, rng, sampler, {"relabel": False})
     N = model.N
-    built.fix(np.zeros(N, np.int32), np.arange(N, dtype=np.int32), *pair)
+    built.fix(np.zeros(N, np.int32), np.arange(N, dtype=np.int32), *pair)  # type: ignore[attr-defined]
     paths = walk(model, rng, built, state, always_accept=True)
     return sum(p for reached, p, _, _ in paths if reached[0] == tuple(end))
