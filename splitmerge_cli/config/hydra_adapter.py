@@ -4,6 +4,7 @@ Parts of what is used are internal to Hydra (launchers are given callbacks, grid
 them), so the versions are named: another one is rejected before anything else of it is imported.
 """
 
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -182,10 +183,15 @@ def explain(error: Exception) -> str:
 def show_config(argv: Sequence[str]) -> None:
     """Let Hydra show what it composes, or where it comes from: its own ``--cfg`` and ``--info``."""
     before, sys.argv = sys.argv, list(argv)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
     try:
         hydra.main(version_base=_BASE, config_path=f"pkg://{CONF}", config_name=MAIN)(lambda _: None)()
     finally:
         sys.argv = before
+        # --info lets Hydra log to the stdout of the moment, at every level, from then on
+        root.handlers[:] = handlers
+        root.setLevel(level)
 
 
 def job_config() -> Any:
