@@ -16,6 +16,7 @@ from scipy.special import gammaln
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.models.emm import EMM
 
 HERE = Path(__file__).parent
 NUMPY = Path(np.__file__).parent
@@ -255,14 +256,11 @@ def log_gamma(N: int) -> NDArray[np.float64]:
 
 
 def log_prior_K(model: Any) -> NDArray[np.float64]:
-    """log P(K) - N log K and the label law of an EMM, K = 1 .. kmax."""
+    """log P(K) - N log K and how the as_printed target counts labels, K = 1 .. kmax, of an EMM with default options."""
+    default = {option.name: option.default for option in EMM.OPTIONS}
     K = np.arange(1, model.kmax + 1)
-    log_p = -np.log(K) - (np.log(K) - model.mu) ** 2 / (2 * model.sigma**2)
-    law = np.zeros(model.kmax)
-    if model.label_law != "labelled":
-        law -= gammaln(K + 1)
-    if model.label_law == "as_printed":
-        law += K * math.log(2)
+    log_p = -np.log(K) - (np.log(K) - default["mu"]) ** 2 / (2 * default["sigma"] ** 2)
+    law = K * math.log(2) - gammaln(K + 1)
     return log_p - np.logaddexp.reduce(log_p) - model.N * np.log(K) + law
 
 

@@ -1,5 +1,5 @@
 """Cost of an iteration that makes one split-merge move and a full Gibbs scan, in Gibbs scans: the standardised
-iterations of paper 003 (its section 3.4), from runs of 1,000 iterations and four chains."""
+iterations of Herlau et al. 2014 (its section 3.4), from runs of 1,000 iterations and four chains."""
 
 import subprocess
 import sys

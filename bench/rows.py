@@ -227,7 +227,7 @@ def authors(us: float) -> dict[str, float]:
 
 
 def line_rows() -> list[Row]:
-    """The rows e: 200 points, 200 updates. The peer: the C++ program of paper 004's authors."""
+    """The rows e: 200 points, 200 updates. The peer: van Rossum et al.'s C++ program."""
     gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
     theirs = authors(820)
     auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731

@@ -31,7 +31,7 @@ DOCUMENTS, LENGTH, WORDS = (
     1392,
     189,
     13_649,
-)  # of the generated corpora: the sizes that paper 002 gives of its abstracts
+)  # of the generated corpora: the sizes that Rana et al. 2013 give of their abstracts
 MILLION = 5_291  # documents of that length
 GROWTH = [20, 50, 100, 200, 500, 1000]
 BURN = 60

@@ -31,7 +31,7 @@ DEFAULT_SCANS = 1_000
 """The same of documents, of which an iteration costs as much as they have tokens."""
 
 DEFAULT_WARMUP = 50
-"""Gibbs scans before samplers that learn from the history of the chains (paper 003, section 3)."""
+"""Gibbs scans before samplers that learn from the history of the chains (Herlau et al. 2014, section 3)."""
 
 # sizes are int32, counts of iterations exact in float64
 _SIZE = 2**31 - 1

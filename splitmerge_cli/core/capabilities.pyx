@@ -55,7 +55,7 @@ cdef class Weighted(Model):
         pass
 
     cdef double log_configuration(self) noexcept nogil:
-        """Log prior of the partition given the weights, as paper 002 prints it (equation 11)."""
+        """Log prior of the partition given the weights, as Rana et al. 2013 prints it (equation 11)."""
         return NAN
 
     @property

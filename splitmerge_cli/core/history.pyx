@@ -1,4 +1,4 @@
-"""What samplers learn from: the partitions that the chains of a run went through (paper 003, section 2.4).
+"""What samplers learn from: the partitions that the chains of a run went through (Herlau et al. 2014, section 2.4).
 
 From two of them, z_a and z_b, and a pair of items that one of the two joins and the other parts, a move is made. Which
 two:

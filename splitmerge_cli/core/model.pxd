@@ -49,7 +49,6 @@ cdef class Model(Partition):
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil
     cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
 
-    cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
     cdef int _set_prior(self, Prior prior) except -1
     cdef int _set_scan_table(self, table, double unit) except -1
     cdef int _hold(self, prepared) except -1

@@ -47,17 +47,12 @@ cdef class Model(Partition):
     """
 
     kind = ""
+    OPTIONS = ()
+    """Its options; see ``core/options.py``."""
 
     def __cinit__(self, *args, **kwargs):
         self.conjugate = True
         self.auxiliaries = 1
-
-    OPTIONS = ()
-    """Its options; see ``core/options.py``."""
-
-    cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
-        """Memory of the state of `n_items` items; called once by a model's constructor."""
-        return self._allocate_partition(n_items, kmax)
 
     cdef int _set_prior(self, Prior prior) except -1:
         """Take this prior of the partition. A model whose ``scan_table`` holds more than the prior's weights then calls

@@ -38,7 +38,7 @@ cdef class Partition:
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil
     cdef void count_changed(self) noexcept nogil
 
-    cdef int _allocate_partition(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
+    cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
     cdef int reserve(self, Py_ssize_t clusters) except -1 nogil
     cdef int _reserve(self, Py_ssize_t clusters) except -1
     # -- membership

@@ -30,8 +30,8 @@ cdef class Partition:
     def __cinit__(self, *args, **kwargs):
         self.version = 1
 
-    cdef int _allocate_partition(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
-        """Memory of the state of `n_items` items."""
+    cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
+        """Memory of the state of `n_items` items; called once by a model's constructor."""
         self.N = n_items
         self.kmax = kmax
         self.z = ints(n_items)

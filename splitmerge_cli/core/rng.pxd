@@ -62,6 +62,13 @@ cdef class Rng:
         return <Py_ssize_t> (self.next() * n)
 
     @cython.final
+    cdef inline void draw_two(self, Py_ssize_t n, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
+        """Two different ones of 0..n-1, every ordered pair as likely as another; n at least 2."""
+        i[0] = self.draw_index(n)
+        j[0] = self.draw_index(n - 1)
+        j[0] += j[0] >= i[0]
+
+    @cython.final
     cdef inline bint draw_coin(self, double p) noexcept nogil:
         """True with probability p."""
         cdef double w[2]

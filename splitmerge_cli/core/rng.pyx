@@ -91,11 +91,6 @@ cdef class Rng:
         """Metropolis-Hastings decision for a log ratio; draws only when it is negative."""
         return bool(self.draw_accept(log_r))
 
-    def survives(self, double log_bound):
-        """Whether a proposal survives this upper bound of its log ratio; ``accept`` then decides. See
-        ``draw_bound``."""
-        return bool(self.draw_bound(log_bound))
-
     def categorical(self, weights):
         """Option k with probability weights[k] / sum(weights)."""
         cdef double[::1] w = np.ascontiguousarray(weights, dtype=np.float64)

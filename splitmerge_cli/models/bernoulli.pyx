@@ -123,8 +123,8 @@ cdef class Bernoulli(Model):
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes
     an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
     product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =
-    10,000); beyond that it is taken in pieces, with an exponent kept apart. Source: paper 000, section 5.2; paper 003,
-    section 3.1.
+    10,000); beyond that it is taken in pieces, with an exponent kept apart. Source: Wang & Russell 2015, section 5.2;
+    Herlau et al. 2014, section 3.1.
     """
 
     kind = "binary"

@@ -1,4 +1,5 @@
-"""The entity/mention model of paper 000, section 3.1, dictionaries integrated out; empty entities are in the state.
+"""The entity/mention model, dictionaries integrated out (Wang & Russell 2015, section 3.1). Empty entities are in the
+state.
 
 Target, labelled: pi(K, S) = P(K) K^-N prod_k g(C_k), with g(n) = B(alpha + n) / B(alpha) and P(K) a discretised
 log-normal on 1..kmax.
@@ -60,7 +61,7 @@ cdef class EMM(Model):
     -----
     Cost: an item against K entities O(K), one row of counts; an entity's likelihood O(L). Memory: 8 L (K + 3) bytes and
     12 bytes an item; shared by the models of the same data, 44 bytes an item.
-    Source: paper 000, section 3.1; equation 5 for the predictive.
+    Source: Wang & Russell 2015, section 3.1; equation 5 for the predictive.
     """
 
     kind = "tokens"

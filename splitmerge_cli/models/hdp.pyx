@@ -1,4 +1,4 @@
-"""Hierarchical Dirichlet process of words in documents, by direct assignment (paper 002, sections 3.1 and 3.2).
+"""Hierarchical Dirichlet process of words in documents, by direct assignment (Rana et al. 2013, sections 3.1 and 3.2).
 
 Items are the tokens i = 1..N, each a word w(i) in a document j(i); clusters are topics. Topics' distributions over
 words, Dirichlet(eta), and documents' mixtures of topics are integrated out; the weights beta_1, ..., beta_K of the

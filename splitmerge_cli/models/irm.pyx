@@ -1,4 +1,4 @@
-"""Infinite relational model of an undirected simple graph, the probabilities of edges integrated out (paper 003).
+"""Infinite relational model of an undirected simple graph, edge probabilities integrated out (Herlau et al. 2014).
 
     p(A | z) = prod_{k <= l} B(N+_kl + beta1, N-_kl + beta0) / B(beta1, beta0)            (section 3.2)
 
@@ -165,7 +165,7 @@ cdef class IRM(Model):
     it (at most the degree); a change of the partition O(degree + K); an item against a given block O(degree + K); a set
     of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block; shared by the models of the same
     graph, 8 bytes an edge and three tables of at most N (N - 1) / 2 numbers (N <= 2,800; beyond, 100 MB).
-    Source: paper 003, section 3.2; mathematics: docs/derivations.md.
+    Source: Herlau et al. 2014, section 3.2; mathematics: docs/derivations.md.
     """
 
     kind = "graph"

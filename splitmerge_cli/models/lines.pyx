@@ -1,4 +1,4 @@
-"""Mixture of straight lines: y = intercept + slope x + noise, an unknown number of lines (paper 004, section 3).
+"""Mixture of straight lines, y = intercept + slope x + noise, of unknown number (van Rossum et al. 2018, section 3).
 
 y_c ~ N(0, sigma1^2 I + sigma0^2 X X'), X = [1, x], with the line of a cluster integrated out; or its intercept and
 slope kept as parameters theta_c ~ N(0, sigma0^2 I); z ~ Chinese restaurant process, or uniform over partitions. The
@@ -253,7 +253,7 @@ cdef class Lines(Uncollapsed):
     -----
     Cost: a point against K clusters O(K), in blocks of eight; a cluster's likelihood O(1). Memory: 12 bytes a point,
     180 a cluster; shared by the models of the same data, 64 bytes a point (noise=nig: 80). Sums are exact (see
-    docs/decisions/0006): the state is the labels and parameters alone. Source: paper 004, sections 2.1.1 and 3.
+    docs/decisions/0006): the state is the labels and parameters alone. Source: van Rossum et al. 2018, 2.1.1 and 3.
     """
 
     kind = "points"

@@ -1,6 +1,6 @@
 """Chinese restaurant process: the partitions of a Dirichlet process mixture.
 
-    p(z | alpha) = Gamma(alpha) / Gamma(alpha + N) alpha^K prod_k Gamma(n_k)            (paper 004, equation 4)
+    p(z | alpha) = Gamma(alpha) / Gamma(alpha + N) alpha^K prod_k Gamma(n_k)        (van Rossum et al. 2018, equation 4)
 
 with a fixed concentration alpha or a gamma prior on it, resampled as Escobar and West (1995) do.
 """

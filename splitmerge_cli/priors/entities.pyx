@@ -1,5 +1,5 @@
-"""Prior of the entity/mention model (paper 000, section 3.1): a number of entities, empty ones among them, and for each
-mention one of these, uniformly.
+"""Prior of the entity/mention model (Wang & Russell 2015, section 3.1): a number of entities, empty ones among them,
+and for each mention one of these, uniformly.
 
     pi(K, S) = P(K) K^-N,    P(K) a log-normal density in K, on 1..kmax, normalised
 """

@@ -5,8 +5,9 @@
                       (times the prior's weight)                                        q = product of the steps
     RestrictedGibbs   t restricted Gibbs scans from a launch state of coins, and a last one       q of the last scan
 
-Sources: paper 000, Algorithms 2 and 3 (coins; sequential, in item order, from two empty sides); Dahl 2003 and paper
-004, section 2.2 (sequential, in a uniform order, beside the anchors); Jain and Neal 2004 (restricted Gibbs).
+Sources: Wang & Russell 2015, Algorithms 2 and 3 (coins; sequential, in item order, from two empty sides); Dahl 2003 and
+van Rossum et al. 2018, section 2.2 (sequential, in a uniform order, beside the anchors); Jain and Neal 2004 (restricted
+Gibbs).
 """
 from libc.math cimport NAN, log
 

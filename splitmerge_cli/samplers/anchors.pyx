@@ -11,9 +11,7 @@ cdef class UniformPair(Anchors):
     cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
         if model.N < 2:
             return False
-        i[0] = rng.draw_index(model.N)
-        j[0] = rng.draw_index(model.N - 1)
-        j[0] += j[0] >= i[0]
+        rng.draw_two(model.N, i, j)
         return True
 
 

@@ -1,4 +1,4 @@
-"""Adaptive reconfiguration moves, ARM and sARM (paper 003, Algorithm 3): what chains disagree about is what moves.
+"""Adaptive reconfiguration moves, ARM and sARM (Herlau et al. 2014, Algorithm 3): chains' disagreements move.
 
 Two partitions z_a and z_b of the chains' history, and two items i, j that one of them joins and the other parts. c is
 the coarsest common refinement of z_a, z_b and z: what all three keep together inside the clusters of i and j. The block

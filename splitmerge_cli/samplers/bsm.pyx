@@ -1,4 +1,4 @@
-"""Split-merge from an informed launch state, bSM (paper 003, section 3.6.2).
+"""Split-merge from an informed launch state, bSM (Herlau et al. 2014, section 3.6.2).
 
 As split-merge with restricted Gibbs scans (Jain and Neal 2004), but i and j, and where the launch state puts some of
 the items, come from two partitions z_a and z_b of the chains' history: items that both put with i begin on i's side,

@@ -1,5 +1,5 @@
-"""Dyadic split-merge (paper 004, section 2.1; Jain and Neal 2004), and SAMS, its sequentially allocated form (section
-2.2; Dahl 2003): two random items decide between a split and a merge.
+"""Dyadic split-merge (van Rossum et al. 2018, section 2.1; Jain and Neal 2004), and SAMS, its sequentially allocated
+form (section 2.2; Dahl 2003): two random items decide between a split and a merge.
 
 Items i and j stand on different sides; the n = N_v - 2 other items of the clusters at stake are allocated to the sides
 

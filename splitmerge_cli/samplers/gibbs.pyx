@@ -1,4 +1,4 @@
-"""Gibbs sampling of one item's cluster at a time (paper 000, Algorithm 1; Neal's algorithm 3 without empty clusters).
+"""Gibbs sampling, one item at a time (Wang & Russell 2015, Algorithm 1; Neal's algorithm 3 without empty clusters).
 
 An item is put into cluster k with probability proportional to the prior's weight times its predictive there, its own
 contribution excluded. The acceptance probability is 1, and the printed formula is this one: mode `as_printed` changes

@@ -1,5 +1,5 @@
-"""Locality-sensitive hash tables of the items' vectors, from which similar or dissimilar items are drawn (paper 001,
-section 2.1).
+"""Locality-sensitive hash tables of the items' vectors, from which similar or dissimilar items are drawn (Luo &
+Shrivastava 2018, section 2.1).
 
 Signed random projections (equation 1): bit b of table l is set where the projection of x - mean on a normal direction
 is not negative; the bits of a table make a code, the items of one code a bucket. A query u looks into its own bucket of
@@ -72,7 +72,7 @@ cdef class HashTables:
     Notes
     -----
     Built in O(bits tables) times the entries of the vectors. Memory: 8 bytes an item and table and 8 a bucket, so at
-    most 16 an item and table; directions 4 bits tables D. Source: paper 001, sections 2.1 and 3.2.
+    most 16 an item and table; directions 4 bits tables D. Source: Luo & Shrivastava 2018, sections 2.1 and 3.2.
     """
 
     def __init__(self, vectors, bits=10, tables=10, centre=True, seed=0):

@@ -1,5 +1,5 @@
-"""Split-merge by locality-sensitive sampling, LSHSM (paper 001, Algorithm 1): a hash table proposes which items belong
-apart, or together.
+"""Split-merge by locality-sensitive sampling, LSHSM (Luo & Shrivastava 2018, Algorithm 1): a hash table proposes which
+items belong apart, or together.
 
 An item u is drawn, and from the hash tables (``hash_tables.pyx``) an item v unlike it (query -u) or like it (query u).
 
@@ -191,9 +191,7 @@ cdef class LSHSM(SplitMerge):
             return self.split(self.rng.draw_index(self.model.K), -1, -1)
         if self.move == SMART_MERGE:
             return self.merge(self.model.z[u], self.model.z[v], -1, -1)
-        i = self.rng.draw_index(self.model.K)
-        j = self.rng.draw_index(self.model.K - 1)
-        j += j >= i
+        self.rng.draw_two(self.model.K, &i, &j)
         # its reverse, a smart split, has anchors
         return self.merge(i, j, self.model.head[i], self.model.head[j])
 

@@ -1,4 +1,4 @@
-"""Auxiliary components: Algorithm 8 of Neal (2000), the "auxiliary variables" of paper 004, Table 1.
+"""Auxiliary components: Algorithm 8 of Neal (2000), the "auxiliary variables" of van Rossum et al. 2018, Table 1.
 
 An item chooses among the clusters, item i itself not counted, and m auxiliary ones whose parameters are drawn from
 their prior H:

@@ -1,4 +1,4 @@
-"""The walk of a reconfiguration move (paper 003, Algorithms 2 and 3), drawn forward and forced in reverse.
+"""The walk of a reconfiguration move (Herlau et al. 2014, Algorithms 2 and 3), drawn forward and forced in reverse.
 
 Items i and j are in one cluster (a split) or in two (a merge). *Inside* are the items of these clusters. The walk
 

@@ -1,4 +1,4 @@
-"""Random mixing (Pasula et al. 2003; paper 000, sections 3.3 and 5.1): two clusters' items redistributed over two.
+"""Random mixing (Pasula et al. 2003; Wang & Russell 2015, sections 3.3 and 5.1): redistribute two clusters' items.
 
 Two clusters are chosen at random, perhaps the same one twice: then it is a split. A side that comes out empty: a merge.
 Else: a re-mix at the same K. Exact ratios, r(a, b) the probability of one redistribution into a + b items:

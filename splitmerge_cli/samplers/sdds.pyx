@@ -1,4 +1,4 @@
-"""Smart-dumb/dumb-smart split-merge (paper 000, Algorithms 2 and 3).
+"""Smart-dumb/dumb-smart split-merge (Wang & Russell 2015, Algorithms 2 and 3).
 
 Two kernels, of clusters as anchors (``smart.pyx``):
 

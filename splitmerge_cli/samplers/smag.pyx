@@ -1,4 +1,4 @@
-"""Split-merge of topics (paper 002, section 3.3 and Algorithm 1).
+"""Split-merge of topics (Rana et al. 2013, section 3.3 and Algorithm 1).
 
 A split divides the tokens of a topic, of all documents, and its weight; a merge joins the tokens of two topics and adds
 their weights. Two tokens, i and j, stand on different sides; the others are allocated one after the other, in a random
@@ -155,9 +155,7 @@ cdef class SMAG(TopicsAsPrinted):
         self.propose(MERGE)
         if K == 1:
             return self.null()
-        c = self.rng.draw_index(K)
-        d = self.rng.draw_index(K - 1)
-        d += d >= c
+        self.rng.draw_two(K, &c, &d)
         if self.as_printed:
             return self.merge_as_printed(c, d)
         i = self.one_of(c)

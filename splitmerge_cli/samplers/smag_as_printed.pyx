@@ -1,4 +1,4 @@
-"""Split-merge of topics as paper 002 prints it (Algorithm 1): another sampler than the exact one of ``smag.pyx``.
+"""Split-merge of topics as Rana et al. 2013 prints it (Algorithm 1): not the exact sampler of ``smag.pyx``.
 
 All weights are drawn anew by equations 9 and 10 within the proposal, and count in equation 11 alone; equation 11 counts
 the token that opens a topic twice; the choices of topics and tokens are not counted. `form`:
@@ -41,9 +41,9 @@ cdef class TopicsAsPrinted(SplitMerge):
 
     cdef void two_of(self, Py_ssize_t c, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
         """Two different tokens of topic c, in random order."""
-        cdef Py_ssize_t n = self.model.members(c, c, self.sides.items), a = self.rng.draw_index(n)
-        cdef Py_ssize_t b = self.rng.draw_index(n - 1)
-        i[0], j[0] = self.sides.items[a], self.sides.items[b + (b >= a)]
+        cdef Py_ssize_t a, b, n = self.model.members(c, c, self.sides.items)
+        self.rng.draw_two(n, &a, &b)
+        i[0], j[0] = self.sides.items[a], self.sides.items[b]
 
     cdef int split_as_printed(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Algorithm 1, "If split"."""

@@ -13,10 +13,14 @@ cdef class SmartMoves(SplitMerge):
     cdef SmartAllocation sides_by
     cdef bint smart_split, smart_merge  # of the kernel under way: whether its split, and its merge, is smart
     cdef double log_f                   # log f_split of the cluster that was chosen
+    cdef double *lw                     # [lw_room] log weights over clusters, and behind them weights
+    cdef Py_ssize_t lw_room
 
     cdef void use(self, bint smart_split, bint smart_merge) noexcept nogil
     cdef int propose_split(self, int move) except -1 nogil
     cdef int propose_merge(self, int move) except -1 nogil
+    cdef int need(self, Py_ssize_t clusters) except -1 nogil
+    cdef int _need(self, Py_ssize_t clusters) except -1
     cdef Py_ssize_t choose_split(self) except -1 nogil
     cdef double log_f_split_of_union(self, Py_ssize_t i, Py_ssize_t j) except? -1 nogil
     cdef Py_ssize_t choose_partner(self, Py_ssize_t i) except -1 nogil

@@ -1,4 +1,4 @@
-"""Smart and dumb proposals of paper 000, which SDDS and SS combine: clusters as anchors, and no anchor items.
+"""Smart and dumb proposals of Wang & Russell 2015, which SDDS and SS combine: clusters as anchors, and no anchor items.
 
     what to split    dumb   any cluster                                          1/K
                      smart  cluster c, proportional to 1/g(c)                    f_split(c)
@@ -12,8 +12,10 @@ computed in the state that the move would lead to. The sides {A, B} come in two 
 in two.
 """
 from libc.math cimport exp, fabs, log, log1p
+from libc.stdlib cimport free
 
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
+from splitmerge_cli.core.memory cimport larger
 from splitmerge_cli.samplers.allocations cimport Coins, Sequential
 from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
 
@@ -41,6 +43,10 @@ cdef class SmartMoves(SplitMerge):
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.allocation = self.sides_by = SmartAllocation()
+        self._need(8)
+
+    def __dealloc__(self):
+        free(self.lw)
 
     cdef void use(self, bint smart_split, bint smart_merge) noexcept nogil:
         """Say which kernel the next move is of."""
@@ -62,12 +68,11 @@ cdef class SmartMoves(SplitMerge):
         self.propose(move)
         if K == 1:
             return self.null()
-        i = self.rng.draw_index(K)
         if self.smart_merge:
+            i = self.rng.draw_index(K)
             j = self.choose_partner(i)
         else:
-            j = self.rng.draw_index(K - 1)
-            j += j >= i
+            self.rng.draw_two(K, &i, &j)
         return self.merge(i, j, -1, -1)
 
     cdef double log_anchors(self, bint merging) except? -1 nogil:
@@ -143,3 +148,15 @@ cdef class SmartMoves(SplitMerge):
                     n += 1
             r[side] = log_union_ab - log_sum_exp(self.lw, n)
         return max(r[0], r[1]) + log1p(exp(-fabs(r[0] - r[1])))
+
+    cdef int need(self, Py_ssize_t clusters) except -1 nogil:
+        """Room for the log weights of this many clusters, and columns for them in the model."""
+        if 2 * clusters + 8 > self.lw_room:
+            with gil:
+                self._need(clusters)
+        return self.model.reserve(clusters)
+
+    cdef int _need(self, Py_ssize_t clusters) except -1:
+        self.lw = <double *> larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
+        self.lw_room = 2 * (2 * clusters + 8)
+        return 0

@@ -49,8 +49,6 @@ cdef class SplitMerge(Sampler):
     cdef Allocation allocation
     cdef Uncollapsed uncollapsed        # the model, where it keeps parameters; else None
     cdef Weighted weighted              # the model, where its clusters have weights; else None
-    cdef double *lw                     # [lw_room] log weights over clusters
-    cdef Py_ssize_t lw_room
 
     cdef int split(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int merge(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t i, Py_ssize_t j) except -1 nogil
@@ -61,11 +59,10 @@ cdef class SplitMerge(Sampler):
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil
     cdef void committed(self, bint merging) noexcept nogil
     # -- pieces
+    cdef bint survives_without_q(self, double log_bound) noexcept nogil
     cdef bint divide_weight(self) noexcept nogil
     cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil
     cdef double log_label_count(self, Py_ssize_t K) noexcept nogil
     cdef int accept_split(self) except -1 nogil
-    cdef int need(self, Py_ssize_t clusters) except -1 nogil
-    cdef int _need(self, Py_ssize_t clusters) except -1

@@ -22,7 +22,7 @@ from libc.math cimport INFINITY, NAN, isnan, log
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
-from splitmerge_cli.core.memory cimport flags, ints, larger
+from splitmerge_cli.core.memory cimport flags, ints
 
 
 cdef class Sides:
@@ -147,10 +147,6 @@ cdef class SplitMerge(Sampler):
         self.sides = Sides(model, rng)
         self.weighted = model if isinstance(model, Weighted) else None
         self.uncollapsed = model if isinstance(model, Uncollapsed) and not model.conjugate else None
-        self._need(8)
-
-    def __dealloc__(self):
-        free(self.lw)
 
     # -- the frame
     cdef int split_or_merge(self, Anchors anchors, int split, int merge) except -1 nogil:
@@ -202,8 +198,8 @@ cdef class SplitMerge(Sampler):
         log_r += self.log_own(True)
         log_r += self.term(ANCHORS, -self.log_anchors(True))
         self.allocation.prepare(self.sides)
-        # log q is at most 0, but of two empty clusters without anchors; a printed ratio may have no q
-        if (self.sides.n > 0 and not self.on[PRINTED] and self.on[ALLOCATION]) and not self.survives(log_r):
+        # log q is at most 0, but of two empty clusters without anchors
+        if self.sides.n > 0 and not self.survives_without_q(log_r):
             return 0
         log_q = self.allocation.score(self.sides)
         log_r += self.term(ALLOCATION, log_q)
@@ -234,6 +230,11 @@ cdef class SplitMerge(Sampler):
         pass
 
     # -- pieces
+    cdef bint survives_without_q(self, double log_bound) noexcept nogil:
+        """Whether the proposal survives its log ratio without a log q, at most 0, that is left to score. A printed
+        ratio may have no q."""
+        return self.on[PRINTED] or not self.on[ALLOCATION] or self.survives(log_bound)
+
     cdef bint divide_weight(self) noexcept nogil:
         """Divide the weight of the cluster that is split uniformly at random, where it has one; False if a side got
         nothing."""
@@ -276,15 +277,3 @@ cdef class SplitMerge(Sampler):
             items[k] = <int32_t> self.sides.j
             k += 1
         return self.model.commit_split(self.sides.ci, items, k)
-
-    cdef int need(self, Py_ssize_t clusters) except -1 nogil:
-        """Room for the log weights of this many clusters, and columns for them in the model."""
-        if 2 * clusters + 8 > self.lw_room:
-            with gil:
-                self._need(clusters)
-        return self.model.reserve(clusters)
-
-    cdef int _need(self, Py_ssize_t clusters) except -1:
-        self.lw = <double *> larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
-        self.lw_room = 2 * (2 * clusters + 8)
-        return 0

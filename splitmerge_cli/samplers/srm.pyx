@@ -1,4 +1,4 @@
-"""Simplified reconfiguration moves, sRM (paper 003, Algorithm 2): reconfiguration without blocks and without a history.
+"""Simplified reconfiguration moves, sRM (Herlau et al. 2014, Algorithm 2): no blocks, no history.
 
 A random pair i, j is parted or joined; all items of their clusters find their place anew, one by one, among all
 clusters, and items of other clusters may join i or j. The number of clusters may change in any direction. The walk, its
@@ -17,9 +17,7 @@ cdef class SRM(Reconfiguration):
         self.propose(SPLIT)
         if self.model.N < 2:
             return self.null()
-        self.i = self.rng.draw_index(self.model.N)
-        self.j = self.rng.draw_index(self.model.N - 1)
-        self.j += self.j >= self.i
+        self.rng.draw_two(self.model.N, &self.i, &self.j)
         return self.reconfigure()
 
     cdef void choose_launch(self, bint split) noexcept nogil:

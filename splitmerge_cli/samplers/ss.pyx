@@ -1,4 +1,4 @@
-"""Smart-smart split-merge (paper 000, sections 4, 5.1): smart split of Algorithm 2, smart merge of Algorithm 3.
+"""Smart-smart split-merge (Wang & Russell 2015, sections 4, 5.1): Algorithm 2's split, Algorithm 3's merge.
 
 The exact log ratio of a split K -> K+1 of cluster c into (A, B) is log Delta + log reverse - log forward; a merge is
 its inverse:

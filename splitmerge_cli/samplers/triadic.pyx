@@ -1,4 +1,4 @@
-"""Triadic split-merge (paper 004, section 2.3): three random items decide among moves between 1, 2 and 3 clusters.
+"""Triadic split-merge (van Rossum et al. 2018, section 2.3): moves between 1, 2 and 3 clusters.
 
 Line numbers are those of the paper's box. One cluster: a split 1-2. Two: with probability beta a merge 2-1, else a
 split 2-3. Three: a merge 3-2. In a 2-3 move items i, j, k stand on three sides and the other N_v - 3 items of the
@@ -111,9 +111,7 @@ cdef class Triadic(SplitMerge):
         if clusters == 2 and not self.rng.draw_coin(self.beta):
             return self.split_2_3(i, j, k)
         if self.as_printed and self.redraw:
-            i = self.rng.draw_index(self.model.N)
-            j = self.rng.draw_index(self.model.N - 1)
-            j += j >= i
+            self.rng.draw_two(self.model.N, &i, &j)
         if self.model.z[i] == self.model.z[j]:
             return self.split(self.model.z[i], i, j)
         self.turn_to(MERGE_2_1)
@@ -122,9 +120,7 @@ cdef class Triadic(SplitMerge):
     cdef void draw_triple(self, Py_ssize_t *triple) noexcept nogil:
         """Lines 2 to 4: three items, without replacement."""
         cdef Py_ssize_t low, high
-        triple[0] = self.rng.draw_index(self.model.N)
-        triple[1] = self.rng.draw_index(self.model.N - 1)
-        triple[1] += triple[1] >= triple[0]
+        self.rng.draw_two(self.model.N, triple, triple + 1)
         low, high = min(triple[0], triple[1]), max(triple[0], triple[1])
         triple[2] = self.rng.draw_index(self.model.N - 2)
         triple[2] += triple[2] >= low
@@ -162,10 +158,6 @@ cdef class Triadic(SplitMerge):
                 + self.term(ALLOCATION, sign * (log_q2 - log_q3))
                 + self.term(PRINTED, sign * (formula - log_q2 + log_q3 - dropped)))
 
-    cdef bint bounded_survives(self, double log_bound) noexcept nogil:
-        """Whether the proposal survives its ratio without the q that is left to score; a printed ratio has no q."""
-        return self.on[PRINTED] or not self.on[ALLOCATION] or self.survives(log_bound)
-
     cdef int split_2_3(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except -1 nogil:
         """Lines 14 to 22: k founds a third cluster."""
         cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], n, t
@@ -186,7 +178,7 @@ cdef class Triadic(SplitMerge):
         self.shuffle()
         log_q3 = self.three_sides(k, K, False)
         log_r = self.term(TARGET, self.log_spread_ratio(ci, cj)) + self.term(ORDERS, self.log_orders(K + 1))
-        if not self.bounded_survives(log_r + self.log_two_three(n, 0.0, log_q3, 1.0)):
+        if not self.survives_without_q(log_r + self.log_two_three(n, 0.0, log_q3, 1.0)):
             return 0
         memcpy(self.chosen, self.sides.in_a, n)
         log_q2 = self.two_sides(k, K + 3, True)
@@ -214,7 +206,7 @@ cdef class Triadic(SplitMerge):
         self.shuffle()
         log_q2 = self.two_sides(k, K, False)
         log_r = self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) + self.term(ORDERS, -self.log_orders(K))
-        if not self.bounded_survives(log_r + self.log_two_three(n, log_q2, 0.0, -1.0)):
+        if not self.survives_without_q(log_r + self.log_two_three(n, log_q2, 0.0, -1.0)):
             return 0
         memcpy(self.chosen, self.sides.in_a, n)
         log_q3 = self.three_sides(k, K + 3, True)

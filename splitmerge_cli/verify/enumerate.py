@@ -76,7 +76,7 @@ def emm_log_weight(
 ) -> Callable[[State], float]:
     """Log weight of unlabelled states: pi(K, S) K! / (K - T)!, T entities that hold mentions.
 
-    ``label_prior`` 'partition' divides by K!, 'as_printed' multiplies by 2^K / K!. Source: paper 000, section
+    ``label_prior`` 'partition' divides by K!, 'as_printed' multiplies by 2^K / K!. Source: Wang & Russell 2015, section
     3.1.
     """
 
@@ -134,7 +134,8 @@ def irm_log_weight(
     Returns
     -------
     callable
-        Source: paper 003, section 3.2, with the sum over k <= k': the printed k < k' leaves out the pairs within.
+        Source: Herlau et al. 2014, section 3.2, with the sum over k <= k': the printed k < k' leaves out the pairs
+        within.
     """
     A = np.asarray(adjacency, dtype=float)
 

@@ -1,4 +1,4 @@
-"""Single moves of the compiled samplers of paper 003, step by step: for figures and for understanding a move."""
+"""Single moves of the compiled samplers of Herlau et al. 2014, step by step, for figures."""
 
 from __future__ import annotations
 

@@ -258,6 +258,6 @@ def allocation_steps(model: Model, order: Sequence[int], sides: Sequence[int]) -
     Returns
     -------
     list of float
-        Probability of the side taken, given those before. Source: paper 000, equation 5 and Table 1.
+        Probability of the side taken, given those before. Source: Wang & Russell 2015, equation 5 and Table 1.
     """
     return model._allocation_steps(np.asarray(order, dtype=np.int32), np.asarray(sides, dtype=np.int32))

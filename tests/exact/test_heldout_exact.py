@@ -69,7 +69,7 @@ def mixture(a, words):
     return total / probability(a, words) / (a.sum() + len(words))
 
 
-def walked_mean(heldout, method, particles):
+def enumerated_mean(heldout, method, particles):
     """E[exp(log likelihood)] over all choices of the compiled code, and the sum of their probabilities."""
     rng = Rng(0)
     rng.script_start()
@@ -96,7 +96,7 @@ def walked_mean(heldout, method, particles):
     ],
 )
 def test_left_to_right_is_unbiased(method, particles, words):
-    mean, total = walked_mean(whole(words), method, particles)
+    mean, total = enumerated_mean(whole(words), method, particles)
     assert total == pytest.approx(1, rel=1e-12)
     assert mean == pytest.approx(probability(1.7 * BETA, words), rel=1e-12)
 
@@ -104,7 +104,7 @@ def test_left_to_right_is_unbiased(method, particles, words):
 @pytest.mark.parametrize("method", ["sequential", "left_to_right"])
 @pytest.mark.parametrize("document", [0, 1, 2])
 def test_left_to_right_goes_on_from_the_topics_of_a_training_document(method, document):
-    mean, _ = walked_mean(words_of(document, (0, 2, 3)), method, 1)
+    mean, _ = enumerated_mean(words_of(document, (0, 2, 3)), method, 1)
     assert mean == pytest.approx(probability(1.7 * BETA + OWN[document], (0, 2, 3)), rel=1e-12)
 
 
@@ -212,6 +212,6 @@ def short_chain(a, words, scans):
 def test_completion_averages_over_the_chain_it_says(given, scans):
     """All choices of a chain too short to converge."""
     heldout = whole((0, *given), [False] + [True] * len(given))
-    mean, total = walked_mean(heldout, "completion", scans)
+    mean, total = enumerated_mean(heldout, "completion", scans)
     assert total == pytest.approx(1, rel=1e-12)
     assert mean == pytest.approx(PHI[0] @ short_chain(1.7 * BETA, given, scans), rel=1e-12)

@@ -10,7 +10,7 @@ from plain import Cluster, State, theta_of
 
 
 class ScriptedStream:
-    """Stands in for `Stream` and walks the tree of all choices; `probability` is that of the current path."""
+    """Stands in for `Stream` and enumerates all execution paths; `probability` is that of the current path."""
 
     def __init__(self) -> None:
         self.path: list[list[int]] = []  # [option taken, number of options] per choice
@@ -80,20 +80,20 @@ def target(model, all_states, log_extra=lambda K: 0.0):
     return pi / pi.sum()
 
 
-def row(make_box, model, clusters, position):
+def row(make_ref, model, clusters, position):
     stream = ScriptedStream()
     out = np.zeros(len(position))
     for _ in stream.paths():
         state = State(model, [0] * model.N)
         state.clusters = [Cluster(c, theta_of(c)) for c in clusters]
-        make_box(state, stream).step()
+        make_ref(state, stream).step()
         out[position[canonical(state.clusters)]] += stream.probability
     return out
 
 
-def transition_matrix(make_box, model, all_states):
+def transition_matrix(make_ref, model, all_states):
     position = {canonical(c): s for s, c in enumerate(all_states)}
-    return np.array([row(make_box, model, c, position) for c in all_states])
+    return np.array([row(make_ref, model, c, position) for c in all_states])
 
 
 def remembering(model):

@@ -85,7 +85,7 @@ class Conjugate:
 
 
 class EMM(Conjugate):
-    """Entity/mention model (paper 000, section 3.1): pi(K, S) = P(K) K^-N prod_k g(C_k), empty entities kept.
+    """Entity/mention model (Wang & Russell 2015, section 3.1): pi(K, S) = P(K) K^-N prod_k g(C_k), empty entities kept.
 
     `label_prior` multiplies pi: 1 (labelled), 1/K! (partition), 2^K/K! (as_printed).
     """

@@ -11,7 +11,7 @@ from scipy.special import betaln
 
 
 class IRM(Mixture):
-    """Infinite Relational Model of an undirected graph (paper 003, section 3.2; the sum runs over k <= k').
+    """Infinite Relational Model of an undirected graph (Herlau et al. 2014, section 3.2; the sum runs over k <= k').
 
     A pair of blocks, or the inside of one, has B(edges + beta1, missing + beta0) / B(beta1, beta0); a pair of items is
     counted once, an item is no pair with itself.

@@ -42,7 +42,7 @@ class TopicStream(Stream):
 
 
 class HDP(Conjugate):
-    """Paper 002, section 3.1: tokens of documents, topics ~ Dirichlet(eta) integrated out.
+    """Rana et al. 2013, section 3.1: tokens of documents, topics ~ Dirichlet(eta) integrated out.
 
     Parameters
     ----------

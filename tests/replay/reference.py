@@ -1,8 +1,9 @@
-"""The algorithm reference in plain Python: one class per sampler, one line per line of the box.
+"""The algorithm reference in plain Python: one class per sampler, one line per line of the printed algorithm.
 
-Every ratio is written as equation (1) of paper 000, state ratio times proposal ratio, from the proposal probabilities
-themselves (docs/derivations.md), not from the simplified formulas of the compiled samplers. A split of C into (A, B) is
-counted in the order in which it lists its sides, and a merge as the mean over the two orders in which it may name them.
+Every ratio is written as equation (1) of Wang & Russell 2015, state ratio times proposal ratio, from the proposal
+probabilities themselves (docs/derivations.md), not from the simplified formulas of the compiled samplers. A split of C
+into (A, B) is counted in the order in which it lists its sides, and a merge as the mean over the two orders in which it
+may name them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Box:
     log_ratio : float
         Log ratio of the last proposal of the last step; nan when that was void.
     accepted, null : int
-        Numbers of accepted and of void proposals so far.
+        Numbers of accepted and of null proposals so far.
     """
 
     def __init__(self, state: State, stream: Stream, mode: str = "exact") -> None:
@@ -61,7 +62,7 @@ class Box:
         return self.model.log_joint(big) - self.model.log_joint(small) + self.model.log_numberings(len(small))
 
     def log_state_ratio(self, small: Clusters, big: Clusters) -> float:
-        """The same as the as_printed version of paper 000 counts it."""
+        """The same as the as_printed version of Wang & Russell 2015 counts it."""
         K, log_r = len(small), self.log_target_ratio(small, big)
         if self.mode == "as_printed":
             log_r += math.log(2 / (K + 1)) if self.model.allows_empty else LOG_2

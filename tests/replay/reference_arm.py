@@ -1,7 +1,8 @@
-"""The reference of paper 003: sRM (Algorithm 2), ARM (Algorithm 3), sARM and bSM, with a pair of partitions from the
-history.
+"""The reference samplers of Herlau et al. 2014: sRM (Algorithm 2), ARM (Algorithm 3), sARM and bSM, with a pair of
+partitions
+from the history.
 
-Written from the paper and from docs/design.md's draws. Every weight is the joint density of what is in place, prior and
+Written from the paper and from docs/draw-by-draw.md. Every weight is the joint density of what is in place, prior and
 likelihood, as in equation 5; and the reverse probability is found by search: the sum over all walks that lead back,
 which equation 17 promises to be one at most.
 """

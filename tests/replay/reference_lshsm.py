@@ -1,6 +1,6 @@
-"""The reference of paper 001: LSHSM (Algorithm 1), with plain hash tables.
+"""The reference samplers of Luo & Shrivastava 2018: LSHSM (Algorithm 1), with plain hash tables.
 
-Written from the paper and from docs/design.md's draws. Tables are fixed, so what they give is a number: every
+Written from the paper and from docs/draw-by-draw.md. Tables are fixed, so what they give is a number: every
 probability of a proposal is a fraction, added up over all items as section 3.2 describes the move, not as it prints it.
 """
 

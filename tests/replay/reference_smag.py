@@ -1,5 +1,5 @@
-"""The reference of paper 002: Gibbs sampling of topics (equations 8 to 10), hyper-parameters, split-merge (Algorithm
-1).
+"""The reference samplers of Rana et al. 2013: Gibbs sampling of topics (equations 8 to 10), hyper-parameters,
+split-merge (Algorithm 1).
 
 As in reference.py a ratio is state ratio times proposal ratio, from the proposal probabilities and densities themselves
 (docs/derivations-topics.md).
@@ -174,7 +174,7 @@ class SMAG(Refresh):
 
     `weights` of the two topics of a split: before (u ~ Beta(p, p) divides beta_k, then the tokens are allocated) or
     after (the tokens are allocated with half of beta_k each, then u ~ Beta of the tables to expect).
-    `mode` as_printed: Algorithm 1 as printed, `form` text or box.
+    `mode` as_printed: Algorithm 1 as printed, `form` text or ref.
     """
 
     def __init__(self, state, stream, mode="exact", choice="pair", weights="before", p=1.0, form="text") -> None:
@@ -390,11 +390,11 @@ class Divided(TopicBox):
 
 
 class TopicSDDS(Divided, SDDS):
-    """Algorithms 2 and 3 of paper 000 on topics."""
+    """Algorithms 2 and 3 of Wang & Russell 2015 on topics."""
 
 
 class TopicSS(Divided, SS):
-    """Smart split and smart merge of paper 000 on topics."""
+    """Smart split and smart merge of Wang & Russell 2015 on topics."""
 
 
 class TopicRGSM(Divided, RGSM):
@@ -402,4 +402,4 @@ class TopicRGSM(Divided, RGSM):
 
 
 class TopicSAMS(Divided, Dyadic):
-    """The split of a pair of paper 004 on topics, allocated with half of beta_k each."""
+    """The split of a pair of van Rossum et al. 2018 on topics, allocated with half of beta_k each."""

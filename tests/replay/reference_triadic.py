@@ -1,5 +1,5 @@
-"""The reference of paper 004: dyadic and triadic split-merge, with the auxiliary variables and the refreshing steps
-that models need whose clusters keep parameters.
+"""The reference samplers of van Rossum et al. 2018: dyadic and triadic split-merge, with the auxiliary variables and
+the refreshing steps that models need whose clusters keep parameters.
 
 As in reference.py every ratio is state ratio times proposal ratio, from the proposal probabilities themselves
 (docs/derivations.md); the density of a new cluster's parameters is one of them.

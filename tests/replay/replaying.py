@@ -1,4 +1,4 @@
-"""A compiled sampler and its box on one random stream, compared after every move."""
+"""A compiled sampler and its reference on one random stream, compared after every move."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Pair:
         self.start = self.model.log_joint(), plain_model.log_joint(self.state.clusters)
 
     def sampler(self, entry, mode: str = "exact"):
-        """`entry`: the compiled class, its box, and the options of both."""
-        compiled, box, options = entry
-        return compiled(self.model, self.rng, mode=mode, **options), box(self.state, self.stream, mode=mode, **options)
+        """`entry`: the compiled class, its reference, and the options of both."""
+        compiled, ref, options = entry
+        return compiled(self.model, self.rng, mode=mode, **options), ref(self.state, self.stream, mode=mode, **options)
 
     def check_state(self, step: int) -> None:
         assert self.model.K == self.state.K, f"K after move {step}"
@@ -59,17 +59,17 @@ def start_labels(model, seed: int) -> tuple[list[int], int]:
     return labels.tolist(), 4
 
 
-def check_ratio(compiled, box, step: int) -> None:
+def check_ratio(compiled, ref, step: int) -> None:
     if compiled.rejected_early:
-        assert box.log_ratio <= compiled.last_log_ratio + 1e-9, f"bound of the log ratio of move {step}"
+        assert ref.log_ratio <= compiled.last_log_ratio + 1e-9, f"bound of the log ratio of move {step}"
         return
-    assert compiled.last_log_ratio == pytest.approx(box.log_ratio, abs=1e-9, nan_ok=True), f"log ratio of move {step}"
+    assert compiled.last_log_ratio == pytest.approx(ref.log_ratio, abs=1e-9, nan_ok=True), f"log ratio of move {step}"
 
 
-def check_counts(compiled, box) -> None:
+def check_counts(compiled, ref) -> None:
     rows = compiled.counts()
-    assert sum(row["accepted"] for row in rows) == box.accepted
-    assert sum(row["null"] for row in rows) == box.null
+    assert sum(row["accepted"] for row in rows) == ref.accepted
+    assert sum(row["null"] for row in rows) == ref.null
 
 
 def has_ratio(entry) -> bool:
@@ -79,13 +79,13 @@ def has_ratio(entry) -> bool:
 
 def replay(pair: Pair, entry, mode: str, steps: int) -> None:
     """Run both samplers of a pair alone, comparing them after every move."""
-    compiled, box = pair.sampler(entry, mode)
+    compiled, ref = pair.sampler(entry, mode)
     for step in range(steps):
         compiled.step()
-        box.step()
+        ref.step()
         if has_ratio(entry):
-            check_ratio(compiled, box, step)
+            check_ratio(compiled, ref, step)
         pair.check_state(step)
     if has_ratio(entry):
-        check_counts(compiled, box)
+        check_counts(compiled, ref)
     pair.check_end()

@@ -1,7 +1,7 @@
-"""The reference leave their target invariant: transition matrices on tiny data, every random choice enumerated.
+"""The reference samplers leave their target invariant: transition matrices on tiny data, every choice enumerated.
 
-This is what makes a box a reference: the replay shows that the compiled sampler equals its box, this file that the box
-is right (docs/derivations.md).
+The replay shows that each compiled sampler equals its reference; this file shows that the reference is right
+(docs/derivations.md).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ REVERSIBLE = [name for name in BOXES if name != "gibbs-full"]
 
 @pytest.mark.parametrize("model", often(MODELS, ["emm", "emm-as_printed", "crp"]))
 @pytest.mark.parametrize("name", BOXES)
-def test_exact_box_leaves_the_target_invariant(name, model):
+def test_exact_reference_leaves_the_target_invariant(name, model):
     all_states = list(states(model))
     pi, P = target(model, all_states), transition_matrix(BOXES[name], model, all_states)
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-13)
@@ -68,7 +68,7 @@ def test_exact_box_leaves_the_target_invariant(name, model):
 
 @pytest.mark.parametrize("model", [MODELS["emm"], MODELS["crp"], MODELS["uniform"]], ids=["emm", "crp", "uniform"])
 @pytest.mark.parametrize("name", [n for n in BOXES if not n.startswith("gibbs") and n != "rgsm-t2"])
-def test_as_printed_box_has_its_own_stationary_law(name, model):
+def test_as_printed_reference_has_its_own_stationary_law(name, model):
     """pi 2^K / K! in the EMM, pi 2^K (the concentration doubled) in a mixture: both far from pi."""
 
     def log_extra(K):
@@ -91,7 +91,7 @@ def test_doubled_concentration_is_the_printed_law_of_a_crp():
 
 
 @pytest.mark.parametrize("name", REVERSIBLE)
-def test_no_box_reads_the_numbering(name):
+def test_no_reference_reads_the_numbering(name):
     """A state gives the same row whatever numbers its clusters carry, so that states may be lumped over them."""
     model = emm()
     all_states = list(states(model))
@@ -107,6 +107,6 @@ def test_no_box_reads_the_numbering(name):
 def test_sequential_allocation_gives_table_1():
     """AABBCC into AA and BBCC: steps 1 to 6 of the paper's Table 1, whose last entry must be .625 (printed .714)."""
     model = EMM([0, 0, 1, 1, 2, 2], n_tokens=3, alpha=1.0, mu=0.0, sigma=1.0, kmax=9)
-    box = reference.SS(State(model, [0] * 6), ScriptedStream())
+    ref = reference.SS(State(model, [0] * 6), ScriptedStream())
     steps = [1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8]
-    assert box.log_p_seq([0, 1], [2, 3, 4, 5]) == pytest.approx(sum(map(math.log, steps)), abs=1e-12)
+    assert ref.log_p_seq([0, 1], [2, 3, 4, 5]) == pytest.approx(sum(map(math.log, steps)), abs=1e-12)

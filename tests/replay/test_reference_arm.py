@@ -1,5 +1,6 @@
-"""The reference of paper 003 leave their target invariant, for every fixed (i, j, z_a, z_b) and relabelling alone, on
-tiny data with every random choice enumerated; and what the paper's conditions are for (docs/derivations.md).
+"""The reference samplers of Herlau et al. 2014 leave their target invariant, for every fixed (i, j, z_a, z_b) and
+relabelling alone, on tiny data with every random choice enumerated; and what the paper's conditions are for
+(docs/derivations.md).
 """
 
 from __future__ import annotations
@@ -59,39 +60,39 @@ class RankedARM(Ranked, reference_arm.ARM):
 
 
 def build(name, phi, rank, back=None, walk=reference_arm.Walk, **options):
-    """Makes the box of a move for one phi and relabelling."""
+    """Makes the reference of a move for one phi and relabelling."""
 
     def make(state, stream):
         if name == "srm":
-            box = RankedSRM(state, stream)
-            box.learner_pair = phi[2:]
+            ref = RankedSRM(state, stream)
+            ref.learner_pair = phi[2:]
         else:
-            box = RankedARM(state, stream, variant=name, **options)
-            box.adaptive.fixed = phi
-        box.rank, box.back, box.walk = rank, back, walk
-        return box
+            ref = RankedARM(state, stream, variant=name, **options)
+            ref.adaptive.fixed = phi
+        ref.rank, ref.back, ref.walk = rank, back, walk
+        return ref
 
     return make
 
 
 def build_bsm(phi, t, mode="exact"):
     def make(state, stream):
-        box = reference_arm.BSM(state, stream, mode=mode, t=t)
-        box.adaptive.fixed = phi
-        return box
+        ref = reference_arm.BSM(state, stream, mode=mode, t=t)
+        ref.adaptive.fixed = phi
+        return ref
 
     return make
 
 
-def flow(make_box, name):
+def flow(make_ref, name):
     """pi(x) P(x, y): symmetric for a reversible kernel."""
-    P = transition_matrix(make_box, MODELS[name], STATES[name])
+    P = transition_matrix(make_ref, MODELS[name], STATES[name])
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-13)
     return PI[name][:, None] * P
 
 
-def defect(make_box, name):
-    f = flow(make_box, name)
+def defect(make_ref, name):
+    f = flow(make_ref, name)
     return abs(f - f.T).max()
 
 
@@ -101,7 +102,7 @@ CASES = [(name, phi, rank) for name, m in MODELS.items() for phi in PHIS[m.N] fo
 @pytest.mark.parametrize(("model", "phi", "rank"), CASES, ids=str)
 @pytest.mark.parametrize("name", ["srm", "sarm", "arm"])
 def test_reconfiguration_is_reversible_for_fixed_phi(name, model, phi, rank):
-    """The box itself sees to it that no partition is reached by two walks."""
+    """The reference itself sees to it that no partition is reached by two walks."""
     assert defect(build(name, phi, rank), model) < 1e-15
 
 
@@ -127,9 +128,9 @@ def test_drawn_relabelling_and_pair(name):
     def make(state, stream):
         if name == "srm":
             return reference_arm.SRM(state, stream)
-        box = reference_arm.ARM(state, stream, variant=name)
-        box.adaptive.fixed = ([0, 0, 1], [0, 1, 1], -1, -1)
-        return box
+        ref = reference_arm.ARM(state, stream, variant=name)
+        ref.adaptive.fixed = ([0, 0, 1], [0, 1, 1], -1, -1)
+        return ref
 
     model = IRM([[0, 1, 0], [1, 0, 0], [0, 0, 0]], 0.7)
     all_states = list(states(model))
@@ -138,7 +139,7 @@ def test_drawn_relabelling_and_pair(name):
 
 
 @pytest.mark.parametrize("name", ["srm", "sarm", "arm", "bsm"])
-def test_no_box_reads_the_numbering(name):
+def test_no_reference_reads_the_numbering(name):
     phi, all_states = PHIS[4][0], STATES["irm"]
     make = build_bsm(phi, 0) if name == "bsm" else build(name, phi, [3, 1, 0, 2])
     position = {canonical(c): s for s, c in enumerate(all_states)}

@@ -1,6 +1,6 @@
-"""The reference of paper 001 leave their target invariant, on tiny data with every random choice enumerated, in exact
-fractions where the target is; what equations 3 to 6 leave out, and what the estimate of equation 11 is
-(docs/derivations.md).
+"""The reference samplers of Luo & Shrivastava 2018 leave their target invariant, on tiny data with every random choice
+enumerated, in exact fractions where the target is; what equations 3 to 6 leave out, and what the estimate of equation
+11 is (docs/derivations.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reference_lshsm import LSHSM, SampledLikelihood, Tables
 
 POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1], [-0.7, -1.5]])
 ROWS = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]])
-STAR = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]])  # the network of paper 003
+STAR = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]])  # the network of Herlau et al. 2014
 MODELS = {
     "gaussian": Gaussian(POINTS[:4], 1.2, "diag", m0=[0.3, 0.5], kappa0=0.4, a0=1.6, b0=0.7),
     "gaussian-uniform": Gaussian(POINTS[:4], 1.0, "iso", m0=[0.3, 0.5], kappa0=0.4, a0=1.6, b0=0.7, prior="uniform"),
@@ -44,9 +44,9 @@ def tables_for(name, bits, tables, seed):
     return Tables.drawn(VECTORS.get(name, POINTS[: MODELS[name].N]), bits, tables, seed)
 
 
-def build(tables, proposal, reading, box=LSHSM, mode="exact", likelihood=None):
+def build(tables, proposal, reading, ref=LSHSM, mode="exact", likelihood=None):
     options = {"tables": tables, "proposal": proposal, "reading": reading, "likelihood": likelihood}
-    return lambda state, stream: box(state, stream, mode=mode, **options)
+    return lambda state, stream: ref(state, stream, mode=mode, **options)
 
 
 # ---- The tables
@@ -127,15 +127,15 @@ class Weights(Mixture):
         return math.log(self.weights[canonical(clusters)])
 
 
-def paths(make_box, model, clusters):
-    """The box after every walk from a state, and the walk's probability."""
+def paths(make_ref, model, clusters):
+    """The reference after every walk from a state, and the walk's probability."""
     stream = FractionStream()
     for _ in stream.paths():
         state = State(model, [0] * model.N)
         state.clusters = list(clusters)
-        box = make_box(state, stream)
-        box.step()
-        yield box, stream.probability
+        ref = make_ref(state, stream)
+        ref.step()
+        yield ref, stream.probability
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 0), (1, 2, 1), (2, 3, 3)], ids=str)
@@ -147,8 +147,8 @@ def test_detailed_balance_in_fractions(proposal, reading, shape):
     flow: dict[tuple, Fraction] = {}
     for clusters in states(model):
         x, total = canonical(clusters), Fraction(0)
-        for box, p in paths(build(tables, proposal, reading), model, clusters):
-            y = canonical(box.state.clusters)
+        for ref, p in paths(build(tables, proposal, reading), model, clusters):
+            y = canonical(ref.state.clusters)
             flow[x, y] = flow.get((x, y), Fraction(0)) + model.weights[x] * p
             total += p
         assert total == 1
@@ -171,7 +171,7 @@ def test_probabilities_of_proposals_are_those_that_are_made(reading, shape):
     for clusters in states(model):
         for _ in paths(build(tables, "sums", reading, Proposals), model, clusters):
             pass
-    box = LSHSM(State(model, [0] * 4), None, tables=tables, proposal="sums", reading=reading)
+    ref = LSHSM(State(model, [0] * 4), None, tables=tables, proposal="sums", reading=reading)
     checked = 0
     for small, big in itertools.permutations(states(model), 2):
         if len(big) != len(small) + 1 or sum(c in small for c in big) != len(small) - 1:
@@ -179,7 +179,7 @@ def test_probabilities_of_proposals_are_those_that_are_made(reading, shape):
         A, B = (c for c in big if c not in small)
         x, y = canonical(small), canonical(big)
         for split, merge, opposite in [("smart_split", "dumb_merge", True), ("dumb_split", "smart_merge", False)]:
-            q_split, q_merge = box.q(small, big, A, B, opposite)
+            q_split, q_merge = ref.q(small, big, A, B, opposite)
             # the type of the query is one of two
             assert 2 * made.get((split, x, y), 0) == q_split
             assert 2 * made.get((merge, y, x), 0) == q_merge
@@ -190,7 +190,7 @@ def test_probabilities_of_proposals_are_those_that_are_made(reading, shape):
 @pytest.mark.parametrize("shape", often(TABLES, [(1, 2, 1), (2, 3, 3)]))
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("proposal", "reading"), KINDS)
-def test_exact_box_is_reversible(proposal, reading, model, shape):
+def test_exact_reference_is_reversible(proposal, reading, model, shape):
     P = transition_matrix(build(tables_for(model, *shape), proposal, reading), MODELS[model], STATES[model])
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-13)
     np.testing.assert_allclose(PI[model] @ P, PI[model], atol=1e-15)
@@ -209,12 +209,12 @@ def test_pairs_with_parameters(proposal):
 
 
 @pytest.mark.parametrize(("proposal", "reading"), KINDS)
-def test_no_box_reads_the_numbering(proposal, reading):
+def test_no_reference_reads_the_numbering(proposal, reading):
     model, all_states = MODELS["gaussian"], STATES["gaussian"]
-    make_box = build(tables_for("gaussian", 1, 2, 1), proposal, reading)
+    make_ref = build(tables_for("gaussian", 1, 2, 1), proposal, reading)
     position = {canonical(c): s for s, c in enumerate(all_states)}
     for clusters in all_states:
-        rows = [row(make_box, model, order, position) for order in itertools.permutations(clusters)]
+        rows = [row(make_ref, model, order, position) for order in itertools.permutations(clusters)]
         np.testing.assert_allclose(rows, np.broadcast_to(rows[0], np.shape(rows)), atol=1e-14)
 
 
@@ -266,15 +266,15 @@ def distance(p, q):
     return 0.5 * np.abs(p - q).sum()
 
 
-def stationary_distance(make_box, model):
-    """Total variation between the stationary law of a box and the target."""
-    return distance(stationary(transition_matrix(make_box, MODELS[model], STATES[model])), PI[model])
+def stationary_distance(make_ref, model):
+    """Total variation between the stationary law of a reference and the target."""
+    return distance(stationary(transition_matrix(make_ref, MODELS[model], STATES[model])), PI[model])
 
 
 @pytest.mark.parametrize("shape", often([(1, 2, 1), (1, 4, 2), (2, 3, 3)], [(1, 2, 1)]))
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("reading", READINGS)
-def test_as_printed_box_is_biased(reading, model, shape):
+def test_as_printed_reference_is_biased(reading, model, shape):
     assert 0.02 < stationary_distance(build(tables_for(model, *shape), "sums", reading, mode="as_printed"), model) < 0.6
 
 
@@ -320,8 +320,8 @@ FAULTS = {
 @pytest.mark.parametrize("model", ["gaussian", "bernoulli", "irm"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_of_the_equations_is_a_bias(fault, model):
-    make_box = build(tables_for(model, 1, 2, 1), "sums", "union", FAULTS[fault])
-    assert stationary_distance(make_box, model) > 0.004
+    make_ref = build(tables_for(model, 1, 2, 1), "sums", "union", FAULTS[fault])
+    assert stationary_distance(make_ref, model) > 0.004
 
 
 def test_the_printed_sum_is_no_probability():
@@ -329,11 +329,11 @@ def test_the_printed_sum_is_no_probability():
     rng = np.random.default_rng(0)
     vectors = np.concatenate([rng.normal(3, 1, (40, 5)), rng.normal(-3, 1, (40, 5))])
     tables = Tables.drawn(vectors, 10, 10, 0)
-    box = LSHSM(State(Weights(1, 0), [0]), None, tables=tables, proposal="sums", reading="union")
-    box.model.N = 80
+    ref = LSHSM(State(Weights(1, 0), [0]), None, tables=tables, proposal="sums", reading="union")
+    ref.model.N = 80
     A, B = list(range(40)), list(range(40, 80))
-    assert box.q_across(A, B, True) <= 1
-    assert box.printed_sum(A, B, True) > 5
+    assert ref.q_across(A, B, True) <= 1
+    assert ref.printed_sum(A, B, True) > 5
 
 
 # ---- Equation 11
@@ -536,7 +536,7 @@ def test_with_ever_more_tables_it_is_the_plug_in_likelihood_and_that_is_no_poste
 @pytest.mark.parametrize("shape", TABLES, ids=str)
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("name", GAUSSIANS)
-def test_as_printed_box_with_the_sampled_likelihood_is_further_off(name, reading, shape):
+def test_as_printed_reference_with_the_sampled_likelihood_is_further_off(name, reading, shape):
     tables = tables_for(name, *shape)
     estimate = sampled(name, tables)
     with_estimate, as_printed = (

@@ -77,10 +77,10 @@ def test_prior_draw_has_the_density_H(noise):
 def test_drawn_parameters_have_their_conditional_density(noise):
     model, stream, constants = kept(noise), Recorded(4), []
     state = one_cluster(model)
-    box = reference_triadic.Refresh(state, stream)
+    ref = reference_triadic.Refresh(state, stream)
     _, covariance, a, b = model.posterior(state.clusters[0])
     for _ in range(5):
-        box.step()
+        ref.step()
         theta = state.clusters[0].theta
         log_q = sum(stats.norm.logpdf(stream.normals[-2:])) - math.log(model.variance(theta))
         log_q -= 0.5 * math.log(np.linalg.det(covariance))
@@ -99,11 +99,11 @@ def test_metropolis_steps_keep_the_conditional(noise):
     model = kept(noise, refresh="metropolis")
     model.steps = 1
     state = one_cluster(model)
-    box = reference_triadic.Refresh(state, Stream(8))
+    ref = reference_triadic.Refresh(state, Stream(8))
     mean, covariance, a, b = model.posterior(state.clusters[0])
     visited = []
     for _ in range(4000):
-        box.step()
+        ref.step()
         visited.append(state.clusters[0].theta)
     visited = np.array(visited)
     s2 = b / (a - 1) if noise == "nig" else model.sigma1**2
@@ -114,7 +114,7 @@ def test_metropolis_steps_keep_the_conditional(noise):
         law = stats.invgamma(a, scale=b)
         expected = law.expect(np.log)
         assert np.log(visited[:, 2]).mean() == pytest.approx(expected, abs=0.08)
-    rate = box.accepted / (4000 * (2 if noise == "nig" else 1))
+    rate = ref.accepted / (4000 * (2 if noise == "nig" else 1))
     assert 0.25 < rate < 0.6
 
 

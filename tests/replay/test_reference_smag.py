@@ -1,5 +1,5 @@
-"""The reference of paper 002 leave their target invariant. States hold weights, so the balance is one of densities:
-entry by entry at points of the simplex, and by quadrature over it; what Algorithm 1 leaves out
+"""The reference samplers of Rana et al. 2013 leave their target invariant. States hold weights, so the balance is one
+of densities: entry by entry at points of the simplex, and by quadrature over it; what Algorithm 1 leaves out
 (docs/derivations-topics.md).
 """
 
@@ -180,18 +180,18 @@ def copied(state):
     return twin
 
 
-def walks(make_box, state, stream, act=lambda box: box.step()):
+def walks(make_ref, state, stream, act=lambda ref: ref.step()):
     """Every end of a kernel from a state, with its probability, or density."""
     for _ in stream.paths():
         end = copied(state)
-        act(make_box(end, stream))
+        act(make_ref(end, stream))
         yield end, stream.probability
 
 
-def flows(make_box, state, stream, act=lambda box: box.step()):
+def flows(make_ref, state, stream, act=lambda ref: ref.step()):
     """{state without numbering: [a state, density of getting there]}."""
     flow: dict[tuple, list] = {}
-    for end, p in walks(make_box, state, stream, act):
+    for end, p in walks(make_ref, state, stream, act):
         flow.setdefault(key(end), [end, 0.0])[1] += p
     return flow
 
@@ -201,17 +201,17 @@ def flows(make_box, state, stream, act=lambda box: box.step()):
 KINDS = list(itertools.product(("pair", "coin"), ("before", "after")))
 
 
-def build(choice="pair", weights="before", box=SMAG, **options):
-    return lambda state, stream: box(state, stream, choice=choice, weights=weights, **options)
+def build(choice="pair", weights="before", ref=SMAG, **options):
+    return lambda state, stream: ref(state, stream, choice=choice, weights=weights, **options)
 
 
-def split_imbalances(make_box, model):
+def split_imbalances(make_ref, model):
     """Of every split between points: log of the flow there less log of the flow back, volumes counted."""
     for x in points(model):
-        for y, there in flows(make_box, x, PointStream(shares=[(0.3, 1.0), (0.7, 1.0)])).values():
+        for y, there in flows(make_ref, x, PointStream(shares=[(0.3, 1.0), (0.7, 1.0)])).values():
             if y.K != x.K + 1:
                 continue
-            back = flows(make_box, y, PointStream())
+            back = flows(make_ref, y, PointStream())
             (parted,) = (t for t in x.clusters if not any(list(t) == list(s) for s in y.clusters))
             back_to_x = back.get(key(x), [None, 0.0])[1]
             yield x.log_joint() + math.log(there) - y.log_joint() - parted.theta - math.log(back_to_x or 1e-300)
@@ -232,9 +232,9 @@ def test_a_share_that_is_nothing_is_no_split(weights, share):
             return share
 
     state = Topics(corpus(4), [0, 0, 0, 0], [0.4, 0.6])
-    box = build("pair", weights)(state, Rounded(0))
-    box.step()
-    assert (state.K, box.null, box.accepted) == (1, 1, 0)
+    ref = build("pair", weights)(state, Rounded(0))
+    ref.step()
+    assert (state.K, ref.null, ref.accepted) == (1, 1, 0)
 
 
 GENERIC = {
@@ -249,9 +249,9 @@ GENERIC = {
 @pytest.mark.parametrize("name", GENERIC)
 def test_split_merge_of_mixtures_works_on_topics(name):
     """With u and its density, nothing else is changed but the target."""
-    box, options = GENERIC[name]
+    ref, options = GENERIC[name]
 
-    class Sharp(box):
+    class Sharp(ref):
         p = 1.7
 
     found = list(split_imbalances(lambda state, stream: Sharp(state, stream, **options), corpus(4)))
@@ -260,7 +260,7 @@ def test_split_merge_of_mixtures_works_on_topics(name):
 
 
 def test_volume_of_a_split():
-    """What the box does to (beta_k, u), differentiated."""
+    """What the reference does to (beta_k, u), differentiated."""
 
     def divided(beta_k, u):
         state = Topics(corpus(2), [0, 0], [beta_k, 1 - beta_k])
@@ -277,21 +277,21 @@ def test_volume_of_a_split():
 ORDERS = ("topics", "buckets")
 
 
-def gibbs(order="topics", box=Gibbs, **options):
-    return lambda state, stream: box(state, stream, order=order, **options)
+def gibbs(order="topics", ref=Gibbs, **options):
+    return lambda state, stream: ref(state, stream, order=order, **options)
 
 
-def update_imbalances(make_box, model):
+def update_imbalances(make_ref, model):
     """Of every update of one token: log of the flow there less log of the flow back, volumes counted."""
     for x in points(model):
         for i in range(model.N):
             alone = [i] in [list(t) for t in x.clusters]
-            for y, there in flows(make_box, x, PointStream(), lambda box, i=i: box.update(i)).values():
+            for y, there in flows(make_ref, x, PointStream(), lambda ref, i=i: ref.update(i)).values():
                 if key(x) == key(y):
                     continue
                 # what the token's new topic takes of beta_u: for the way back too, if it was alone
                 b = min(math.exp(x.clusters[x.cluster_of(i)].theta - y.log_unseen), 0.99) if alone else 0.5
-                back = flows(make_box, y, PointStream(sticks=[(b, 1.0)]), lambda box, i=i: box.update(i))
+                back = flows(make_ref, y, PointStream(sticks=[(b, 1.0)]), lambda ref, i=i: ref.update(i))
                 back_to_x = back.get(key(x), [None, 0.0])[1]
                 found = x.log_joint() + math.log(there) - y.log_joint() - math.log(back_to_x or 1e-300)
                 created = [i] in [list(t) for t in y.clusters]
@@ -309,10 +309,10 @@ def test_buckets_are_the_same_weights():
     for x in points(corpus(6)):
         for i in range(6):
             topics = [Cluster([m for m in t if m != i], t.theta) for t in x.clusters]
-            box, sums = Gibbs(x, None), [0.0] * (x.K + 1)
-            for k, weight in box.buckets(i, topics):
+            ref, sums = Gibbs(x, None), [0.0] * (x.K + 1)
+            for k, weight in ref.buckets(i, topics):
                 sums[k] += weight
-            np.testing.assert_allclose(sums, [weight for _, weight in box.options(i, topics)], rtol=1e-13)
+            np.testing.assert_allclose(sums, [weight for _, weight in ref.options(i, topics)], rtol=1e-13)
 
 
 # ---- Both, over the whole simplex: no volume is put in by hand
@@ -358,22 +358,22 @@ class Told(SMAG):
 
 
 INTEGRATED = {
-    "split-merge, pair": (build("pair", "before", Told, p=2.0), lambda box: box.step()),
-    "split-merge, coin": (build("coin", "before", Told, p=1.0), lambda box: box.step()),
-    "split-merge, weights after": (build("coin", "after", Told), lambda box: box.step()),
-    "one token, second of its document": (gibbs(), lambda box: box.update(1)),
-    "one token, alone in its document": (gibbs("buckets"), lambda box: box.update(2)),
+    "split-merge, pair": (build("pair", "before", Told, p=2.0), lambda ref: ref.step()),
+    "split-merge, coin": (build("coin", "before", Told, p=1.0), lambda ref: ref.step()),
+    "split-merge, weights after": (build("coin", "after", Told), lambda ref: ref.step()),
+    "one token, second of its document": (gibbs(), lambda ref: ref.update(1)),
+    "one token, alone in its document": (gibbs("buckets"), lambda ref: ref.update(2)),
 }
 
 
-def unrest(make_box, act, n=4):
+def unrest(make_ref, act, n=4):
     """Largest relative change of a moment that a kernel makes to the target."""
     model = corpus(3, gamma=1.6, docs=[0, 0, 1])
     share = rule(n, 0, 0, lambda u: 1.0)
     stick = rule(n, 0, model.gamma - 1, lambda b: (1 - b) ** (model.gamma - 1))
 
     def kernel(x):
-        return walks(make_box, x, PointStream(shares=share, sticks=stick), act)
+        return walks(make_ref, x, PointStream(shares=share, sticks=stick), act)
 
     totals, changes = integrals(model, n, kernel)
     return max(np.abs(changes[z] / totals[z]).max() for z in totals)
@@ -388,12 +388,12 @@ def test_kernel_leaves_the_target_as_it_is(name):
 # ---- Equations 9 and 10
 
 
-def refresh_imbalances(make_box, model):
+def refresh_imbalances(make_ref, model):
     """Between two points of the simplex, for every partition."""
     for s, x in enumerate(points(model)):
         y = Topics(model, x.labels, some_weights(x.K, seed=100 + s))
         there, back = (
-            sum(p for _, p in walks(make_box, a, PointStream(fits=[(weights_of(b), 1.0)]))) for a, b in ((x, y), (y, x))
+            sum(p for _, p in walks(make_ref, a, PointStream(fits=[(weights_of(b), 1.0)]))) for a, b in ((x, y), (y, x))
         )
         yield x.log_joint() + math.log(there) - y.log_joint() - math.log(back)
 
@@ -461,14 +461,14 @@ class HyperStream(ScriptedStream):
         return 1.0
 
 
-def hyper_density(model, box, act, name, there, values):
+def hyper_density(model, ref, act, name, there, values):
     """Density of the new value, with the auxiliary variables at `values`."""
     here, total = getattr(model, name), 0.0
     stream = HyperStream(values)
     for _ in stream.paths():
         setattr(model, name, here)
         stream.at = 0
-        act(box(Topics(model, [0, 1, 0, 2, 1, 0], [0.2, 0.3, 0.1, 0.4]), stream))
+        act(ref(Topics(model, [0, 1, 0, 2, 1, 0], [0.2, 0.3, 0.1, 0.4]), stream))
         total += stream.probability * stats.gamma.pdf(there, stream.shape, scale=getattr(model, name))
     setattr(model, name, here)
     return total
@@ -489,13 +489,13 @@ def test_hyper_parameters_given_the_tables(name, tables):
     assert hyper_imbalance(Refresh, name, tables) < 1e-9
 
 
-def hyper_imbalance(box, name, tables):
+def hyper_imbalance(ref, name, tables):
     model = HDP([0, 0, 0, 2, 2, 3], WORDS, 3, (1.3, 0.7), (1.3, 0.7), 0.4)
-    act = getattr(box, f"draw_{name}")
+    act = getattr(ref, f"draw_{name}")
     values, log_flow = [0.6, 0.2, 0.35], {}
     for here, there in [(0.4, 2.1), (2.1, 0.4)]:
         setattr(model, name, here)
-        flow = hyper_density(model, box, lambda b: act(b, tables), name, there, values)
+        flow = hyper_density(model, ref, lambda b: act(b, tables), name, there, values)
         log_flow[here] = log_posterior(name, here, tables, [3, 2, 1]) + math.log(flow)
     return abs(log_flow[0.4] - log_flow[2.1])
 
@@ -667,7 +667,7 @@ def test_the_integrals_find_them_too(fault):
     class Fault(Told, fault):
         pass
 
-    assert unrest(build("pair", "before", Fault, p=2.0), lambda box: box.step(), n=3) > 0.05
+    assert unrest(build("pair", "before", Fault, p=2.0), lambda ref: ref.step(), n=3) > 0.05
 
 
 class NewAsIfAllWereUnseen(Gibbs):
@@ -706,7 +706,7 @@ TOKEN_FAULTS = [NewAsIfAllWereUnseen, NewTopicTakesNothing, GivesNothingBack, Gi
 
 @pytest.mark.parametrize("fault", TOKEN_FAULTS)
 def test_faults_of_an_update_are_found(fault):
-    assert worst(update_imbalances(gibbs(box=fault), corpus(4))) > 0.05
+    assert worst(update_imbalances(gibbs(ref=fault), corpus(4))) > 0.05
 
 
 class OneTableEach(Refresh):
@@ -769,7 +769,7 @@ def test_faults_of_hyper_parameters_are_found(name, fault):
 # ---- Algorithm 1 as printed
 
 
-def on_nodes(make_box, model, n):
+def on_nodes(make_ref, model, n):
     """Law of the partition that a kernel keeps, weights drawn anew with every move: on nodes of the simplex."""
     fits, all_states = [], []
     for K in range(1, model.N + 1):
@@ -780,7 +780,7 @@ def on_nodes(make_box, model, n):
     position = {numbered(x): s for s, x in enumerate(all_states)}
     P = np.zeros((len(all_states), len(all_states)))
     for s, x in enumerate(all_states):
-        for y, p in walks(make_box, x, PointStream(fits=fits)):
+        for y, p in walks(make_ref, x, PointStream(fits=fits)):
             P[s, position[numbered(y)]] += p
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-10)
     law, found = stationary(P), {}
@@ -809,8 +809,8 @@ def visited(reference, state, moves):
     """Shares of the partitions that a chain goes through."""
     counts: dict[tuple, float] = {}
     for _ in range(moves):
-        for box in reference:
-            box.step()
+        for ref in reference:
+            ref.step()
         z = partition_of(state)
         counts[z] = counts.get(z, 0) + 1 / moves
     return counts
@@ -825,8 +825,8 @@ def topics_in(law):
     return sum(len(z) * p for z, p in law.items())
 
 
-def as_printed(form="text", box=SMAG):
-    return build(mode="as_printed", form=form, box=box)
+def as_printed(form="text", ref=SMAG):
+    return build(mode="as_printed", form=form, ref=ref)
 
 
 # (gamma, alpha0): printed split-merge has too few topics with the first, too many with the second
@@ -864,8 +864,8 @@ def ratios_of_merges(form, labels, weights):
     return stream.ratios
 
 
-def test_a_merge_of_the_box_never_reads_the_present_split():
-    """Whatever two topics are merged, with whatever weights: the box weighs the union against a split of its own."""
+def test_a_merge_of_the_reference_never_reads_the_present_split():
+    """Whatever two topics are merged, with whatever weights: it weighs the union against a split of its own."""
     one, other = ([0, 0, 1, 1], [0.1, 0.5, 0.4]), ([0, 1, 1, 1], [0.3, 0.3, 0.4])
     assert ratios_of_merges("box", *one) == ratios_of_merges("box", *other)
     assert not ratios_of_merges("text", *one) & ratios_of_merges("text", *other)

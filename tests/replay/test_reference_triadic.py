@@ -1,5 +1,6 @@
-"""The reference of paper 004 leave their target invariant, on tiny data with every random choice enumerated; and what
-cannot be enumerated, draws from continuous laws, is checked against those laws (docs/derivations.md).
+"""The reference samplers of van Rossum et al. 2018 leave their target invariant, on tiny data with every random choice
+enumerated; and what cannot be enumerated, draws from continuous laws, is checked against those laws
+(docs/derivations.md).
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ SCANS = {
 
 
 def build(name, mode="exact", **more):
-    box, options = (BOXES | SCANS)[name]
-    return lambda state, stream: box(state, stream, mode=mode, **{**options, **more})
+    ref, options = (BOXES | SCANS)[name]
+    return lambda state, stream: ref(state, stream, mode=mode, **{**options, **more})
 
 
-def check(make_box, model, reversible=True):
+def check(make_ref, model, reversible=True):
     all_states = list(states(model))
-    pi, P = target(model, all_states), transition_matrix(make_box, model, all_states)
+    pi, P = target(model, all_states), transition_matrix(make_ref, model, all_states)
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-13)
     np.testing.assert_allclose(pi @ P, pi, atol=1e-14)
     if reversible:
@@ -91,7 +92,7 @@ def test_four_items_with_parameters(name):
 
 
 @pytest.mark.parametrize("name", ["dyadic-sams", "dyadic-gibbs-0", *TRIADIC])
-def test_no_box_reads_the_numbering(name):
+def test_no_reference_reads_the_numbering(name):
     """A state gives the same row whatever numbers its clusters carry, so that states may be lumped over them."""
     for model in (MODELS["emm"], MODELS["candidates"]):
         all_states = list(states(model))
@@ -102,10 +103,10 @@ def test_no_box_reads_the_numbering(name):
             np.testing.assert_allclose(rows, np.broadcast_to(rows[0], np.shape(rows)), atol=1e-14)
 
 
-def stationary_distance(make_box, model):
-    """Total variation between the stationary law of a box and the target."""
+def stationary_distance(make_ref, model):
+    """Total variation between the stationary law of a reference and the target."""
     all_states = list(states(model))
-    pi, P = target(model, all_states), transition_matrix(make_box, model, all_states)
+    pi, P = target(model, all_states), transition_matrix(make_ref, model, all_states)
     n = len(pi)
     law = np.linalg.lstsq(np.vstack([P.T - np.eye(n), np.ones(n)]), np.eye(n + 1)[n], rcond=None)[0]
     return 0.5 * np.abs(law - pi).sum()
@@ -128,8 +129,8 @@ def test_as_printed_dyadic_is_exact_for_random_splits_only(model):
 @pytest.mark.parametrize("q_ratio", ["formula", "one"])
 def test_as_printed_triadic_is_biased(q_ratio, redraw, allocation, model):
     """Even where the printed q is the true one, with the pair redrawn or not: the drop has its probability too."""
-    make_box = build(f"triadic-symmetrised-{allocation}", "as_printed", redraw=redraw, q_ratio=q_ratio)
-    assert stationary_distance(make_box, MODELS[model]) > 0.02
+    make_ref = build(f"triadic-symmetrised-{allocation}", "as_printed", redraw=redraw, q_ratio=q_ratio)
+    assert stationary_distance(make_ref, MODELS[model]) > 0.02
 
 
 class RolesByCluster(reference_triadic.Triadic):

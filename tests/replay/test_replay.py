@@ -1,7 +1,7 @@
-"""Replay: each compiled sampler and its box, fed the same random stream, agree move by move.
+"""Replay: each compiled sampler and its reference, fed the same random stream, agree move by move.
 
 Compared after every move: the labels as they are numbered, K, the log ratio of the step's last proposal. At the end:
-the numbers of accepted and of void proposals, the change of the log joint, the position in the stream.
+the numbers of accepted and of null proposals, the change of the log joint, the position in the stream.
 """
 
 from __future__ import annotations
@@ -94,15 +94,15 @@ def test_one_two_and_three_items(name, labels):
 def test_schedule_of_move_and_scan(name, scan, model):
     """The schedules `sweep` and `site`, driven by the compiled loop one iteration at a time, then many at once."""
     pair = Pair(MODELS[model](), 7)
-    (compiled, box), (compiled_scan, box_scan) = pair.sampler(SAMPLERS[name]), pair.sampler(SAMPLERS[scan])
+    (compiled, ref), (compiled_scan, box_scan) = pair.sampler(SAMPLERS[name]), pair.sampler(SAMPLERS[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(30):
         chain.advance(1)
-        box.step()
+        ref.step()
         box_scan.step()
-        check_ratio(compiled, box, step)
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
-    check_counts(compiled, box)
+    check_counts(compiled, ref)
     pair.check_end()
 
 
@@ -118,6 +118,6 @@ def test_weighted_schedule(model):
     recorded = chain.advance(100)
     pair.check_state(100)
     assert recorded["K"][-1] == pair.state.K
-    for one, box in zip(compiled[:2], plain[:2], strict=True):
-        check_counts(one, box)
+    for one, ref in zip(compiled[:2], plain[:2], strict=True):
+        check_counts(one, ref)
     pair.check_end()

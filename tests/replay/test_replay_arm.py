@@ -1,5 +1,5 @@
-"""Replay of paper 003: srm, arm, sarm and bsm on the Infinite Relational Model and on mixtures, and every earlier
-sampler on networks, where a predictive depends on all items in place.
+"""Replay of the samplers of Herlau et al. 2014: srm, arm, sarm and bsm on the Infinite Relational Model and on
+mixtures, and every earlier sampler on networks, where a predictive depends on all items in place.
 
 Compared after every move: labels, K, log ratio; of srm and arm the pair and the plates of figure 1 too.
 """
@@ -79,13 +79,13 @@ def pasts(n, seed):
         yield base.astype(np.int32), other.astype(np.int32)
 
 
-def check_plates(compiled, box):
+def check_plates(compiled, ref):
     """The plates of the last move: cluster numbers and all; the blocks of c have none."""
-    assert compiled.pair == box.pair
-    names = [name for name, _ in box.plates]
+    assert compiled.pair == ref.pair
+    names = [name for name, _ in ref.plates]
     assert [name for name, _ in compiled.plates] == names
-    n = box.model.N
-    for (name, shown), (_, clusters) in zip(compiled.plates, box.plates, strict=True):
+    n = ref.model.N
+    for (name, shown), (_, clusters) in zip(compiled.plates, ref.plates, strict=True):
         labels = labels_of(clusters, n)
         if name == "refinement":
             outside = [label < 0 for label in labels]
@@ -100,20 +100,20 @@ def check_plates(compiled, box):
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_move_by_move(name, model, seed):
     pair = Pair(MODELS[model](), seed)
-    compiled, box = pair.sampler(SAMPLERS[name])
+    compiled, ref = pair.sampler(SAMPLERS[name])
     for step, (za, zb) in zip(range(60), pasts(N, seed), strict=False):
         if name in LEARNERS:
             compiled.fix(za, zb)
-            box.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
+            ref.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
         if not name.startswith("bsm"):
             compiled.record = True
         compiled.step()
-        box.step()
-        check_ratio(compiled, box, step)
+        ref.step()
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
-        if not name.startswith("bsm") and not np.isnan(box.log_ratio):
-            check_plates(compiled, box)
-    check_counts(compiled, box)
+        if not name.startswith("bsm") and not np.isnan(ref.log_ratio):
+            check_plates(compiled, ref)
+    check_counts(compiled, ref)
     pair.check_end()
 
 
@@ -121,9 +121,9 @@ def test_move_by_move(name, model, seed):
 def test_fixed_pair_and_equal_partitions(name):
     """A pair that is given is not drawn; two equal partitions name none."""
     pair = Pair(irm(), 3)
-    compiled, box = pair.sampler(SAMPLERS[name])
+    compiled, ref = pair.sampler(SAMPLERS[name])
     compiled.step()
-    box.step()
+    ref.step()
     for step, (za, zb) in zip(range(20), pasts(N, 3), strict=False):
         where = np.argwhere((za[:, None] == za) != (zb[:, None] == zb)).tolist()
         i, j = where[step % len(where)] if where and step % 3 else (-1, -1)
@@ -131,25 +131,25 @@ def test_fixed_pair_and_equal_partitions(name):
         if other is za:
             i = j = -1
         compiled.fix(za, other, i, j)
-        box.adaptive.fixed = za.tolist(), other.tolist(), i, j
+        ref.adaptive.fixed = za.tolist(), other.tolist(), i, j
         compiled.step()
-        box.step()
-        check_ratio(compiled, box, step)
+        ref.step()
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
-    check_counts(compiled, box)
+    check_counts(compiled, ref)
     pair.check_end()
 
 
 @pytest.mark.parametrize("model", ["irm", "bernoulli"])
 def test_as_printed_bsm(model):
     pair = Pair(MODELS[model](), 4)
-    compiled, box = pair.sampler(SAMPLERS["bsm"], "as_printed")
+    compiled, ref = pair.sampler(SAMPLERS["bsm"], "as_printed")
     for step, (za, zb) in zip(range(80), pasts(N, 4), strict=False):
         compiled.fix(za, zb)
-        box.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
+        ref.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
         compiled.step()
-        box.step()
-        check_ratio(compiled, box, step)
+        ref.step()
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
     pair.check_end()
 
@@ -159,16 +159,16 @@ def test_as_printed_bsm(model):
 def test_one_two_and_three_items(name, labels):
     n = len(labels)
     pair = Pair(irm(adjacency=NETWORK[:n, :n]), 1, labels)
-    compiled, box = pair.sampler(SAMPLERS[name])
+    compiled, ref = pair.sampler(SAMPLERS[name])
     for step, (za, zb) in zip(range(40), pasts(n, 1), strict=False):
         if name in LEARNERS:
             compiled.fix(za, zb)
-            box.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
+            ref.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
         compiled.step()
-        box.step()
-        check_ratio(compiled, box, step)
+        ref.step()
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
-    check_counts(compiled, box)
+    check_counts(compiled, ref)
     pair.check_end()
 
 
@@ -214,8 +214,8 @@ def test_random_concentration_on_a_network():
 
 def advance_plainly(reference, scans, history, iterations):
     for _ in range(iterations):
-        for box, scan in zip(reference, scans, strict=True):
-            box.step()
+        for ref, scan in zip(reference, scans, strict=True):
+            ref.step()
             scan.step()
         history.record()
 
@@ -238,13 +238,13 @@ class Chains:
             Chain(pair.model, pair.rng, [sampler, scan])
             for pair, sampler, (scan, _) in zip(self.pairs, self.samplers, scans, strict=True)
         ]
-        for number, (chain, box) in enumerate(zip(self.chains, self.reference, strict=True)):
+        for number, (chain, ref) in enumerate(zip(self.chains, self.reference, strict=True)):
             chain.adapt_to(shared, number)
-            box.adaptive.history, box.adaptive.own = self.history, number
+            ref.adaptive.history, ref.adaptive.own = self.history, number
 
     def check(self, step):
-        for pair, sampler, box in zip(self.pairs, self.samplers, self.reference, strict=True):
-            check_ratio(sampler, box, step)
+        for pair, sampler, ref in zip(self.pairs, self.samplers, self.reference, strict=True):
+            check_ratio(sampler, ref, step)
             pair.check_state(step)
 
 
@@ -259,8 +259,8 @@ def test_chains_in_rounds(name, adaptation, workers):
         advance_together(chains.chains, 1, workers=workers)
         advance_plainly(chains.reference, chains.scans, chains.history, 1)
         chains.check(step)
-    for sampler, box, pair in zip(chains.samplers, chains.reference, chains.pairs, strict=True):
-        check_counts(sampler, box)
+    for sampler, ref, pair in zip(chains.samplers, chains.reference, chains.pairs, strict=True):
+        check_counts(sampler, ref)
         pair.check_end()
 
 

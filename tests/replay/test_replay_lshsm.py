@@ -1,6 +1,6 @@
-"""Replay of paper 001: lshsm and its box on the same random stream, with plain tables made from the compiled ones'
-directions. Compared after every move: labels, K, log ratio, which of the four moves it was; at the end the counts of
-each move.
+"""Replay of the samplers of Luo & Shrivastava 2018: lshsm and its reference on the same random stream, with plain
+tables made from the compiled ones' directions. Compared after every move: labels, K, log ratio, which of the four moves
+it was; at the end the counts of each move.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ SHAPES = [(1, 1, 0), (1, 4, 1), (2, 2, 2), (3, 3, 3)]
 
 
 def plain_tables(compiled, vectors, centre=True):
-    """Tables of the box, from the directions alone."""
+    """Tables of the reference, from the directions alone."""
     return Tables(vectors, compiled.directions, compiled.bits, centre)
 
 
 def doubles(pair, vectors, proposal, reading, shape=(1, 4, 1), mode="exact", centre=True, **more):
-    """The compiled sampler and the box of the same directions; `more` are options of the compiled one."""
+    """The compiled sampler and the reference of the same directions; `more` are options of the compiled one."""
     bits, tables, seed = shape
     options = {"proposal": proposal, "reading": reading}
     shaped = {"bits": bits, "tables": tables, "centre": centre, "tables_seed": seed, **more}
@@ -66,21 +66,21 @@ def printed(pair, vectors, reading, shape=(1, 4, 1), **more):
     return doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **more)
 
 
-def replay(pair, compiled, box, steps):
+def replay(pair, compiled, ref, steps):
     for step in range(steps):
         compiled.step()
-        box.step()
-        assert compiled.last_move == box.move, f"kind of move {step}"
-        check_ratio(compiled, box, step)
+        ref.step()
+        assert compiled.last_move == ref.move, f"kind of move {step}"
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
-    check_tally(compiled, box)
+    check_tally(compiled, ref)
     pair.check_end()
 
 
-def check_tally(compiled, box):
+def check_tally(compiled, ref):
     for row in compiled.counts():
         for what in ("accepted", "null"):
-            assert row[what] == box.tally.get((row["move"], what), 0), (row["move"], what)
+            assert row[what] == ref.tally.get((row["move"], what), 0), (row["move"], what)
 
 
 # ---- The tables
@@ -136,8 +136,8 @@ def test_as_printed(reading, model, shape):
     build, vectors = MODELS[model]
     for seed, cache in ((1, {}), (2, {"cache": 3}), (3, {"cache": 1})):
         pair = Pair(build(), seed)
-        compiled, box = doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **cache)
-        replay(pair, compiled, box, 80)
+        compiled, ref = doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **cache)
+        replay(pair, compiled, ref, 80)
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -195,16 +195,16 @@ def test_models_whose_clusters_keep_parameters(proposal):
 def test_schedule_of_move_and_scan(reading, model, mode, scan):
     build, vectors = MODELS[model]
     pair = Pair(build(), 7)
-    compiled, box = doubles(pair, vectors, "sums", reading, mode=mode)
+    compiled, ref = doubles(pair, vectors, "sums", reading, mode=mode)
     compiled_scan, box_scan = pair.sampler(EARLIER[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(40):
         chain.advance(1)
-        box.step()
+        ref.step()
         box_scan.step()
-        check_ratio(compiled, box, step)
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
-    check_tally(compiled, box)
+    check_tally(compiled, ref)
     pair.check_end()
 
 
@@ -220,8 +220,8 @@ def test_several_of_them_in_a_weighted_schedule():
         chain.advance(1)
         made[pair.stream.categorical(weights)][1].step()
         pair.check_state(step)
-    for compiled, box in made[:3]:
-        check_tally(compiled, box)
+    for compiled, ref in made[:3]:
+        check_tally(compiled, ref)
     pair.check_end()
 
 
@@ -269,14 +269,14 @@ def test_sampled_likelihood_from_singletons_and_from_one_cluster(model, labels):
 def test_sampled_likelihood_beside_scans(scan):
     """What is kept of a cluster must not be that of another time."""
     pair = Pair(SAMPLED["diag"](VECTORS), 7)
-    compiled, box = printed(pair, VECTORS, "table", likelihood="lss")
+    compiled, ref = printed(pair, VECTORS, "table", likelihood="lss")
     compiled_scan, box_scan = pair.sampler(EARLIER[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(60):
         chain.advance(1)
-        box.step()
+        ref.step()
         box_scan.step()
-        check_ratio(compiled, box, step)
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
     pair.check_end()
 
@@ -294,17 +294,17 @@ def default_gaussian(x):
     return compiled_gaussian.Gaussian(x), plain_gaussian(x, 1.0, "diag", m0=x.mean(axis=0), kappa0=0.1, a0=2.0, b0=b0)
 
 
-def replay_of_parallels(pair, compiled, box, steps):
+def replay_of_parallels(pair, compiled, ref, steps):
     """As replay, of vectors of one direction: an arc cosine at 1 has half of its digits."""
     for step in range(steps):
         compiled.step()
-        box.step()
+        ref.step()
         if compiled.rejected_early:
-            assert box.log_ratio <= compiled.last_log_ratio + 1e-6, step
+            assert ref.log_ratio <= compiled.last_log_ratio + 1e-6, step
         else:
-            assert compiled.last_log_ratio == pytest.approx(box.log_ratio, rel=1e-6, abs=1e-6, nan_ok=True), step
+            assert compiled.last_log_ratio == pytest.approx(ref.log_ratio, rel=1e-6, abs=1e-6, nan_ok=True), step
         pair.check_state(step)
-    check_tally(compiled, box)
+    check_tally(compiled, ref)
     assert pair.rng.random() == pair.stream.random()
 
 
@@ -331,8 +331,8 @@ def test_sampled_likelihood_makes_the_matrix_of_the_box(model, reading):
     x = VECTORS[:4]
     for shape in ((1, 2, 1), (2, 3, 3)):
         pair = Pair(SAMPLED[model](x), 1, [0] * 4)
-        compiled, box = printed(pair, x, reading, shape, likelihood="lss")
-        options = {"tables": box.tables, "proposal": "sums", "reading": reading, "likelihood": box.likelihood}
+        compiled, ref = printed(pair, x, reading, shape, likelihood="lss")
+        options = {"tables": ref.tables, "proposal": "sums", "reading": reading, "likelihood": ref.likelihood}
         expected = enumerated.transition_matrix(
             lambda state, stream, o=options: LSHSM(state, stream, mode="as_printed", **o),
             pair.state.model,

@@ -1,5 +1,6 @@
-"""Replay of paper 002: Gibbs scans of topics, tables, weights, hyper-parameters, split-merge exact and as printed, and
-the split-merges of mixtures on topics; after every move labels, weights, hyper-parameters and log ratio are compared.
+"""Replay of the samplers of Rana et al. 2013: Gibbs scans of topics, tables, weights, hyper-parameters, split-merge
+exact and as printed, and the split-merges of mixtures on topics; after every move labels, weights, hyper-parameters and
+log ratio are compared.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ PRINTED = {
 
 
 def made(pair, entry, mode):
-    compiled, box, options = entry
-    return compiled(pair.model, pair.rng, mode=mode, **options), box(pair.state, pair.stream, mode=mode, **options)
+    compiled, ref, options = entry
+    return compiled(pair.model, pair.rng, mode=mode, **options), ref(pair.state, pair.stream, mode=mode, **options)
 
 
 @pytest.mark.parametrize("move", EXACT | PRINTED)
@@ -104,14 +105,14 @@ def test_moves_between_scans(model, move):
     """Each followed by a refresh, every third by a scan."""
     pair = TopicPair(MODELS[model](), seed=11)
     mode = "as_printed" if move in PRINTED else "exact"
-    compiled, box = made(pair, (EXACT | PRINTED)[move], mode)
+    compiled, ref = made(pair, (EXACT | PRINTED)[move], mode)
     scans = made(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": "full"}), "exact")
     scans[1].order = "buckets"
     steps = 30 if pair.model.N < 100 else 8
     for step in range(steps):
         compiled.step()
-        box.step()
-        check_ratio(compiled, box, step)
+        ref.step()
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
         refresh.Refresh(pair.model, pair.rng).step()
         reference_smag.Refresh(pair.state, pair.stream).step()
@@ -120,7 +121,7 @@ def test_moves_between_scans(model, move):
             for scan in scans:
                 scan.step()
             pair.check_state(step)
-    check_counts(compiled, box)
+    check_counts(compiled, ref)
     pair.check_end()
 
 
@@ -128,12 +129,12 @@ def test_moves_between_scans(model, move):
 @pytest.mark.parametrize("model", MODELS)
 def test_scans(model, scan):
     pair = TopicPair(MODELS[model](), seed=5)
-    compiled, box = made(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": scan}), "exact")
-    box.order = "buckets"
+    compiled, ref = made(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": scan}), "exact")
+    ref.order = "buckets"
     steps = {"full": 12, "site": 150}[scan] // (1 if pair.model.N < 100 else 4)
     for step in range(steps):
         compiled.step()
-        box.step()
+        ref.step()
         pair.check_state(step)
         if step % 4 == 3:
             refresh.Refresh(pair.model, pair.rng).step()

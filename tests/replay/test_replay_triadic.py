@@ -1,5 +1,5 @@
-"""Replay of paper 004: dyadic, triadic, algorithm 8 and the refreshing steps on every model, the earlier samplers on
-lines and Gaussians.
+"""Replay of the samplers of van Rossum et al. 2018: dyadic, triadic, algorithm 8 and the refreshing steps on every
+model, the earlier samplers on lines and Gaussians.
 
 Compared after every move: labels, K, log ratio, the clusters' parameters, the concentration (see replaying.py).
 """
@@ -230,18 +230,18 @@ def test_refresh(model):
 def test_schedule_of_move_scan_and_refresh(name, model):
     """What one iteration of `sweep` is, driven by the compiled loop."""
     pair = Pair(MODELS[model](), 6)
-    (compiled, box), (scan, box_scan), (refreshed, box_refresh) = (
+    (compiled, ref), (scan, box_scan), (refreshed, box_refresh) = (
         pair.sampler(entry) for entry in ((DYADIC | TRIADIC)[name], NEAL8["neal8"], REFRESH)
     )
     steps = [compiled, scan, refreshed]
     chain = Chain(pair.model, pair.rng, steps)
     for step in range(8):
         chain.advance(1)
-        for plain_step in (box, box_scan, box_refresh):
+        for plain_step in (ref, box_scan, box_refresh):
             plain_step.step()
-        check_ratio(compiled, box, step)
+        check_ratio(compiled, ref, step)
         pair.check_state(step)
-    check_counts(compiled, box)
+    check_counts(compiled, ref)
     pair.check_end()
 
 

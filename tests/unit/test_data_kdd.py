@@ -1,4 +1,4 @@
-"""The data of paper 001: S1 to S3, many clusters of uneven size, and the reader of the published file."""
+"""The data of Luo & Shrivastava 2018: S1 to S3, many clusters of uneven size, and the reader of the published file."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -165,7 +165,7 @@ def test_fig2_says_why_its_ratios_are_equal(out, drawn):
     assert [len(texts) for texts in said] == [1, 0]
 
 
-def test_fig4_counts_arrivals(make):
+def test_fig4_counts_settled_chains(make):
     runs = [
         make(
             "experiment=sdds-fig4",
@@ -183,11 +183,11 @@ def test_fig4_counts_arrivals(make):
     ]
     with styled():
         drawing = running_means.fig4(runs)
-    arrived = drawing.plotted[drawing.plotted["panel"] == "arrived"].set_index(["sampler", "K0", "schedule"])
+    settled = drawing.plotted[drawing.plotted["panel"] == "settled"].set_index(["sampler", "K0", "schedule"])
     for run in pick(runs, model__label_prior="as_printed"):
         key = (option(run, "sampler"), run.config["K0"], option(run, "schedule"))
         K = second_half(run.trace())["K"].mean(axis=1)
-        assert arrived.loc[key, "share"] == np.mean(np.abs(K - 10) <= 1)
+        assert settled.loc[key, "share"] == np.mean(np.abs(K - 10) <= 1)
     readings = {v.reading for v in drawing.verdicts}
     assert readings == {"full Gibbs scan", "one Gibbs site"}
 
@@ -252,7 +252,7 @@ def test_fig6_and_traces(make):
     assert np.all(np.diff(fractions, axis=1) >= -1e-12) and fractions.max() <= 1 + 1e-9
 
 
-def test_leads_count_what_has_not_arrived_with_all_its_time():
+def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
     def climb(times, heights):
         return climbs._Climb(np.array(times, float), np.array(heights, float), np.array(heights, float))
 

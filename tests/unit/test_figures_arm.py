@@ -1,4 +1,4 @@
-"""Figures and tables of paper 003 from small runs, generated networks for the published, pictures of networks."""
+"""Figures and tables of Herlau et al. 2014 from small runs on generated networks."""
 
 from dataclasses import replace
 

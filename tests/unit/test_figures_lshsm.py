@@ -1,4 +1,4 @@
-"""Figures and the table of paper 001: which runs, who leads whom, what is scored, what is drawn."""
+"""Figures and the table of Luo & Shrivastava 2018: which runs, who leads whom, what is scored, what is drawn."""
 
 from types import SimpleNamespace
 
@@ -124,7 +124,7 @@ def test_the_first_at_the_level_leads():
     assert not per_second.ahead and per_second.ratio == pytest.approx(4 / 6)
 
 
-def test_one_that_never_arrives_counts_with_all_its_time():
+def test_one_that_never_reaches_the_level_counts_with_all_its_time():
     there, never = climb(0, 10), climb(0, 1, 2, 3, 4)
     ahead, behind = lead(there, never, 10, "iteration"), lead(never, there, 10, "iteration")
     assert ahead.ahead and ahead.bound and ahead.ratio == 4
@@ -138,7 +138,7 @@ def test_a_start_that_nobody_improves_on_is_no_race():
     assert np.isnan(found.ratio) and not found.ahead and found.lower
 
 
-def test_where_neither_arrives_the_level_is_what_both_reach():
+def test_where_neither_reaches_it_the_level_is_what_both_reach():
     slow, fast, stuck = climb(0, 1, 2, 9), climb(0, 3, 4), climb(0, 0, 0)
     found = lead(fast, slow, 10, "iteration")
     # 98 % of 4: at iterations 2 and 3
@@ -164,7 +164,9 @@ def test_ratios_are_judged_by_their_geometric_mean():
     leads = [Lead(2.0, True, False, True), Lead(8.0, True, True, False), Lead(np.nan, False, True, True)]
     verdict = lshsm_runs.judge_ratio(claim, leads, "from one cluster")
     assert verdict.ours == pytest.approx(4) and verdict.verdict == claims.REPRODUCED
-    assert "over 2 data sets; on 1 neither arrived" in verdict.reason and "1 of the ratios are bounds" in verdict.reason
+    assert (
+        "over 2 data sets; on 1 neither reached it" in verdict.reason and "1 of the ratios are bounds" in verdict.reason
+    )
     none = lshsm_runs.judge_ratio(claim, leads[2:], "from one cluster")
     assert none.verdict == claims.NOT_TESTABLE and none.undecided and "left its start" in none.reason
 
@@ -233,7 +235,7 @@ def test_speed_compares_in_every_cell(tmp_path):
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("lshsm-speed")}
     assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
-    assert "LSHSM arrives first" in drawing.figure.get_supxlabel().replace("\n", " ")
+    assert "LSHSM reaches the level first" in drawing.figure.get_supxlabel().replace("\n", " ")
 
 
 def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) -> SimpleNamespace:

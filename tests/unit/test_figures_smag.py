@@ -1,4 +1,4 @@
-"""Figures of paper 002: which runs, when topics are found, what is confused, what is held out, what is drawn."""
+"""Figures of Rana et al. 2013: which runs, when topics are found, what is confused, what is held out, what is drawn."""
 
 from functools import cache
 
@@ -128,13 +128,13 @@ def test_generated_documents_stand_in_for_published_ones(absent, tmp_path):
 # when topics are found
 
 
-def test_arrival_is_the_first_row_with_as_many():
+def test_hitting_time_is_the_first_row_with_as_many():
     K = [[1, 5, 10, 9, 10], [1, 2, 3, 3, 9], [1, 12, 1, 1, 1]]
-    assert smag_runs.arrivals(K).tolist() == [2, np.inf, 1]
+    assert smag_runs.hitting_times(K).tolist() == [2, np.inf, 1]
     assert smag_runs.settled([[1, 1, 10, 10, 9], [10, 10, 3, 4, 4]]).tolist() == [10, 4]
 
 
-def test_median_of_arrivals_counts_those_that_never_arrive():
+def test_median_of_hitting_times_counts_those_that_never_reach():
     assert smag_counts.middle([5, 7, 9, np.inf, np.inf, np.inf, np.inf])[0] == np.inf
     centre, low, high = smag_counts.middle([5, 7, 9, 11, 12, 13, np.inf])
     assert (centre, low, high) == (11, 5, np.inf)

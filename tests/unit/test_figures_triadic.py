@@ -1,4 +1,4 @@
-"""Figures of paper 004 from small runs, generated data in place of the published, and pictures of a run's points."""
+"""Figures of van Rossum et al. 2018 from small runs; pictures of a run's points."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ def graph(N: int, p: float, seed: int) -> np.ndarray:
 
 
 def log_lik(adjacency: np.ndarray, labels: np.ndarray, beta1: float, beta0: float) -> float:
-    """Paper 003, section 3.2, with the sum over k <= k'."""
+    """Herlau et al. 2014, section 3.2, with the sum over k <= k'."""
     total = 0.0
     for k in np.unique(labels):
         for other in np.unique(labels[labels >= k]):

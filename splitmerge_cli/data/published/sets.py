@@ -83,7 +83,7 @@ SETS = {
             N="200",
             what="100 sets of 200 points on 2 to 13 lines, with the true line of every point (columns dataset, x, y, "
             "cluster)",
-            paper="004; likely, but not stated to be, the data of its Table 1",
+            paper="van Rossum et al. 2018; likely, but not stated to be, the data of its Table 1",
             source=f"folder lines of {_NOPARAMA}; 100 pairs of text files, here joined into one table",
             terms="none stated",
             files=(
@@ -99,7 +99,7 @@ SETS = {
             kind="points",
             N="200",
             what="100 points each from N((0,0), I) and N((5,5), I), with the true one (columns x, y, cluster)",
-            paper="none; the example of the program that paper 004 names",
+            paper="none; the example of the program that van Rossum et al. 2018 names",
             source=f"twogaussians/twogaussians.data of {_NOPARAMA}; here with the columns named",
             terms="none stated",
             files=(
@@ -116,7 +116,7 @@ SETS = {
             N="332",
             what="US airports and the flights between them in 1997: 2,126 edges (columns source, target, weight) and "
             "the names of the airports",
-            paper="003; n agrees, it gives no number of edges",
+            paper="Herlau et al. 2014; n agrees, it gives no number of edges",
             source="data/USAir97.net of https://github.com/bavla/corrected, commit "
             "be3f774cd9b1454c04a3a535d0ecfdef0f467283, converted to Pajek's format by V. Batagelj; here a row per edge",
             terms="CC BY-NC-SA 2.5 by the page of Pajek's data; GPL 3 in that repository",
@@ -131,7 +131,7 @@ SETS = {
             N="769",
             what="Friendships on Facebook at Caltech in September 2005: 16,656 edges (columns source, target); what "
             "the source tells of the people is left out",
-            paper="003; n agrees, it gives no number of edges",
+            paper="Herlau et al. 2014; n agrees, it gives no number of edges",
             source="datasets/facebook100/Caltech36.mat of https://github.com/sisaman/pyg-datasets, commit "
             "9a92bf1e84f73b7b24dd745eb14f13e4d1979769; here a row per edge",
             terms="none stated; its readme asks to cite Traud, Mucha and Porter (arXiv:1102.2166 and arXiv:0809.0690)",
@@ -142,7 +142,7 @@ SETS = {
             kind="graph",
             N="234",
             what="Co-authors of NIPS 1 to 17, the 234 who had most: 598 edges (columns source, target) and the names",
-            paper="003; n agrees, how it broke ties between authors is not known",
+            paper="Herlau et al. 2014; n agrees, how it broke ties between authors is not known",
             source="NIPS/NIPS.csv of https://github.com/adiehl96/Network-Science-Datasets, commit "
             "1c4dc000e37c5898bd16e4f677078118cfe31336; names from knowceans-tools/corpus-example/nips17 of "
             "https://github.com/gregoryyy/knowceans, commit f8aef6854f3a0f1328c57fa82a3b46e324efb780",
@@ -158,7 +158,10 @@ SETS = {
             N="998",
             what="Fibres between regions of the human cortex, the average of five people: 17,865 edges (columns "
             "source, target, weight) and the region of every node",
-            paper="003, which prints 988 and 998; it may have summed the single scans, which makes more edges",
+            paper=(
+                "Herlau et al. 2014, which prints 988 and 998; it may have summed the single scans, which "
+                "makes more edges"
+            ),
             source="CIJ_fbden_average of data/Conectoma.mat of "
             "https://github.com/JayRod12/loss_of_consciousness_simulations, commit "
             "261fc900ee160bcfdd1cff133b70c9f255104da4; regions from anatomy/connectivity_998.zip of "
@@ -175,7 +178,10 @@ SETS = {
             N="145751",
             what="Pairs of proteins of KDD Cup 2004, the training set of its second task: 145,751 rows of 74 numbers "
             "separated by spaces",
-            paper="001, which counts 2,000 true clusters; no such labels are public, so there is no truth",
+            paper=(
+                "Luo & Shrivastava 2018, which counts 2,000 true clusters; no such labels are public, so there "
+                "is no truth"
+            ),
             source="collection of clustering data sets of the University of Eastern Finland, "
             "https://cs.joensuu.fi/sipu/datasets/; originally bio_train.dat of "
             "https://kdd.org/cupfiles/KDDCupData/2004/data_kddcup04.tar.gz, which is read under the name below too",
@@ -188,7 +194,10 @@ SETS = {
             N="7400",
             what="Titles and abstracts of MEDLINE, 1991, on cardiovascular diseases, as counts of the 141,043 words of "
             "the UCI PubMed vocabulary (31,627 of them occur), each in one of 23 categories",
-            paper="001, in place of PubMed: the same words and kind of text, 0.09% of the documents, with labels",
+            paper=(
+                "Luo & Shrivastava 2018, in place of PubMed: the same words and kind of text, 0.09% of the "
+                "documents, with labels"
+            ),
             source="data/ohsumed_single_23 of https://github.com/yao8839836/text_gcn, commit "
             "962223652e9bb164ac2d83cd09fc7b8845ce860b (7,400 texts, the single-label subset of OHSUMED of Yao, Mao "
             "and Luo 2019); words of vocab.pubmed.txt of https://github.com/m4nu7/sqlite3_UCIdata-Project, commit "
@@ -208,7 +217,10 @@ SETS = {
             N="8200000",
             what="Abstracts of PubMed as counts of 141,043 words (lines of document, word and count), and the words; "
             "1.9 GB, and 4 GB more for the arrays that the first reading makes beside them",
-            paper="001; the collection has no class labels, and the paper does not say by which it scores: no truth",
+            paper=(
+                "Luo & Shrivastava 2018; the collection has no class labels, and the paper does not say by "
+                "which it scores: no truth"
+            ),
             source='collection "Bag of Words" of the UCI machine learning repository; whole: '
             "https://archive.ics.uci.edu/static/public/164/bag+of+words.zip",
             terms="not read here; the page of the collection states them",
@@ -219,7 +231,7 @@ SETS = {
             kind="documents",
             N="16242",
             what="Postings of 20 newsgroups in four groups, presence or absence of 100 chosen words: 65,451 ones",
-            paper="002, section 4.2; documents and words agree",
+            paper="Rana et al. 2013, section 4.2; documents and words agree",
             source="20news_w100/20news_w100.mat of https://github.com/probml/pmtkdata, commit "
             "42bc2738a294382f9d6ffb1b0203404ffb10295a, which names http://cs.nyu.edu/~roweis/data.html; here as a "
             "sparse matrix",
@@ -253,7 +265,7 @@ SETS = {
             N="1740",
             what="Papers of NIPS 0 to 12 (1987 to 1999) as counts of 13,649 words, without stop words: 2,301,375 "
             "tokens; subject of each",
-            paper="none; the whole papers of the abstracts of 002",
+            paper="none; the whole papers of the abstracts of Rana et al. 2013",
             source=f"corpus-example/nips.corpus in knowceans-tools/nips-corpus-20111205.zip of {_KNOWCEANS}, whose "
             "counts come from S. Roweis's NIPS 0-12; here as a sparse matrix",
             terms="GPL 3 (that repository); none stated for the papers",

@@ -71,8 +71,8 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
 
 def _legend(figure: Figure, runs: Sequence[Run]) -> None:
     """The samplers and the triangles, in two rows."""
-    arrival = Line2D([], [], color="#444444", marker="^", linestyle="", label="median arrival at the level")
-    key = [*handles(methods_of(runs)), arrival]
+    mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median hitting time at the level")
+    key = [*handles(methods_of(runs)), mark]
     half = -(-len(key) // 2)
     legend(figure, key[:half], key[half:])
 
@@ -85,7 +85,7 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
         style = style_of(method)
         ax.fill_between(frame[axis], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
         ax.plot(frame[axis], frame["median"], linewidth=1.3, **style)
-        middle = float(np.median(climbs.arrivals(data, start, method, axis)))
+        middle = float(np.median(climbs.hitting_times(data, start, method, axis)))
         if np.isfinite(middle):
             place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
             filled = style["color"] if style["linestyle"] == "-" else "white"
@@ -237,10 +237,9 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
                 reading = ", ".join(filter(None, [stands, start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
                 if claim.metric == "time_to_converge":
                     method = form or claim.sampler
-                    times = climbs.arrivals(claim.data, start, method, "seconds")
-                    reason = (
-                        f"{MACHINE}; other data; {METHODS[method]} arrived: {climbs.arrived(claim.data, start, method)}"
-                    )
+                    times = climbs.hitting_times(claim.data, start, method, "seconds")
+                    reached = climbs.reached(claim.data, start, method)
+                    reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
                     verdicts.append(untestable(claim, times, reason, reading))
                 else:
                     verdicts.append(_verdict(claim, climbs, start, form, "iteration", reading))

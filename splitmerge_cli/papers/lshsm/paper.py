@@ -26,7 +26,7 @@ FIGURES = (
     PaperFigure(
         "lshsm-speed",
         "The paper reports one size of each data set. Here N, D and the number of clusters vary; every sampler has the "
-        "same time. A chain that has not arrived counts with all its time, which makes a ratio a bound.",
+        "same time. A chain that has not reached the level counts with all its time, which makes a ratio a bound.",
         "speed.speed",
     ),
     PaperFigure(

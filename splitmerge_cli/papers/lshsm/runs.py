@@ -43,7 +43,7 @@ SETS = {"s1": "S1", "s2": "S2", "s3": "S3", "kdd_like": "KDDCUP04Bio", "ohsumed2
 STOOD_IN = 1
 """Seed of the generated data that stand in for ohsumed23."""
 TOLERANCE = 0.02
-"""A chain has arrived when this share of the climb is left: what a plot can show."""
+"""A chain has reached the level when this share of the climb is left: what a plot can show."""
 AXES = {"iteration": "iteration", "seconds": "seconds of sampling"}
 
 
@@ -117,19 +117,19 @@ def climb_of(run: Run) -> Climb:
 
 @dataclass(frozen=True)
 class Lead:
-    """Who arrives first of two chains on one data set.
+    """Which of two chains reaches the level first, on one data set.
 
     Attributes
     ----------
     ratio : float
-        Iterations or seconds that the second needs to the level over those of the first; where one has not arrived it
+        Iterations or seconds that the second needs to the level over those of the first; one that has not reached it
         counts with all that it made, which makes the ratio a bound. NaN where neither has left its start.
     ahead : bool
-        The first arrives first.
+        The first reaches it first.
     bound : bool
-        One of the two has not arrived.
+        One of the two has not reached the level.
     lower : bool
-        Neither arrives at the level: they are compared at a lower one, that both reached.
+        Neither reaches the level: they are compared at a lower one, that both reached.
     """
 
     ratio: float
@@ -150,7 +150,7 @@ def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
     a, b = (c.reaches(level, axis) for c in pair)
     if not np.isfinite([a, b]).any():
         return Lead(np.nan, False, True, True)
-    # a chain that has not arrived counts with all that it made, and never for less than what the other needed
+    # a chain that has not reached the level counts with all that it made, and never for less than what the other needed
     at, bt = (t if np.isfinite(t) else max(c.along(axis)[-1], min(a, b)) for t, c in zip((a, b), pair, strict=True))
     least = 1.0 if axis == "iteration" else 1e-6
     return Lead(max(bt, least) / max(at, least), a < b, bool(np.isinf([a, b]).any()), lower)
@@ -192,13 +192,13 @@ class Climbs:
         return found
 
     def level(self, on: Any, start: str, seed: int) -> float:
-        """What counts as arrived: all but `TOLERANCE` of the climb to the best log joint that any chain found."""
+        """The level: all but `TOLERANCE` of the climb to the best log joint that any chain found."""
         first = next(chains[seed] for chains in self.of(on, start).values() if seed in chains)
         low, high = float(first.log_joint[0]), self.best[on, seed]
         return high - TOLERANCE * (high - low)
 
-    def arrivals(self, on: Any, start: str, method: str, axis: str) -> NDArray[np.float64]:
-        """Iterations or seconds to the level, ``[seeds]``; infinite where a chain has not arrived."""
+    def hitting_times(self, on: Any, start: str, method: str, axis: str) -> NDArray[np.float64]:
+        """Iterations or seconds to the level, ``[seeds]``; infinite where a chain has not reached the level."""
         chains = self.of(on, start).get(method, {})
         return np.array([c.reaches(self.level(on, start, seed), axis) for seed, c in chains.items()])
 
@@ -208,9 +208,9 @@ class Climbs:
         a, b = chains.get(first, {}), chains.get(second, {})
         return [lead(a[seed], b[seed], self.level(on, start, seed), axis) for seed in a if seed in b]
 
-    def arrived(self, on: Any, start: str, method: str) -> str:
-        """How many chains arrived, in words."""
-        times = self.arrivals(on, start, method, "seconds")
+    def reached(self, on: Any, start: str, method: str) -> str:
+        """How many chains reached the level, in words."""
+        times = self.hitting_times(on, start, method, "seconds")
         return f"{int(np.isfinite(times).sum())} of {len(times)}"
 
 
@@ -222,10 +222,10 @@ def geometric(samples: Any) -> tuple[float, float, float]:
 
 
 def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str, axis: str, reading: str) -> Verdict:
-    """Judge "leads" against iteration or time: in most chains `first` arrives first."""
+    """Judge "leads" against iteration or time: in most chains `first` reaches the level first."""
     found = climbs.leads(claim.data, start, first, second, axis)
-    arrived = [f"{METHODS[m]} {climbs.arrived(claim.data, start, m)}" for m in (first, second)]
-    rule = f"{METHODS[first]} reaches the level first (arrived: {', '.join(arrived)}; if neither, the one both reach)"
+    reached = [f"{METHODS[m]} {climbs.reached(claim.data, start, m)}" for m in (first, second)]
+    rule = f"{METHODS[first]} reaches the level first (reached: {', '.join(reached)}; if neither, the one both reach)"
     ratios = [x.ratio for x in found]
     what: Summary = geometric
     return by_majority(claim, ratios, [x.ahead for x in found], rule, reading, summary=what)
@@ -253,9 +253,9 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str) -> Verdict:
         return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, why, undecided=True)
     note = f"; geometric mean over {len(told)} data set{'s' * (len(told) > 1)}"
     if lower := sum(x.lower for x in told):
-        note += f"; on {lower} neither arrived and the level is the one that both reached"
+        note += f"; on {lower} neither reached it and the level is the one that both reached"
     if bounds := sum(x.bound for x in told):
-        note += f"; {bounds} of the ratios are bounds, because one of the two did not arrive"
+        note += f"; {bounds} of the ratios are bounds, because one of the two did not reach the level"
     ratios = [x.ratio for x in told]
     if geometric(ratios)[0] > FACTOR * claim.value:
         note += "; more than is claimed"

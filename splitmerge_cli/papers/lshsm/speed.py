@@ -113,12 +113,12 @@ def _draw(ax: Axes, table: pd.DataFrame, methods: Sequence[str]) -> None:
         apart = SPREAD ** (place - (len(methods) - 1) / 2)
         x = here.index.to_numpy(float) * apart
         seconds = here["seconds"].to_numpy(float)
-        arrived = np.isfinite(seconds)
+        reached = np.isfinite(seconds)
         y = np.where(np.isinf(seconds), here["budget"], seconds)
         style = style_of(method)
         ax.plot(x, y, linewidth=0.9, alpha=0.7, **style)
-        ax.plot(x[arrived], y[arrived], "o", color=style["color"], markersize=3.8, zorder=3)
-        ax.plot(x[~arrived], y[~arrived], "o", color=style["color"], markerfacecolor="white", markersize=3.8, zorder=3)
+        ax.plot(x[reached], y[reached], "o", color=style["color"], markersize=3.8, zorder=3)
+        ax.plot(x[~reached], y[~reached], "o", color=style["color"], markerfacecolor="white", markersize=3.8, zorder=3)
     if table["seconds"].isna().all():
         ax.text(
             0.5, 0.5, "nobody found\nanything better\nthan the start", transform=ax.transAxes, ha="center", fontsize=7
@@ -138,7 +138,7 @@ def _leads(climbs: Climbs, start: str, other: str) -> dict[Cell, list[Lead]]:
 
 
 def _plainly(climbs: Climbs, starts: Sequence[str], methods: Sequence[str]) -> str:
-    """Where LSHSM arrives before the others, and where not."""
+    """Where LSHSM reaches the level before the others, and where not."""
     parts = []
     for start in starts:
         said = []
@@ -147,7 +147,7 @@ def _plainly(climbs: Climbs, starts: Sequence[str], methods: Sequence[str]) -> s
             if other != OWN and told:
                 said.append(f"{METHODS[other]} on {sum(x.ahead for x in told)} of {len(told)}")
         parts.append(f"{STARTS[start]} before {', '.join(said)}")
-    return f"LSHSM arrives first, of the data sets on which either arrives: {'; '.join(parts)}."
+    return f"LSHSM reaches the level first, of the data sets on which either does: {'; '.join(parts)}."
 
 
 def _verdicts(climbs: Climbs, starts: Sequence[str]) -> list[Verdict]:

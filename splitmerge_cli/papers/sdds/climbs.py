@@ -56,8 +56,8 @@ def _climbs(runs: Sequence[Run]) -> list[_Climb]:
 def _leads(first: Sequence[_Climb], second: Sequence[_Climb], level: float) -> NDArray[np.float64]:
     """Seconds by which `first` reaches the level before `second`, ``[chains]``.
 
-    A chain that has not arrived counts with all its time: the lead is then a lower bound of the true one. NaN where
-    neither arrives.
+    A chain that has not reached the level counts with all its time: the lead is then a lower bound of the true one.
+    NaN where neither reaches it.
     """
     leads = []
     for a, b in zip(first, second, strict=True):
@@ -89,8 +89,8 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             colour = COLOURS[sampler]
             ax.fill_between(grid[within], low[within], high[within], color=colour, alpha=0.16, linewidth=0)
             ax.plot(grid[within], median[within], color=colour)
-            arrival = [c.reaches(level) for c in chains]
-            middle = float(np.median(arrival))
+            times = [c.reaches(level) for c in chains]
+            middle = float(np.median(times))
             if np.isfinite(middle):
                 ax.plot(middle, 0.03, "^", color=colour, transform=ax.get_xaxis_transform(), clip_on=False, zorder=4)
             plotted.append(
@@ -104,7 +104,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                         "high": high[within],
                         "chains": len(chains),
                         "level_log_joint": level,
-                        "arrived": sum(np.isfinite(arrival)),
+                        "reached": sum(np.isfinite(times)),
                         "median_seconds_to_level": middle,
                     }
                 )
@@ -117,12 +117,12 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
         ax.set_xlabel("seconds of sampling")
         data = f"bernoulli N={N}"
-        arrived = f"arrived: SDDS {_arrived(climbs['sdds'], level)}, RGSM {_arrived(climbs['rgsm'], level)}"
+        reached = f"reached: SDDS {_reached(climbs['sdds'], level)}, RGSM {_reached(climbs['rgsm'], level)}"
         slow, fast = (np.median([c.reaches(level) for c in climbs[s]]) for s in ("rgsm", "sdds"))
         ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
-        reason = f"seconds of another machine and program; {ratio}{arrived}"
+        reason = f"seconds of another machine and program; {ratio}{reached}"
         verdicts.append(untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval))
-        rule = f"SDDS reaches the level first ({arrived})"
+        rule = f"SDDS reaches the level first ({reached})"
         verdicts.append(
             by_majority(claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval)
         )
@@ -149,5 +149,5 @@ def _milliseconds_text(*seconds: float) -> str:
     return f"{lead} ms [{low}, {high}]".replace("-", "−")
 
 
-def _arrived(chains: Sequence[_Climb], level: float) -> str:
+def _reached(chains: Sequence[_Climb], level: float) -> str:
     return f"{sum(np.isfinite(c.reaches(level)) for c in chains)} of {len(chains)}"

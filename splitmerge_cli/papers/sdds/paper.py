@@ -50,7 +50,7 @@ FIGURES = (
         "Bernoulli mixture of 5 components with 15 attributes; all samplers start with all items in one component "
         "(the paper does not say) and are followed by a full Gibbs scan. Median and range over chains. The level is "
         "reached when 99 % of the climb is done, from the start to the median log joint of the best chain's second "
-        "half; a chain that has not arrived counts with all its time. Lead: median of the differences of pairs.",
+        "half; a chain that has not reached it counts with all its time. Lead: median of the differences of pairs.",
         "climbs.fig6",
     ),
     PaperFigure(

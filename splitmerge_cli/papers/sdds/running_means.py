@@ -32,8 +32,8 @@ from splitmerge_cli.plots.style import COLOURS, LINES, NAMES, REFERENCE, legend,
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
-ARRIVED = 1.0
-"""A chain has arrived when the mean K of its second half is within this of the true K."""
+SETTLED = 1.0
+"""A chain has settled when the mean K of its second half is within this of the true K."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,13 @@ def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]
 def _judge_K(claim: Claim, path: _Paths, N: int, reading: str) -> Verdict:
     """Judge a claim on where K settles."""
     settled, value = path.settled, claim.value
-    where = f"mean K of the second half {{}} {ARRIVED:g} of {value:g}"
-    agrees, rule = np.abs(settled - value) <= ARRIVED, where.format("within")
+    where = f"mean K of the second half {{}} {SETTLED:g} of {value:g}"
+    agrees, rule = np.abs(settled - value) <= SETTLED, where.format("within")
     if claim.metric == "does_not_reach_K":
         agrees, rule = ~agrees, where.format("not within")
     elif claim.metric == "overshoots_K":
-        agrees, rule = settled > value + ARRIVED, f"mean K of the second half above {value + ARRIVED:g}"
-    # a chain cut short has stayed where it was more easily, and arrived less easily, than the paper's
+        agrees, rule = settled > value + SETTLED, f"mean K of the second half above {value + SETTLED:g}"
+    # a chain cut short has stayed where it was more easily, and settled less easily, than the paper's
     stays = claim.metric == "does_not_reach_K" or claim.statement.startswith("trapped")
     length, full = path.iteration[-1], ITERATIONS[N]
     why = f"{length:,} of the paper's {full:,} iterations"
@@ -162,7 +162,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
-    """Running mean of K at N = 500 for four starts, and how often each sampler arrives."""
+    """Running mean of K at N = 500 for four starts, and how often each sampler settles there."""
     starts, samplers = values(runs, "K0"), samplers_of(runs)
     figure, axes = plt.subplots(3, len(starts), figsize=(7.2, 6.2), sharey="row", squeeze=False)
     claims = published("sdds-fig4")
@@ -188,16 +188,16 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             for k, sampler in enumerate(samplers):
                 here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
                 path = _paths(here)
-                arrived = np.abs(path.settled - TRUE_K) <= ARRIVED
-                share = arrived.mean()
-                low, high = share_interval(int(arrived.sum()), len(arrived))
+                close = np.abs(path.settled - TRUE_K) <= SETTLED
+                share = close.mean()
+                low, high = share_interval(int(close.sum()), len(close))
                 face = COLOURS[sampler] if schedule == "full_scan" else "white"
                 ax.plot([k + offset] * 2, [low, high], color=COLOURS[sampler], linewidth=1.1, clip_on=False)
                 ax.plot(k + offset, share, "o", color=COLOURS[sampler], markerfacecolor=face, clip_on=False, zorder=3)
                 plotted.append(
                     pd.DataFrame(
                         {
-                            "panel": "arrived",
+                            "panel": "settled",
                             "target": "as_printed",
                             "schedule": schedule,
                             "K0": K0,
@@ -205,7 +205,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                             "share": [share],
                             "low": low,
                             "high": high,
-                            "chains": len(arrived),
+                            "chains": len(close),
                         }
                     )
                 )
@@ -219,7 +219,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nchains that arrive at K = {TRUE_K}")
+    axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nchains that settle at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
         Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),

@@ -23,8 +23,8 @@ from splitmerge_cli.papers.smag.runs import (
     STYLES,
     TRUE_K,
     acceptance,
-    arrivals,
     beginnings,
+    hitting_times,
     reading,
     said_of_seeds,
     said_of_setting,
@@ -46,7 +46,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         for ax, method in zip(column, ("coin", "gibbs"), strict=False):
             plotted.append(_traces(ax, runs, setting, method))
         for ax, start in zip(column[2:], STARTS, strict=False):
-            plotted.append(_arrived(ax, runs, setting, start))
+            plotted.append(_reached(ax, runs, setting, start))
         plotted.append(_accepted(column[4], runs, setting))
         column[0].set_title(_title(runs, setting), fontsize=7)
         column[4].set_xlabel("iteration")
@@ -114,12 +114,12 @@ def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.Data
     return pd.concat(frames, ignore_index=True)
 
 
-def _arrived(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.DataFrame:
+def _reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.DataFrame:
     """Share of the chains that have had ten topics, by method."""
     frames = []
     for method in METHODS:
         iteration, K = series(select(runs, setting, start, method), "n_clusters")
-        when = np.sort(arrivals(K))
+        when = np.sort(hitting_times(K))
         told = when[np.isfinite(when)]
         x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
         share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
@@ -214,7 +214,7 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
         second = K[:, K.shape[1] // 2 :]
         rule = f"the commonest number of topics of iterations {length // 2} to {length} is {TRUE_K}"
         return by_majority(claim, second.mean(axis=1), settled(K) == TRUE_K, rule, words)
-    when = arrivals(K)
+    when = hitting_times(K)
     if claim.sampler == "gibbs":
         short = (REPRODUCED, f"chains of {length} iterations") if length < claim.value else ("", "")
         rule = f"fewer than {TRUE_K} topics up to iteration {length}"
@@ -225,7 +225,7 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
 
 
 def middle(samples: ArrayLike) -> tuple[float, float, float]:
-    """Median and distribution-free interval of times, those of chains that never arrive infinite."""
+    """Median and distribution-free interval of times, those of chains that never reach it infinite."""
     x = np.asarray(samples, dtype=float)
     large = 10 * float(np.max(x, initial=1, where=np.isfinite(x)))
     centre, low, high = median_interval(np.where(np.isfinite(x), x, large))

@@ -77,7 +77,7 @@ def beginnings(runs: Iterable[Run], setting: str, start: str, method: str) -> li
     return pick(r for r in runs if (setting_of(r), start_of(r), method_of(r)) == (setting, start, method))
 
 
-def arrivals(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
+def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
     """First row with at least so many topics, of every chain; infinite where there is none.
 
     Parameters
