@@ -29,7 +29,7 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "lshsm sums, table": lambda m, r: LSHSM(m, r, proposal="sums"),
     "lshsm sums, union": lambda m, r: LSHSM(m, r, proposal="sums", reading="union"),
     "lshsm as_printed": lambda m, r: LSHSM(m, r, proposal="sums", mode="as_printed"),
-    "sams": Dyadic,
+    "sams": lambda m, r: Dyadic(m, r, allocation="sams"),
     "sdds": SDDS,
     "rgsm": RGSM,
 }

@@ -232,7 +232,7 @@ def line_rows() -> list[Row]:
     theirs = authors(820)
     auxiliary: Samplers = lambda m, r: [Neal8(m, r)]  # noqa: E731
     kept: Samplers = lambda m, r: [Neal8(m, r, m=3), Refresh(m, r)]  # noqa: E731
-    dyadic: Samplers = lambda m, r: [Dyadic(m, r)]  # noqa: E731
+    dyadic: Samplers = lambda m, r: [Dyadic(m, r, allocation="sams")]  # noqa: E731
     triadic: Samplers = lambda m, r: [Triadic(m, r)]  # noqa: E731
     sweep, moves = "sweep", "200 moves"
     return [

@@ -63,7 +63,7 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "rm": RM,
     "rgsm": RGSM,
     "birth_death": BirthDeath,
-    "sams": Dyadic,
+    "sams": lambda m, r: Dyadic(m, r, allocation="sams"),
     "triadic": Triadic,
     "arm": arm,
     "smag": SMAG,

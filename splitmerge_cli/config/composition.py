@@ -10,7 +10,6 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from splitmerge_cli.config import aliases, hydra_adapter, moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
-from splitmerge_cli.config.facts import is_adaptive, of_documents
 from splitmerge_cli.config.groups import choice, choices, explain, plain, unshared
 from splitmerge_cli.config.options import check_options, coerced
 from splitmerge_cli.config.schema import (
@@ -22,7 +21,7 @@ from splitmerge_cli.config.schema import (
     SHARED,
     validate,
 )
-from splitmerge_cli.config.targets import import_beside, places
+from splitmerge_cli.config.targets import import_beside, locate, places
 
 _WEIGHTS = (1e-100, 1e100)
 """Smallest and largest weight in a schedule: any sum and any share of such weights is a number."""
@@ -41,12 +40,17 @@ def rewrite(overrides: Iterable[str]) -> list[str]:
     return rewritten
 
 
-_QUOTED_OR_PRIOR = re.compile(r"""('[^']*'|"[^"]*")|\bgamma\([^()'"]*\)""")
+_QUOTED_OR_CALL = re.compile(r"""('[^']*'|"[^"]*")|(?<![\w./-])([A-Za-z_]\w*)\([^()'"]*\)(?=\s*(?:[],)}:]|$))""")
 
 
 def quote_priors(override: str) -> str:
-    """Put each ``gamma(1,2)`` of an override into quotes, which Hydra's grammar wants of text with brackets."""
-    return _QUOTED_OR_PRIOR.sub(lambda found: found[0] if found[1] else f"'{found[0]}'", override)
+    """Put each ``gamma(1,2)`` of an override, or another prior, into quotes, which Hydra's grammar wants of text with
+    brackets."""
+
+    def quoted(found: re.Match[str]) -> str:
+        return found[0] if found[1] or found[2] in hydra_adapter.FUNCTIONS else f"'{found[0]}'"
+
+    return _QUOTED_OR_CALL.sub(quoted, override)
 
 
 class Draft:
@@ -91,7 +95,7 @@ class Draft:
         _resolve_schedule(values, self._search_path, check)
         _resolve_start(values)
         if values["iterations"] is None and values["budget"] is None:
-            scans = of_documents(values["model"]["_target_"])
+            scans = locate(values["model"]["_target_"]).kind == "documents"
             values["iterations"] = DEFAULT_SCANS if scans else DEFAULT_ITERATIONS
         if values["budget"] is not None and not values["timing"]:
             raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
@@ -222,7 +226,7 @@ def _resolve_start(values: dict[str, Any]) -> None:
 def learns(cfg: Mapping[str, Any] | DictConfig) -> bool:
     """Whether a sampler of the configuration learns from the history of all chains of the run."""
     mix = cfg["schedule"]["mix"]
-    return any(is_adaptive(sampler["_target_"]) for sampler in mix or [cfg["sampler"]])
+    return any(hasattr(locate(sampler["_target_"]), "adapt_to") for sampler in mix or [cfg["sampler"]])
 
 
 def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str], check: bool) -> None:

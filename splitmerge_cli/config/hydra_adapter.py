@@ -15,7 +15,6 @@ from typing import Any
 import hydra
 
 from splitmerge_cli.config.errors import ConfigError, one_line, unknown
-from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -34,10 +33,13 @@ check_version(hydra.__version__)
 
 # after the check: another version may lack what is imported here
 from hydra.core.global_hydra import GlobalHydra  # noqa: E402
-from hydra.core.override_parser.overrides_parser import OverridesParser  # noqa: E402
+from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions  # noqa: E402
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException  # noqa: E402
 from omegaconf import DictConfig  # noqa: E402
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402
+
+FUNCTIONS = frozenset(create_functions().functions)
+"""Names that Hydra's grammar reads as functions of an override: ``choice(1,2)``."""
 
 CONF = "splitmerge_cli.conf"
 MAIN = "config"
@@ -152,10 +154,10 @@ def grid(args: Sequence[str]) -> list[list[str]]:
 
 def unreadable(override: str) -> str:
     """What is wrong with an override that Hydra's grammar does not know."""
-    key, equals, _ = override.partition("=")
+    _, equals, _ = override.partition("=")
     if not equals:
         return f"{override}: expected KEY=VALUE"
-    expected = "; expected a positive number or gamma(shape,rate)" if key in NUMBER_OR_PRIOR else ""
+    expected = "; expected a prior as NAME(NUMBER,...), other text with brackets in quotes" if "(" in override else ""
     return f"{override}: cannot be read as a value{expected}"
 
 

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 from splitmerge_cli.config import moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
 from splitmerge_cli.config.groups import choice, shared
-from splitmerge_cli.config.schema import NUMBER_OR_PRIOR, SHARED
+from splitmerge_cli.config.schema import SHARED
 from splitmerge_cli.config.targets import target_of
 from splitmerge_cli.core.options import Option
 
@@ -91,12 +91,8 @@ def check_options(
             raise ConfigError(unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
         elif key in listed:
             checked[key] = _read(listed[key], prefix, _like_default(value, known[key]))
-        elif f"{group}.{key}" not in NUMBER_OR_PRIOR:
+        else:
             checked[key] = _like(f"{prefix}.{key}", value, known[key], declared.get(key))
-        elif not isinstance(value, str):
-            # the file may have either
-            default = 1.0 if isinstance(known[key], str) else known[key]
-            checked[key] = _like(f"{prefix}.{key}", value, default, declared.get(key))
     return checked
 
 
@@ -139,8 +135,9 @@ def _like(key: str, value: Any, default: Any, declared: Any = None) -> Any:
     if isinstance(default, bool):
         good, expected = isinstance(value, bool), "true or false"
     elif isinstance(default, float):
-        good, expected = type(value) in (int, float) and abs(value) <= sys.float_info.max, "a number"
-        value = float(value) if good else value
+        number = type(value) in (int, float) and abs(value) <= sys.float_info.max
+        good, expected = number or type(value) in get_args(declared), "a number"
+        value = float(value) if number else value
     elif isinstance(default, int):
         good, expected = type(value) is int, "a whole number"
     else:

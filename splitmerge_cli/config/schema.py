@@ -23,9 +23,6 @@ change nothing that is computed."""
 INITIAL = ("one_cluster", "singletons", "random", "prior", "truth")
 """Initial states that have a name; any other is that of a file."""
 
-NUMBER_OR_PRIOR = ("model.concentration", "model.gamma", "model.alpha0")
-"""Options that are a number or the text of a prior; their class reads the text."""
-
 DEFAULT_ITERATIONS = 10_000
 DEFAULT_SCANS = 1_000
 """The same of documents, of which an iteration costs as much as they have tokens."""

@@ -16,7 +16,6 @@ from splitmerge_cli.config import (
     plain,
     unshared,
 )
-from splitmerge_cli.config.facts import is_adaptive, of_documents
 from splitmerge_cli.config.files import written
 from splitmerge_cli.config.groups import main_defaults
 from splitmerge_cli.config.info import option_rows
@@ -138,12 +137,3 @@ def test_every_option_has_a_row(group: str, name: str) -> None:
         f"{group}.{key}" for key in choice(group, name) if key not in ("name", "_target_")
     ]
     assert all(row.default and row.expected for row in rows)
-
-
-def test_facts_are_those_of_the_classes() -> None:
-    for name in choices("model"):
-        target = choice("model", name)["_target_"]
-        assert of_documents(target) == (locate(target).kind == "documents"), name
-    for name in choices("sampler"):
-        target = choice("sampler", name)["_target_"]
-        assert is_adaptive(target) == hasattr(locate(target), "adapt_to"), name

@@ -20,7 +20,6 @@ import written
 from splitmerge_cli import config, runs
 from splitmerge_cli.config import schema
 from splitmerge_cli.config.options import declared_types
-from splitmerge_cli.config.schema import NUMBER_OR_PRIOR
 from splitmerge_cli.core.options import Choice as OneOf
 from splitmerge_cli.core.options import Count, Flag, Number, Numbers, Option, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
@@ -146,8 +145,6 @@ def _candidates(
                 values.append(float(number))
             elif math.isfinite(number) and number == int(number) and abs(number) <= (MOST if size else DEAR):
                 values.append(int(number))
-    if key in NUMBER_OR_PRIOR:
-        values += ["gamma(1,1)", "gamma(0.5,2)", "gamma(1e-3,1e-3)", "gamma(100, 1)"]
     if list in types:
         values += [[0, 1], [0.5, 1.5], [1, 1], [2], [4, 6], [[0.0, 1.0], [2.0, -1.0]]]
     return values
@@ -182,6 +179,8 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
         types[option.name] = found | ({NoneType} if option.optional else set())
         if isinstance(option, OneOf):
             words[option.name] = sorted(option.choices)
+        elif isinstance(option, PositiveOrGamma):
+            words[option.name] = ["gamma(1,1)", "gamma(0.5,2)", "gamma(1e-3,1e-3)", "gamma(100, 1)"]
     for name, hint in declared_types(target).items():
         parts = [hint, *get_args(hint)]
         known = {part for part in parts if part in (int, float, bool, str, NoneType)}
@@ -197,7 +196,6 @@ def _options(group: str, name: str, base: dict[str, Any], build: Any) -> dict[st
     for key, default in base.items():
         size = group == "data" and isinstance(default, int) and not isinstance(default, bool)
         of = types.get(key, set()) | ({type(default)} if default is not None else set())
-        of |= {float} if f"{group}.{key}" in NUMBER_OR_PRIOR else set()
         limits = _limits(key, base, of, build)
         good: dict[str, None] = {}
         names = [*words.get(key, []), *_named(key, base, of, build)]
