@@ -8,13 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-KINDS = ("tokens", "binary", "points", "graph", "documents")
+KINDS = ("tokens", "binary", "points", "graph", "documents", "mixed")
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30
 """Largest magnitude of a coordinate that the models read."""
 BLOCK = 1 << 20
 """Numbers that are checked at the same time: what a check takes besides data that may be larger than memory."""
+
+
+COLUMN_TYPES = ("binary", "categorical", "count", "real")
+"""What a column of a mixed table can be."""
 
 
 class DataError(ValueError):
@@ -25,6 +29,21 @@ class DataError(ValueError):
 
 
 @dataclass(frozen=True)
+class ColumnType:
+    """What a column of a mixed table holds.
+
+    Attributes
+    ----------
+    type : {"binary", "categorical", "count", "real"}
+    levels : tuple of str
+        ``binary``, ``categorical``: the value that each code stands for, code 0 first; empty for the others.
+    """
+
+    type: str
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Observations, and their true clusters where known.
 
@@ -32,7 +51,7 @@ class Dataset:
     ----------
     name : str
         Short name for files and titles.
-    kind : {"tokens", "binary", "points", "graph", "documents"}
+    kind : {"tokens", "binary", "points", "graph", "documents", "mixed"}
         What `values` holds; a model supports one kind.
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
         ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64 or
@@ -40,13 +59,17 @@ class Dataset:
         finite, of magnitude 1e30 at most; perhaps mapped from a file and then not writable. ``graph``: the adjacency
         matrix of a simple undirected graph, csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the
         diagonal, indices of a row ascending. ``documents``: a
-        `splitmerge_cli.data.corpora.corpus.Corpus`; the items are its training tokens.
+        `splitmerge_cli.data.corpora.corpus.Corpus`; the items are its training tokens. ``mixed``: float64 ``[N, D]``,
+        NaN where a cell is missing; codes (binary, categorical), whole numbers from 0 (count) or finite numbers (real),
+        as `types` says.
     truth : numpy.ndarray or None
         int32 ``[N]``, true cluster of each item; ``documents``: true topic of each token.
     vocabulary : list of str or None
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
-        ``binary``, ``points``: name of each column, where the file gives one.
+        ``binary``, ``points``, ``mixed``: name of each column, where the file gives one.
+    types : tuple of ColumnType or None
+        ``mixed``: the type of each column.
     names : list of str or None
         Name of each item, where the data give one.
     meta : dict
@@ -56,8 +79,8 @@ class Dataset:
     Raises
     ------
     DataError
-        Another kind; no items; another number of true labels or of names than of items; ``points``, a ``graph`` or
-        ``documents`` that are not as said.
+        Another kind; no items; another number of true labels or of names than of items; ``points``, a ``graph``,
+        ``documents`` or ``mixed`` columns that are not as said.
     """
 
     name: str
@@ -66,6 +89,7 @@ class Dataset:
     truth: NDArray[np.int32] | None = None
     vocabulary: list[str] | None = None
     columns: list[str] | None = None
+    types: tuple[ColumnType, ...] | None = None
     names: list[str] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
 
@@ -84,6 +108,8 @@ class Dataset:
             raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
         if self.kind == "points":
             self._check_points()
+        elif self.kind == "mixed":
+            self._check_mixed()
 
     def _check_points(self) -> None:
         x = self.values
@@ -102,6 +128,31 @@ class Dataset:
             raise DataError(f"{self.name}: {self._place(*bad)}: {x[bad]:g}; expected {FINITE}")
         if isinstance(x, csr_array) and (zero := first_entry(x, lambda data: data == 0)) is not None:
             raise DataError(f"{self.name}: {self._place(*zero)}: a stored zero; expected none")
+
+    def _check_mixed(self) -> None:
+        x = self.values
+        if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
+            found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
+            raise DataError(f"{self.name}: {found}; expected float64 [N, D], D at least 1")
+        if self.types is None or len(self.types) != x.shape[1]:
+            types = "none" if self.types is None else len(self.types)
+            raise DataError(f"{self.name}: types of columns: {types}; expected {x.shape[1]}")
+        for j, column in enumerate(self.types):
+            if column.type not in COLUMN_TYPES:
+                raise DataError(f"{self.name}: type {column.type}: expected one of {', '.join(COLUMN_TYPES)}")
+            if column.type == "binary" and len(column.levels) != 2:
+                raise DataError(f"{self.name}: a binary column of {len(column.levels)} levels; expected 2")
+            cells = x[:, j]
+            if column.type == "real":
+                good, expected = np.abs(cells) <= MAGNITUDE, FINITE
+            else:
+                most = len(column.levels) - 1 if column.type != "count" else LARGEST
+                good = (cells >= 0) & (cells <= most) & (cells == np.floor(cells))
+                expected = f"a whole number from 0 to {most}"
+            bad = ~(good | np.isnan(cells))
+            if bad.any():
+                i = int(np.argmax(bad))
+                raise DataError(f"{self.name}: {self._place(i, j)}: {cells[i]:g}; expected {expected}")
 
     def _place(self, i: int, j: int) -> str:
         """A cell as messages name it."""
