@@ -1,0 +1,1 @@
+"""What ``scripts/sanitize.py`` runs with AddressSanitizer and UndefinedBehaviorSanitizer, and how."""
