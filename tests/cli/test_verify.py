@@ -7,7 +7,8 @@ import pytest
 from splitmerge_cli.config import choice
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.command import SMALL, _kernel
+from splitmerge_cli.verify.forms import SMALL
+from splitmerge_cli.verify.kernel import kernel_of
 
 MOVES = '''
 from splitmerge_cli.core.sampler import PythonSampler
@@ -171,7 +172,7 @@ def test_forms_that_do_not_serve_say_why(smcmc) -> None:
 def test_two_draws_of_the_tables_are_checked() -> None:
     """Each is a kernel of its own; a seed that is given is the only one."""
     case, given = small_case(Gaussian), choice("sampler", "lshsm")
-    two = _kernel(case, given, SMALL["lshsm"])
+    two = kernel_of(case, given, SMALL["lshsm"])
     assert len(two.matrices) == 2
     assert abs(two.matrices[0] - two.matrices[1]).max() > 1e-3
-    assert len(_kernel(case, given, SMALL["lshsm"] | {"tables_seed": 5}).matrices) == 1
+    assert len(kernel_of(case, given, SMALL["lshsm"] | {"tables_seed": 5}).matrices) == 1

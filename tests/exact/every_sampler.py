@@ -14,7 +14,7 @@ from splitmerge_cli.core.options import Choice, Flag
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import CASES as MODELS
 from splitmerge_cli.verify.cases import VARIANTS, Case, small_case
-from splitmerge_cli.verify.command import FORMS, SMALL
+from splitmerge_cli.verify.forms import FORMS, SMALL
 from splitmerge_cli.verify.proposals import Enumeration
 from splitmerge_cli.verify.transitions import balance_defect
 

@@ -1,0 +1,96 @@
+"""The kernel of a sampler on a small case: its transition matrices, its balance, its mutants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.rng import ContinuousDraw, Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify.paths import TooManyPaths
+from splitmerge_cli.verify.proposals import SeveralProposals, proposals
+from splitmerge_cli.verify.transitions import (
+    balance_defect,
+    build_sampler,
+    disagreements,
+    example_pasts,
+    irreducible,
+    learnt_matrices,
+    transition_matrix,
+)
+
+EXACT = 1e-10
+"""Largest max |pi P - pi| of an exact kernel."""
+
+TABLES_SEEDS = (0, 1)
+"""Draws of the hash tables (lshsm), each of which makes a kernel of its own."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What the compiled code does on a case.
+
+    Attributes
+    ----------
+    matrices : list of ndarray of float
+        The transition matrix; of a sampler that learns one for each pair of partitions to learn from, of one with hash
+        tables one for each draw of them; none where the choices cannot be listed.
+    balance : float
+        max |pi_a P_ab - pi_b P_ba|; of a sampler that learns the largest over fixed (i, j, z_a, z_b).
+    why : str
+        Why there is no matrix.
+    mutants : tuple of int
+        Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
+        where the ratio is not the sum of named terms.
+    """
+
+    matrices: list[NDArray[np.float64]]
+    balance: float = np.nan
+    why: str = ""
+    mutants: tuple[int, int] = (0, 0)
+
+    @property
+    def connected(self) -> bool:
+        return bool(self.matrices) and all(irreducible(P) for P in self.matrices)
+
+
+def kernel_of(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Kernel:
+    """The transition matrices of a configured sampler on a case, or why there are none."""
+    if "tables_seed" in sampler and "tables_seed" not in extra:
+        drawn = [kernel_of(case, sampler, {**extra, "tables_seed": seed}) for seed in TABLES_SEEDS]
+        matrices = [P for kernel in drawn for P in kernel.matrices]
+        return Kernel(matrices, max(kernel.balance for kernel in drawn), drawn[0].why, drawn[0].mutants)
+    rng = Rng(0)
+    built = build_sampler(case.model, rng, sampler, extra)
+    pasts = example_pasts(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
+    try:
+        if not pasts:
+            P = transition_matrix(case.model, rng, built, case.states)
+            return Kernel([P], balance_defect(P, case.pi), "", _mutants(case, built))
+        found = list(learnt_matrices(case.model, rng, built, case.states, pasts))
+        built.fix(*pasts[0], *disagreements(pasts[0])[0])  # type: ignore[attr-defined]
+        mutants = _mutants(case, built)
+    except TooManyPaths:
+        return Kernel([], why="too many paths")
+    except ContinuousDraw:
+        return Kernel([], why="continuous")
+    for_pairs = [balance_defect(Q, case.pi) for _, of_past in found for Q in of_past]
+    return Kernel([P for P, _ in found], max(for_pairs), "", mutants)
+
+
+def _mutants(case: Case, built: Sampler) -> tuple[int, int]:
+    """How many mutants of a kernel are found, and how many there are; of one with several proposals in a step none is
+    tried, nor of one whose ratio is not made of named terms."""
+    if not built.TERMS or built.mode != "exact":
+        return 0, 0
+    try:
+        made = proposals(case.model, built.rng, built, case.states)
+    except SeveralProposals:
+        return 0, 0
+    mutants = made.mutants() if made.named() else {}
+    return sum(balance_defect(P, case.pi) > EXACT for P in mutants.values()), len(mutants)
