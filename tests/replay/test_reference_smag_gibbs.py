@@ -1,0 +1,88 @@
+"""The reference Gibbs update of one token is in balance at points of the simplex, and each wrong term is found
+(docs/derivations-topics.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from enumerated_topics import PointStream, corpus, flows, gibbs, key, points, worst
+from plain import Cluster
+from reference_smag import Gibbs
+
+ORDERS = ("topics", "buckets")
+
+
+def update_imbalances(make_ref, model):
+    """Of every update of one token: log of the flow there less log of the flow back, volumes counted."""
+    for x in points(model):
+        for i in range(model.N):
+            alone = [i] in [list(t) for t in x.clusters]
+            for y, there in flows(make_ref, x, PointStream(), lambda ref, i=i: ref.update(i)).values():
+                if key(x) == key(y):
+                    continue
+                # what the token's new topic takes of beta_u: for the way back too, if it was alone
+                b = min(math.exp(x.clusters[x.cluster_of(i)].theta - y.log_unseen), 0.99) if alone else 0.5
+                back = flows(make_ref, y, PointStream(sticks=[(b, 1.0)]), lambda ref, i=i: ref.update(i))
+                back_to_x = back.get(key(x), [None, 0.0])[1]
+                found = x.log_joint() + math.log(there) - y.log_joint() - math.log(back_to_x or 1e-300)
+                created = [i] in [list(t) for t in y.clusters]
+                yield found - created * x.log_unseen + alone * y.log_unseen
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_token_is_in_balance(order):
+    found = list(update_imbalances(gibbs(order), corpus(5)))
+    assert len(found) > 700
+    np.testing.assert_allclose(found, 0, atol=1e-9)
+
+
+def test_buckets_are_the_same_weights():
+    for x in points(corpus(6)):
+        for i in range(6):
+            topics = [Cluster([m for m in t if m != i], t.theta) for t in x.clusters]
+            ref, sums = Gibbs(x, None), [0.0] * (x.K + 1)
+            for k, weight in ref.buckets(i, topics):
+                sums[k] += weight
+            np.testing.assert_allclose(sums, [weight for _, weight in ref.options(i, topics)], rtol=1e-13)
+
+
+class NewAsIfAllWereUnseen(Gibbs):
+    def new_weight(self):
+        return self.model.alpha0 / self.model.V
+
+
+class NewTopicTakesNothing(Gibbs):
+    def new_topic(self):
+        before = self.state.log_unseen
+        topic = super().new_topic()
+        self.state.log_unseen = before
+        return topic
+
+
+class GivesNothingBack(Gibbs):
+    def give_back(self, topic):
+        pass
+
+
+class GivesBackTooSoon(Gibbs):
+    """The weight of the token's own topic is added to beta_u before the draw, and stays on offer as well."""
+
+    def new_weight(self):
+        alone = [t.theta for t in self.state.clusters if len(t) == 1]
+        return super().new_weight() + self.model.alpha0 * sum(map(math.exp, alone)) / self.model.V
+
+
+class CountsItself(Gibbs):
+    def options(self, i, topics):
+        return super().options(i, self.state.clusters)
+
+
+TOKEN_FAULTS = [NewAsIfAllWereUnseen, NewTopicTakesNothing, GivesNothingBack, GivesBackTooSoon, CountsItself]
+
+
+@pytest.mark.parametrize("fault", TOKEN_FAULTS)
+def test_faults_of_an_update_are_found(fault):
+    assert worst(update_imbalances(gibbs(ref=fault), corpus(4))) > 0.05
