@@ -1,13 +1,33 @@
-"""smcmc: the reference laboratory for split-merge MCMC."""
+"""smcmc: the reference laboratory for split-merge MCMC.
+
+`sample` runs chains on data and returns a `Posterior`; `smcmc --help` is the command line.
+"""
 
 TYPE_CHECKING = (
     False  # typing's own takes as long to import as all else that is needed before an interruption is heeded
 )
 if TYPE_CHECKING:
+    from splitmerge_cli.api import Posterior as Posterior
+    from splitmerge_cli.api import sample as sample
+    from splitmerge_cli.estimators import SplitMergeBlocks as SplitMergeBlocks
+    from splitmerge_cli.estimators import SplitMergeClustering as SplitMergeClustering
+
     __version__: str
 
+_PLACES = {
+    "Posterior": "api",
+    "sample": "api",
+    "SplitMergeBlocks": "estimators",
+    "SplitMergeClustering": "estimators",
+}
 
-def __getattr__(name: str) -> str:
+
+def __getattr__(name: str) -> object:
+    if name in _PLACES:
+        from importlib import import_module
+
+        globals()[name] = public = getattr(import_module(f"splitmerge_cli.{_PLACES[name]}"), name)
+        return public
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

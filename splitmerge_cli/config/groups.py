@@ -53,9 +53,13 @@ def shared(group: str) -> dict[str, Any]:
     return {key: _main()[group][key] for key in SHARED.get(group, {})}
 
 
+NOT_OFFERED = {"data": ("given",)}
+"""Choices that the program makes itself, and nobody else."""
+
+
 def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
     """Names that a group offers: ``choices("sampler")``."""
-    return list(_choices(group, tuple(search_path)))
+    return [name for name in _choices(group, tuple(search_path)) if name not in NOT_OFFERED.get(group, ())]
 
 
 @cache
@@ -79,8 +83,8 @@ def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, 
 
 @cache
 def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
-    if name not in (offered := choices(group, search_path)):
-        raise ConfigError(unknown(group, name, offered))
+    if name not in _choices(group, search_path):
+        raise ConfigError(unknown(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
     if name in choices(group):
         return plain(_packaged(group, name), resolve=False)

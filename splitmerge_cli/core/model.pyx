@@ -274,6 +274,81 @@ cdef class Model(Partition):
         freeze(data.values)
         return cls(data.values, **params)
 
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        """The same options, those that default to what the data are like as numbers: what `params` mean on `data`, for
+        a model of other data.
+
+        Parameters
+        ----------
+        data : Dataset
+        **params
+            As ``from_data`` takes them.
+
+        Returns
+        -------
+        dict
+        """
+        return params
+
+    def log_predictive(self, Py_ssize_t first):
+        """Log predictive densities of the items from `first` on, each by itself, given the partition of those before.
+
+        The items from `first` on are the last cluster, which counts for nothing here.
+
+        Parameters
+        ----------
+        first : int
+            The first of them, from 1 to N - 1.
+
+        Returns
+        -------
+        log_density : ndarray of float64, shape (N - first, K)
+            log p(x_i | cluster k and what is in it), natural logarithm; the last column is a new cluster.
+        log_weight : ndarray of float64, shape (K,)
+            log of the prior's probability that one more item joins each of these, normalised; -inf for a new cluster
+            where the number of clusters is part of the state.
+
+        Raises
+        ------
+        ValueError
+            The items from `first` on are not the last cluster; or a model that keeps parameters, whose clusters' likelihoods
+            depend on each other, or that has no prior of the partition.
+
+        Notes
+        -----
+        Cost: two likelihoods of a cluster for each item and cluster. The weights are those by which a Gibbs update chooses, for
+        N = `first` + 1 items.
+        """
+        cdef Py_ssize_t i, k, column, m = self.K - 1, n = self.N - first
+        if not self.conjugate or self.coupled or self.prior is None:
+            raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
+        if not 0 < first < self.N or m < 1 or self.size[m] != n or (self.labels[first:] != m).any():
+            raise ValueError(f"expected items {first} to {self.N - 1} in the last cluster, alone")
+        cdef double[:, ::1] log_density = np.empty((n, m + 1))
+        weight = np.empty(m + 1)
+        cdef double[::1] before = np.empty(m + 1)
+        # behind the clusters, the last of which are the new items: an empty column
+        cdef Py_ssize_t empty = m + 1
+        self.begin_scan()
+        for k in range(m):
+            before[k] = self.cluster_log_lik(k)
+        before[m] = 0.0
+        # `log_pred` may leave out what does not depend on the cluster; a difference of likelihoods does not
+        for i in range(first, self.N):
+            for k in range(m + (not self.allows_empty)):
+                column = k if k < m else empty
+                self.join(i, column)
+                log_density[i - first, k] = self.cluster_log_lik(column) - before[k]
+                self.leave(i, column)
+            if self.allows_empty:
+                log_density[i - first, m] = -INFINITY
+        for k in range(m):
+            weight[k] = self.alloc[self.size[k]] if self.size[k] else self.weight_alone
+        weight[m] = 0.0 if self.allows_empty else self.prior.new_weight(m)
+        with np.errstate(divide="ignore"):
+            return np.asarray(log_density), np.log(weight / weight.sum())
+
     @property
     def concentration(self):
         """float: the present concentration of the prior; nan where it has none."""

@@ -111,6 +111,11 @@ cdef class EMM(Model):
             n_tokens = data.n_tokens
         return super().from_data(data, n_tokens=n_tokens, **params)
 
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        n_tokens = params.get("n_tokens")
+        return params | {"n_tokens": data.n_tokens if n_tokens is None else n_tokens}
+
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef double *count = doubles(self.L * cap)

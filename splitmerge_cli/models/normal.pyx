@@ -6,12 +6,13 @@ factors of a likelihood and of a predictive that depend on a cluster's size alon
 from libc.math cimport M_PI, lgamma, log
 
 import numpy as np
+import scipy.sparse
 
 from splitmerge_cli.core.capabilities cimport PlugIn
 from splitmerge_cli.core.memory cimport doubles_of
 
 from splitmerge_cli import priors
-from splitmerge_cli.core.options import Choice, Number, Numbers
+from splitmerge_cli.core.options import Choice, Number, Numbers, read_options
 from splitmerge_cli.core.shared import shared
 
 COVARIANCES = ("diag", "iso", "full")
@@ -50,6 +51,19 @@ cdef class Normal(PlugIn):
         Numbers("b0", None, "scale of the variances' prior, a number or one per column; null: a tenth of the data's "
                 "variance", optional=True, least=1e-100, most=1e100),
     )
+
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        x = data.values
+        mean = np.asarray(x.mean(axis=0), dtype=np.float64).ravel()
+        if scipy.sparse.issparse(x):
+            variance = np.asarray(x.multiply(x).mean(axis=0), dtype=np.float64).ravel() - mean ** 2
+        else:
+            variance = x.var(axis=0, dtype=np.float64)
+        covariance = read_options("model", cls.OPTIONS, params)["covariance"]
+        span, centre = np.zeros_like(mean), np.zeros_like(mean)
+        m0, b0 = prior_of(covariance, params.get("m0"), params.get("b0"), mean, variance, span, centre)
+        return params | {"m0": m0.tolist(), "b0": float(b0[0]) if covariance == "iso" else b0.tolist()}
 
     cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1:
         """Keep the options of the prior of means and variances."""

@@ -1,7 +1,7 @@
 """One run: planned (checked, nothing written), driven, finished; and grids of runs.
 
 Names are imported when they are asked for: the command line imports `interrupts` before all else, and a run that was
-finished before needs neither compiled code nor tables.
+finished before needs neither data nor tables.
 """
 
 TYPE_CHECKING = False  # as in the package's own: typing takes too long before an interruption is heeded

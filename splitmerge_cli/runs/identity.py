@@ -122,8 +122,8 @@ def is_written(path: Path) -> bool:
 def finished(draft: Draft) -> Run | None:
     """The run of a configuration where it was finished before and need not be made again; None elsewhere.
 
-    Neither data nor model is built, and no compiled code imported for it: a run with this identity was finished, so its
-    configuration and its files are good.
+    Neither data nor model is built for it, and nothing that reads tables imported: a run with this identity was
+    finished, so its configuration and its files are good.
 
     Raises
     ------

@@ -35,9 +35,10 @@ def test_help_needs_none_of_it() -> None:
     assert imported("--help") <= {"rich"}
 
 
-def test_a_finished_run_needs_neither_data_nor_compiled_code(smcmc) -> None:
+def test_a_finished_run_needs_neither_data_nor_tables(smcmc) -> None:
+    """The classes of model and sampler are imported: defaults depend on what they are."""
     assert smcmc("run", *SMALL).exit_code == 0
-    assert imported("run", *SMALL) == set()
+    assert imported("run", *SMALL) <= {"numpy", "splitmerge_cli._kernels"}
 
 
 @pytest.mark.parametrize("wrong", ["data.max_bytes=abc", "workers=0", "progress=loud", "perplexity.particles=0"])

@@ -28,6 +28,7 @@ NEEDS = {
     "neal8": ["data=lines", "model=lines"],
     "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
     "smag": ["data=docs200"],
+    "ohsumed23": ["N=300"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm")},
 }
 GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in sets.SETS]

@@ -27,6 +27,8 @@ MAY = {
     # a figure never samples: its runs are made by `runs.sweep`, its exact numbers by `verify`
     "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "verify"},
     "verify": {"config", "core", "data", "models", "priors", "runs", "samplers"},
+    "api": {"config", "data", "diagnostics", "plots", "results", "runs"},
+    "estimators": {"api"},
     "cli": {"config", "data", "diagnostics", "papers", "results", "runs", "verify"},
 }
 

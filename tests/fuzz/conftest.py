@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from child import Child
 
-FEW = 70
+FEW = 40
 MANY = 2000
 
 

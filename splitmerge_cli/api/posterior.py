@@ -1,0 +1,393 @@
+"""A sample from the posterior over partitions, and what it says."""
+
+import io
+import tempfile
+import zipfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.config import ConfigError, locate
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.given import hold
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.results.read import Run
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+    from splitmerge_cli.diagnostics.credible_ball import CredibleBall
+    from splitmerge_cli.diagnostics.point_estimate import Estimate
+    from splitmerge_cli.runs.predictive import Prediction
+
+MOST_STATES = 200
+"""States that predictions average over at most, evenly spread over the second halves of all chains."""
+
+
+class Posterior:
+    """A sample from the posterior over partitions: the run that made it, and the data.
+
+    Draws are the recorded states of the second halves of the chains, in the order of the chains.
+
+    Parameters
+    ----------
+    run : Run
+    dataset : Dataset, optional
+        The data; by default they are loaded again where they are needed.
+    folder : tempfile.TemporaryDirectory, optional
+        What is removed with this object.
+
+    Attributes
+    ----------
+    run : Run
+        The tables of the run: `trace`, `moves`, `diagnostics` and others, as data frames.
+    """
+
+    def __init__(
+        self, run: Run, dataset: Dataset | None = None, folder: "tempfile.TemporaryDirectory[str] | None" = None
+    ) -> None:
+        self.run, self._dataset, self._folder = run, dataset, folder
+        self._estimates: dict[str, Estimate] = {}
+
+    def __repr__(self) -> str:
+        config = self.run.config
+        state = "" if self.complete else ", unfinished"
+        return (
+            f"Posterior({config['sampler']['name']} on {config['model']['name']}, {config['chains']} chains, "
+            f"{len(self.partitions)} draws{state})"
+        )
+
+    @classmethod
+    def load(cls, path: str | Path, data: Any = None) -> Self:
+        """The sample of a run's folder, which is checked as a whole.
+
+        Parameters
+        ----------
+        path : str or Path
+            What ``smcmc run`` printed, or `path` of another sample.
+        data : object, optional
+            The data, where `sample` was given them as an object: predictions need them.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no run.
+        DamagedRun
+            A file is not what was written.
+        """
+        from splitmerge_cli.runs import open_run
+
+        run = open_run(path)
+        dataset = None
+        if data is not None:
+            dataset = from_object(data, str(locate(run.config["model"]["_target_"]).kind))
+            if run.config["data"]["name"] == "given" and (found := hold(dataset)) != run.config["data"]["sha256"]:
+                raise ConfigError(f"data: digest {found[:12]}; expected the data of {path}")
+        return cls(run, dataset)
+
+    def __getstate__(self) -> dict[str, Any]:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+            for file in sorted(self.run.path.rglob("*")):
+                if file.is_file():
+                    archive.write(file, file.relative_to(self.run.path))
+        return {"run": packed.getvalue(), "name": self.run.path.name, "dataset": self._dataset}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="smcmc-")
+        path = Path(folder.name) / state["name"]
+        with zipfile.ZipFile(io.BytesIO(state["run"])) as archive:
+            archive.extractall(path)
+        if state["dataset"] is not None:
+            hold(state["dataset"])
+        self.__init__(Run(path), state["dataset"], folder)  # type: ignore[misc]
+
+    @property
+    def path(self) -> Path:
+        """Path: the folder of the run."""
+        return self.run.path
+
+    @property
+    def complete(self) -> bool:
+        """bool: whether all chains made what was asked for; False after Ctrl-C."""
+        return self.run.done
+
+    @property
+    def dataset(self) -> Dataset:
+        """Dataset: the data of the run."""
+        if self._dataset is None:
+            from splitmerge_cli.runs import dataset_of
+
+            self._dataset = dataset_of(self.run)
+        return self._dataset
+
+    @property
+    def n_items(self) -> int:
+        """int: number of items."""
+        return int(self.partitions.shape[1])
+
+    # -- draws
+    @cached_property
+    def _recorded(self) -> pd.DataFrame:
+        """Recorded partitions of the second halves, with their hyper-parameters."""
+        try:
+            frame = self.run.partitions()
+        except FileNotFoundError:
+            frame = pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
+        trace = self.run.trace(["chain", "iteration"])
+        last = trace.groupby("chain")["iteration"].max()
+        return frame[frame["iteration"] > frame["chain"].map(last) / 2].reset_index(drop=True)
+
+    @cached_property
+    def partitions(self) -> NDArray[np.int32]:
+        """ndarray of int32, ``[draws, N]``: the labels of the items in every draw.
+
+        Raises
+        ------
+        ConfigError
+            The run recorded none.
+        """
+        if self._recorded.empty:
+            raise ConfigError(
+                "trace.partitions: the run recorded no partition; expected options={'trace.partitions': 10}"
+            )
+        return np.stack(self._recorded["labels"].to_list()).astype(np.int32)
+
+    @cached_property
+    def traces(self) -> "xarray.DataTree":
+        """xarray.DataTree: the traces in ArviZ's form.
+
+        Groups ``posterior`` (K, hyper-parameters) and ``sample_stats`` (lp: log joint density; log_lik) hold the second
+        halves of the chains, ``warmup_posterior`` and ``warmup_sample_stats`` the first ones. Chains of unequal length
+        are cut to the shortest. ``to_netcdf`` and ``to_zarr`` write it.
+        """
+        from arviz_base import from_dict
+
+        trace = self.run.trace()
+        chains = [chain.sort_values("iteration") for _, chain in trace.groupby("chain")]
+        length = min(map(len, chains)) // 2
+        of_state = ["K", *(name for name in _hyperparameters(trace) if name != "K")]
+        groups: dict[str, dict[str, Any]] = {}
+        for prefix, part in (("warmup_", slice(0, length)), ("", slice(length, 2 * length))):
+            rows = [chain.iloc[part] for chain in chains]
+            groups[f"{prefix}posterior"] = {name: np.stack([row[name] for row in rows]) for name in of_state}
+            stats = {"lp": "log_joint", "log_lik": "log_lik"}
+            groups[f"{prefix}sample_stats"] = {
+                name: np.stack([row[column] for row in rows]) for name, column in stats.items()
+            }
+        return from_dict(
+            groups, attrs={"/": {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}}
+        )
+
+    # -- convergence
+    @cached_property
+    def rhat(self) -> float:
+        """float: the larger R-hat of K and of the log joint density; 1 where both are constant and equal, nan for one
+        chain, inf where it is undefined because chains keep apart."""
+        from splitmerge_cli.diagnostics.mixing import rhat, why_no_rhat
+
+        posterior, stats = self.traces["posterior"], self.traces["sample_stats"]
+        found = []
+        for draws in (posterior["K"].to_numpy(), stats["lp"].to_numpy()):
+            why = why_no_rhat(draws)
+            if why is None:
+                found.append(rhat(draws))
+            elif len(draws) < 2:
+                return float("nan")
+            else:
+                found.append(1.0 if why.startswith("constant: ") else float("inf"))
+        return float(max(found))
+
+    @property
+    def converged(self) -> bool:
+        """bool: whether `rhat` is below the command line's threshold; False for one chain, which cannot show it."""
+        from splitmerge_cli.runs.closing import NOT_CONVERGED
+
+        return bool(self.rhat < NOT_CONVERGED)
+
+    # -- the partition
+    def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
+        """The partition of least expected loss, as a search finds it.
+
+        Parameters
+        ----------
+        loss : {"vi", "binder"}
+            Variation of information, or Binder's loss.
+
+        Returns
+        -------
+        ndarray of int32, ``[N]``
+            Labels from 0 in the order of first appearance.
+        """
+        return self._estimate(loss).labels
+
+    def _estimate(self, loss: str) -> "Estimate":
+        from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
+
+        if loss not in self._estimates:
+            self._estimates[loss] = minimise_expected_loss(self.partitions, loss=loss)
+        return self._estimates[loss]
+
+    def similarity(self, items: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Co-clustering of items: the share of the draws in which two are in one cluster.
+
+        Parameters
+        ----------
+        items : array_like of int, optional
+            Rows that are wanted, by number from 0; by default all, of 10,000 items at most.
+
+        Returns
+        -------
+        ndarray of float64, ``[N, N]`` or ``[len(items), N]``
+        """
+        from splitmerge_cli.diagnostics import similarity
+
+        if items is None:
+            return similarity.co_clustering(self.partitions)
+        return similarity.co_clustering_rows(self.partitions, items)
+
+    def credible_ball(self, level: float = 0.95, loss: Literal["vi", "binder"] = "vi") -> "CredibleBall":
+        """The credible ball around the point estimate: its radius, and the partitions at its edge.
+
+        Parameters
+        ----------
+        level : float
+            Share of the posterior that it holds at least.
+        loss : {"vi", "binder"}
+            The distance, and the loss of the point estimate.
+        """
+        from splitmerge_cli.diagnostics.credible_ball import credible_ball
+
+        return credible_ball(self.point_estimate(loss), self.partitions, level, loss)
+
+    def membership(self, loss: Literal["vi", "binder"] = "vi") -> pd.DataFrame:
+        """How sure it is where each item belongs.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each item, by name where it has one: cluster of the point estimate, certainty (mean
+            co-clustering with the other members; of one alone the probability of being alone), second (the other
+            cluster it is most likely in; -1 where there is none) and second_probability.
+        """
+        from splitmerge_cli.diagnostics.similarity import membership
+
+        labels = self.point_estimate(loss)
+        found = membership(self.partitions, labels)
+        return pd.DataFrame(
+            {
+                "cluster": labels,
+                "certainty": found.certainty,
+                "second": found.second,
+                "second_probability": found.second_probability,
+            },
+            index=pd.Index(self.dataset.names, name="item")
+            if self.dataset.names
+            else pd.RangeIndex(len(labels), name="item"),
+        )
+
+    # -- in the data's own terms
+    def cluster_summary(self) -> pd.DataFrame:
+        """A row for each cluster of the point estimate: size, certainty, a prototype, what tells it from the others.
+
+        See `splitmerge_cli.diagnostics.cluster_summary.clusters`.
+        """
+        from splitmerge_cli.diagnostics.cluster_summary import clusters
+
+        return clusters(self.dataset, self.point_estimate(), self.membership()["certainty"])
+
+    def column_summary(self) -> pd.DataFrame:
+        """A row for each cluster of the point estimate and column of a table: mean, interval, divergence from the rest.
+
+        See `splitmerge_cli.diagnostics.cluster_summary.columns`.
+        """
+        from splitmerge_cli.diagnostics.cluster_summary import columns
+
+        return columns(self.dataset, self.point_estimate())
+
+    # -- new items
+    def predict_proba(self, new: Any) -> NDArray[np.float64]:
+        """Probability that new items join each cluster of the point estimate.
+
+        Parameters
+        ----------
+        new : object
+            n items, as the data were given; a network: ties of new nodes to those of the data, ``[n, N]``.
+
+        Returns
+        -------
+        ndarray of float64, ``[n, K + 1]``
+            Means over the draws; the last column: a cluster of its own. Rows sum to 1.
+        """
+        return self._predict(new).probability
+
+    def predict(self, new: Any) -> NDArray[np.int32]:
+        """The most probable cluster of the point estimate for new items; -1: a cluster of its own.
+
+        Parameters as for `predict_proba`; returns int32 ``[n]``.
+        """
+        probability = self.predict_proba(new)
+        best = probability.argmax(axis=1).astype(np.int32)
+        best[best == probability.shape[1] - 1] = -1
+        return best
+
+    def log_predictive(self, new: Any) -> NDArray[np.float64]:
+        """Log predictive density of new items, each by itself, averaged over the draws.
+
+        Parameters as for `predict_proba`; returns float64 ``[n]``, natural logarithm, in the units of the data.
+        """
+        return self._predict(new).log_density
+
+    def _predict(self, new: Any) -> "Prediction":
+        from splitmerge_cli.data.stacking import new_items
+        from splitmerge_cli.diagnostics.point_estimate import evenly
+        from splitmerge_cli.runs.predictive import State, predict
+
+        found = new_items(self.dataset, new)
+        trace = self.run.trace()
+        states = []
+        names = _hyperparameters(trace)
+        rows = self._recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
+        for row in evenly(len(rows), MOST_STATES):
+            at = rows.iloc[row]
+            states.append(State(self.partitions[row], int(at["K"]), {name: float(at[name]) for name in names}))
+        return predict(self.run.config["model"], self.dataset, found, states, self.point_estimate())
+
+    # -- pictures
+    def plot(self, kind: str = "traces") -> "Figure":
+        """A picture of the sample, as ``smcmc plot`` draws it.
+
+        Parameters
+        ----------
+        kind : str
+            ``traces``, or another that ``smcmc plot`` makes of such a run, such as ``similarity`` or ``points``.
+
+        Raises
+        ------
+        ConfigError
+            There is no picture of this name for such a run.
+        """
+        import matplotlib.pyplot as plt
+
+        from splitmerge_cli.plots.run import pictures
+
+        found = dict(pictures(self.run))
+        for name, figure in found.items():
+            if name != kind:
+                plt.close(figure)
+        if kind not in found:
+            raise ConfigError(f"kind={kind}: expected one of {', '.join(found)}")
+        return found[kind]
+
+
+_STATE = ("chain", "iteration", "seconds", "log_joint", "log_lik", "n_clusters", "K", "largest", "nmi", "ari")
+
+
+def _hyperparameters(trace: pd.DataFrame) -> list[str]:
+    """Columns of a trace that are none of every run."""
+    return [name for name in trace.columns if name not in (*_STATE, "run_id", "sampler", "seed")]

@@ -1,0 +1,187 @@
+"""Sample from a posterior over partitions in Python, and ask what the sample says.
+
+>>> import splitmerge_cli as smcmc
+>>> posterior = smcmc.sample("gaussian", table, iterations=2000)
+>>> posterior.point_estimate()
+"""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.config import ConfigError, choices, compose, locate
+from splitmerge_cli.config.groups import choice
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.given import hold
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.errors import Interrupted
+
+FIRST_ITERATIONS = 1_000
+"""Iterations of the first attempt of `until`; each further one makes twice as many."""
+MOST_ITERATIONS = 1_000_000
+"""Iterations of a chain at most, with `until` and no `iterations`."""
+
+
+def sample(
+    model: str | Mapping[str, Any],
+    data: Any,
+    sampler: str | Mapping[str, Any] | None = None,
+    *,
+    chains: int = 4,
+    iterations: int | None = None,
+    budget: float | None = None,
+    until: float | None = None,
+    seed: int = 0,
+    truth: ArrayLike | None = None,
+    store: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    progress: str = "auto",
+) -> Posterior:
+    """Run chains on data and return the sample.
+
+    It makes the same runs as ``smcmc run``: the same configuration, data and seed give the same chains.
+
+    Parameters
+    ----------
+    model : str or mapping
+        Name of a model (``smcmc list models``); or a mapping of its `name` and options, such as
+        ``{"name": "gaussian", "covariance": "full"}``.
+    data : object
+        An array, data frame (pandas, polars), sparse matrix, networkx graph, or texts, as the model reads them; see
+        `splitmerge_cli.data.objects.from_object`. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
+        ``data=corpus``, graphs ``data=edges``), or the name of a data set (``smcmc list data``).
+    sampler : str or mapping, optional
+        As `model`; ``smcmc list samplers``. By default that of the command line.
+    chains : int
+        Chains, which run at the same time as far as there are processors.
+    iterations : int, optional
+        Iterations of each chain; by default those of the command line.
+    budget : float, optional
+        Seconds of sampling per chain, after which it ends.
+    until : float, optional
+        Run until R-hat of K and of the log joint density is below this number, such as 1.05: with 1,000 iterations,
+        then anew with 2,000, 4,000, ..., at most `iterations`.
+    seed : int
+        Of the chains.
+    truth : array_like, optional
+        True label of each item, for scores.
+    store : str or Path, optional
+        Folder that receives the run, as ``out`` of the command line: a run that is there is not made again. By default
+        a temporary folder, removed with the object.
+    options : mapping, optional
+        Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``.
+    workers : int, optional
+        Chains that run at the same time.
+    progress : {"auto", "bars", "lines", "none"}
+        What is shown; auto: bars in a terminal and in a notebook.
+
+    Returns
+    -------
+    Posterior
+        After Ctrl-C what there is so far; its `complete` is then False.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Bad input; the message names the key, or row and column.
+    RunError
+        The run could not be made: a full disk, a density that is not finite.
+
+    Examples
+    --------
+    >>> import splitmerge_cli as smcmc
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> posterior = smcmc.sample({"name": "gaussian", "covariance": "full"}, iris.data, iterations=2000)
+    >>> posterior.point_estimate()
+    """
+    if until is not None:
+        if budget is not None or not until > 1:
+            raise ConfigError(f"until={until}: expected a number greater than 1, and no budget beside it")
+        same: dict[str, Any] = {"chains": chains, "seed": seed, "truth": truth, "store": store, "options": options}
+        same |= {"workers": workers, "progress": progress}
+        return _until(model, data, sampler, until, iterations or MOST_ITERATIONS, same)
+    keys: dict[str, Any] = {"chains": chains, "seed": seed, "iterations": iterations, "budget": budget}
+    keys |= {"workers": workers, "progress": _shown(progress)}
+    keys |= _chosen("model", model) | ({} if sampler is None else _chosen("sampler", sampler))
+    dataset, of_data = _data(data, str(keys["model"]), truth)
+    keys |= of_data | dict(options or {})
+    folder = None if store is not None else tempfile.TemporaryDirectory(prefix="smcmc-")
+    keys["out"] = str(store) if folder is None else folder.name
+    from splitmerge_cli import runs
+
+    try:
+        path = runs.run(compose([_override(key, value) for key, value in keys.items()]))
+    except Interrupted as interruption:
+        path = interruption.path
+    return Posterior(Run(path), dataset, folder)
+
+
+def _until(model: Any, data: Any, sampler: Any, until: float, most: int, same: dict[str, Any]) -> Posterior:
+    iterations = min(FIRST_ITERATIONS, most)
+    while True:
+        posterior = sample(model, data, sampler, iterations=iterations, **same)
+        if not posterior.complete or posterior.rhat < until or iterations >= most:
+            return posterior
+        iterations = min(2 * iterations, most)
+
+
+def _shown(progress: str) -> str:
+    """Bars in a notebook, too, where stderr is no terminal."""
+    if progress == "auto":
+        from rich.console import Console
+
+        return "bars" if Console().is_jupyter else "auto"
+    return progress
+
+
+def _chosen(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a choice and its options."""
+    if isinstance(value, str):
+        return {group: value}
+    if "name" not in value:
+        raise ConfigError(
+            f"{group}: a mapping without a name; expected one such as {{'name': 'NAME', 'OPTION': VALUE}}"
+        )
+    return {group: value["name"]} | {f"{group}.{key}": option for key, option in value.items() if key != "name"}
+
+
+_FILES = {"documents": "corpus", "graph": "edges"}
+
+
+def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, Any]]:
+    """The data set of an object, and the keys that name it."""
+    kind = locate(choice("model", model)["_target_"]).kind
+    if isinstance(data, str | Path):
+        if truth is not None:
+            raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")
+        if isinstance(data, str) and data in choices("data"):
+            return None, {"data": data}
+        return None, {"data": _FILES.get(kind, "csv"), "data.path": str(data)}
+    dataset = from_object(data, kind, truth)
+    return dataset, {"data": "given", "data.sha256": hold(dataset)}
+
+
+def _override(key: str, value: Any) -> str:
+    """``KEY=VALUE`` as Hydra's grammar reads it."""
+    return f"{key}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str | Path):
+        escaped = str(value).replace("\\", "\\\\") if str(value).endswith("\\") else str(value)
+        return "'" + escaped.replace("'", "\\'") + "'"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_text(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, Sequence | np.ndarray):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    return repr(value.item() if isinstance(value, np.generic) else value)

@@ -1,0 +1,62 @@
+"""Data that a Python program passes: held by their digest, under which a configuration names them."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import DataError, Dataset
+
+_held: WeakValueDictionary[str, Dataset] = WeakValueDictionary()
+
+
+def hold(dataset: Dataset) -> str:
+    """Let `given` find a data set for as long as somebody holds it; returns its digest."""
+    digest = digest_of(dataset)
+    _held[digest] = dataset
+    return digest
+
+
+def given(sha256: str) -> Dataset:
+    """The data set of this digest, which `hold` was given.
+
+    Raises
+    ------
+    DataError
+        No program that runs in this process holds it.
+    """
+    if (found := _held.get(sha256)) is None:
+        raise DataError(
+            f"data.sha256={sha256}: data that a Python program passed to splitmerge_cli.sample, and that are not here; "
+            "expected Posterior.load(RUN, data=...) in Python, or data=csv data.path=FILE on the command line"
+        )
+    return found
+
+
+def digest_of(dataset: Dataset) -> str:
+    """SHA-256 of all that a run may depend on: values, their kind and types, true labels, names."""
+    digest = hashlib.sha256()
+    for part in _parts(dataset):
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).data)
+        else:
+            digest.update(f"{part!r};".encode())
+    return digest.hexdigest()
+
+
+def _parts(dataset: Dataset) -> Iterator[Any]:
+    yield from (dataset.kind, dataset.vocabulary, dataset.columns, dataset.types, dataset.names, dataset.truth)
+    x = dataset.values
+    if isinstance(x, csr_array):
+        yield from (x.shape, x.indptr, x.indices, x.data)
+    elif isinstance(x, np.ndarray):
+        yield x
+    else:  # documents
+        yield from (x.tokens.words, x.tokens.starts, x.V, x.documents, x.heldout is None)
+        if x.heldout is not None:
+            held = x.heldout
+            yield from (held.by, held.tokens.words, held.tokens.starts, held.observed, held.documents)

@@ -1,0 +1,84 @@
+"""Data sets with new items behind the old ones, for predictions."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.objects import from_object
+
+
+def new_items(dataset: Dataset, new: Any) -> Dataset:
+    """New items, as the data of a run are.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data of the run.
+    new : object
+        As `splitmerge_cli.data.objects.from_object` takes it for this kind of data. A table with named columns has
+        those of the data, in any order. ``graph``: an array or sparse matrix ``[n, N]``, not 0 where a new node is tied
+        to a node of the data.
+
+    Raises
+    ------
+    DataError
+        Other columns, a token that the data do not have, or another number of nodes.
+    """
+    if dataset.kind == "graph":
+        return _ties(dataset, new)
+    if isinstance(new, pd.DataFrame) and dataset.columns:
+        missing = [column for column in dataset.columns if column not in map(str, new.columns)]
+        if missing:
+            raise DataError(f"new items: no column '{missing[0]}'; expected {', '.join(dataset.columns)}")
+        new = new.rename(columns=str)[dataset.columns]
+    found = from_object(new, dataset.kind)
+    if dataset.kind == "tokens":
+        return _coded(dataset, found)
+    if found.values.shape[1] != dataset.values.shape[1]:
+        raise DataError(f"new items: {found.values.shape[1]} columns; expected {dataset.values.shape[1]}")
+    return found
+
+
+def _ties(dataset: Dataset, new: Any) -> Dataset:
+    values = new.toarray() if scipy.sparse.issparse(new) else np.asarray(new)
+    values = np.atleast_2d(values)
+    if values.ndim != 2 or values.shape[1] != dataset.N:
+        raise DataError(
+            f"new nodes: shape {values.shape}; expected [n, {dataset.N}], their ties to the nodes of the data"
+        )
+    # held in a data set of another kind: it is no graph
+    return Dataset("new nodes", "binary", (values != 0).astype(np.uint8))
+
+
+def _coded(dataset: Dataset, found: Dataset) -> Dataset:
+    """Tokens under the codes that they have in the data."""
+    code = {token: k for k, token in enumerate(dataset.vocabulary or ())}
+    of_new = found.vocabulary or []
+    for token in of_new:
+        if token not in code:
+            raise DataError(f"new items: token '{token}' is none of the data's {len(code)}")
+    codes = np.array([code[token] for token in of_new], dtype=np.int32)
+    return replace(found, values=codes[found.values], vocabulary=dataset.vocabulary)
+
+
+def stacked(dataset: Dataset, new: Dataset) -> Dataset:
+    """The items of the data, then the new ones; without labels and names."""
+    if isinstance(dataset.values, csr_array) or isinstance(new.values, csr_array):
+        values: Any = csr_array(scipy.sparse.vstack([csr_array(dataset.values), csr_array(new.values)]))
+    else:
+        values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype)])
+    return replace(dataset, values=values, truth=None, names=None)
+
+
+def node_added(dataset: Dataset, ties: NDArray[np.uint8]) -> Dataset:
+    """The graph with one more node, the last, tied to those where `ties` is 1."""
+    column = csr_array(ties[:, None])
+    matrix = csr_array(scipy.sparse.block_array([[dataset.values, column], [column.T, None]]), dtype=np.uint8)
+    matrix.sort_indices()
+    return replace(dataset, values=matrix, truth=None, names=None)

@@ -1,0 +1,245 @@
+"""Estimators in the manner of scikit-learn: clusterings of tables, topics of documents, blocks of networks.
+
+>>> from splitmerge_cli import SplitMergeClustering
+>>> labels = SplitMergeClustering(random_state=1).fit_predict(X)
+"""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from splitmerge_cli.api import Posterior, sample
+
+_MOST_SEED = 2**31 - 1
+
+
+class _Sampled(BaseEstimator):  # type: ignore[misc]
+    """What the three have in common: the chains, and what they say."""
+
+    posterior_: Posterior
+    sampler: str | Mapping[str, Any] | None
+    chains: int
+    iterations: int
+    random_state: Any
+    options: Mapping[str, Any] | None
+    n_jobs: int | None
+    progress: str
+
+    def _sample(self, model: str | Mapping[str, Any], data: Any) -> None:
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+            seed = check_random_state(seed).randint(_MOST_SEED)
+        self.posterior_ = sample(
+            model,
+            data,
+            self.sampler,
+            chains=self.chains,
+            iterations=self.iterations,
+            seed=int(seed),
+            options=self.options,
+            workers=self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None,
+            progress=self.progress,
+        )
+        self.converged_ = self.posterior_.converged
+
+    def _clustered(self) -> None:
+        self.labels_: NDArray[np.int32] = self.posterior_.point_estimate()
+        self.n_clusters_ = int(self.labels_.max()) + 1
+
+    @property
+    def similarity_(self) -> NDArray[np.float64]:
+        """ndarray of float64, ``[N, N]``: co-clustering of the items that were fitted."""
+        check_is_fitted(self, "posterior_")
+        return self.posterior_.similarity()
+
+
+class SplitMergeClustering(ClusterMixin, _Sampled):  # type: ignore[misc]
+    """Clusters of the rows of a table, their number unknown: a Dirichlet process mixture by split-merge MCMC.
+
+    Parameters
+    ----------
+    model : str or mapping
+        ``gaussian``, ``bernoulli`` or another that reads tables; a mapping gives options beside its `name`, such as
+        ``{"name": "gaussian", "covariance": "full"}``.
+    sampler : str or mapping, optional
+        See ``smcmc list samplers``.
+    chains, iterations : int
+        Chains, and iterations of each.
+    random_state : int, RandomState or None
+        Of the chains; an int makes fits repeatable.
+    options : mapping, optional
+        Other keys of ``smcmc run``.
+    n_jobs : int, optional
+        Chains that run at the same time; None or -1: as many as there are processors.
+    progress : {"none", "auto", "bars", "lines"}
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, ``[N]``
+        Partition of least expected variation of information.
+    n_clusters_ : int
+    similarity_ : ndarray of float64, ``[N, N]``
+        Share of the draws in which two rows are in one cluster.
+    converged_ : bool
+        Whether R-hat of K and of the log joint density is below 1.1.
+    posterior_ : Posterior
+        The sample.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, ``[n_features_in_]``
+        Where the table names its columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from splitmerge_cli import SplitMergeClustering
+    >>> model = {"name": "gaussian", "covariance": "full"}
+    >>> SplitMergeClustering(model, random_state=1).fit(load_iris().data).n_clusters_
+    3
+    """
+
+    def __init__(
+        self,
+        model: str | Mapping[str, Any] = "gaussian",
+        *,
+        sampler: str | Mapping[str, Any] | None = None,
+        chains: int = 4,
+        iterations: int = 1000,
+        random_state: Any = None,
+        options: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        progress: str = "none",
+    ) -> None:
+        self.model = model
+        self.sampler = sampler
+        self.chains = chains
+        self.iterations = iterations
+        self.random_state = random_state
+        self.options = options
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Run the chains.
+
+        Parameters
+        ----------
+        X : array_like or data frame
+            ``[N, D]`` of finite numbers.
+        y : None
+            Not used.
+        """
+        X = validate_data(self, X, dtype=np.float64)
+        self._sample(self.model, X)
+        self._clustered()
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Cluster of each row, as `labels_` numbers them; -1: most probably one of its own.
+
+        Parameters
+        ----------
+        X : array_like, ``[n, D]``
+        """
+        return self.posterior_.predict(self._new(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """float64 ``[n, n_clusters_ + 1]``: probability of each cluster, and of one of its own in the last column."""
+        return self.posterior_.predict_proba(self._new(X))
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """float64 ``[n]``: log predictive density of each row."""
+        return self.posterior_.log_predictive(self._new(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log predictive density of rows, natural logarithm."""
+        return float(np.mean(self.score_samples(X)))
+
+    def _new(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "posterior_")
+        found: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        return found
+
+
+class SplitMergeBlocks(ClusterMixin, _Sampled):  # type: ignore[misc]
+    """Blocks of the nodes of a network, their number unknown: the infinite relational model by split-merge MCMC.
+
+    Parameters as for `SplitMergeClustering`, but `model`, by default ``irm``.
+
+    Attributes
+    ----------
+    labels_, n_clusters_, similarity_, converged_, posterior_
+        As of `SplitMergeClustering`.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from splitmerge_cli import SplitMergeBlocks
+    >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
+    """
+
+    def __init__(
+        self,
+        model: str | Mapping[str, Any] = "irm",
+        *,
+        sampler: str | Mapping[str, Any] | None = None,
+        chains: int = 4,
+        iterations: int = 1000,
+        random_state: Any = None,
+        options: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        progress: str = "none",
+    ) -> None:
+        self.model = model
+        self.sampler = sampler
+        self.chains = chains
+        self.iterations = iterations
+        self.random_state = random_state
+        self.options = options
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Run the chains.
+
+        Parameters
+        ----------
+        X : networkx.Graph, or array or sparse matrix ``[N, N]``
+            A matrix: symmetric, not 0 where two nodes are tied.
+        y : None
+            Not used.
+        """
+        self._sample(self.model, X)
+        self._clustered()
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Block of each new node; -1: most probably one of its own.
+
+        Parameters
+        ----------
+        X : array_like, ``[n, N]``
+            Not 0 where a new node is tied to a node that was fitted.
+        """
+        check_is_fitted(self, "posterior_")
+        return self.posterior_.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """float64 ``[n, n_clusters_ + 1]``: probability of each block, and of one of its own in the last column."""
+        check_is_fitted(self, "posterior_")
+        return self.posterior_.predict_proba(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log predictive probability of the ties of new nodes, natural logarithm."""
+        check_is_fitted(self, "posterior_")
+        return float(np.mean(self.posterior_.log_predictive(X)))

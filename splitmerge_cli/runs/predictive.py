@@ -1,0 +1,165 @@
+"""What the states of a run say of items that it did not see: densities, and the clusters that they would join."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.stacking import node_added, stacked
+from splitmerge_cli.runs.datasets import construct
+
+
+@dataclass(frozen=True)
+class State:
+    """A state of a chain.
+
+    Attributes
+    ----------
+    labels : numpy.ndarray
+        int32 ``[N]``, from 0.
+    K : int
+        Clusters, empty ones that the state keeps among them.
+    hyperparameters : mapping of str to float
+        Those that are resampled.
+    """
+
+    labels: NDArray[np.int32]
+    K: int
+    hyperparameters: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What states say of new items.
+
+    Attributes
+    ----------
+    log_density : numpy.ndarray
+        float64 ``[n]``: log of the mean over the states of p(new item | data, state); natural logarithm, in the units
+        of the data.
+    probability : numpy.ndarray
+        float64 ``[n, C + 1]``: that the item joins each of the C clusters of a given partition; the last column: that
+        it founds a cluster of its own. Rows sum to 1. An item that joins a cluster of a state is where a random member
+        of it is in the given partition.
+    """
+
+    log_density: NDArray[np.float64]
+    probability: NDArray[np.float64]
+
+
+def predict(
+    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State], labels: NDArray[np.int32]
+) -> Prediction:
+    """Predict new items, each by itself, from states of chains.
+
+    Parameters
+    ----------
+    model : mapping
+        The options of group model of the run's configuration.
+    dataset : Dataset
+        The data of the run.
+    new : Dataset
+        n items of the same kind. ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its `values`.
+    states : sequence of State
+        At least one.
+    labels : numpy.ndarray
+        int32 ``[N]``, the partition whose clusters are predicted, from 0.
+
+    Raises
+    ------
+    ConfigError
+        A model whose states are more than the partition and hyper-parameters.
+    DataError
+        The new items are not like the data.
+    """
+    clusters = int(labels.max()) + 1
+    density: list[NDArray[np.float64]] = []
+    total = 0.0
+    for state, log_density, log_weight in by_state(model, dataset, new, states):
+        log_joint = log_density + log_weight
+        log_p = logsumexp(log_joint, axis=1)
+        density.append(log_p)
+        joined = np.exp(log_joint - log_p[:, None])
+        # members of each cluster of the state by cluster of the given partition
+        shared = np.zeros((joined.shape[1], clusters + 1))
+        np.add.at(shared, (state.labels, labels), 1.0)
+        shared[-1, -1] = 1.0
+        size = shared.sum(axis=1)
+        empty = size == 0
+        shared[empty, -1] = size[empty] = 1.0
+        total = total + joined @ (shared / size[:, None])
+    return Prediction(logsumexp(density, axis=0) - np.log(len(density)), np.asarray(total / len(density)))
+
+
+def by_state(
+    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State]
+) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
+    """What each state says of new items; parameters and errors as for `predict`.
+
+    Yields
+    ------
+    state : State
+    log_density : numpy.ndarray
+        float64 ``[n, K + 1]``: log density of each item in each cluster of the state; the last column is a new one.
+    log_weight : numpy.ndarray
+        float64 ``[K + 1]``: log of the prior's probability of these.
+    """
+    return (_coupled if dataset.kind == "graph" else _exchangeable)(model, dataset, new, states)
+
+
+def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Model:
+    """The model of the data and the new items, its defaults those of the data."""
+
+    def build(cls: Any, given: dict[str, Any]) -> Model:
+        found: Model = cls.from_data(whole, **cls.with_defaults_of(dataset, **given))
+        return found
+
+    model: Model = construct("model", options, build)
+    if not model.conjugate or model.prior is None:
+        raise ConfigError(
+            f"model={options['name']}: its states hold more than a partition, so new items are not predicted; expected "
+            "a model whose parameters are integrated out"
+        )
+    return model
+
+
+def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
+    model.set_labels(labels, K if model.allows_empty else None)
+    if "concentration" in state.hyperparameters:
+        model.set_concentration(state.hyperparameters["concentration"])
+
+
+def _exchangeable(
+    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State]
+) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
+    """Of every state: log densities ``[n, K + 1]``, log weights ``[K + 1]``."""
+    model = _model(options, dataset, stacked(dataset, new))
+    for state in states:
+        labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
+        _set(model, state, labels, state.K + 1)
+        yield state, *model.log_predictive(dataset.N)
+
+
+def _coupled(
+    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State]
+) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
+    """The same where the likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
+    alone = _model(options, dataset, dataset)
+    whole = [_model(options, dataset, node_added(dataset, row)) for row in new.values]
+    for state in states:
+        _set(alone, state, state.labels, state.K)
+        before = alone.log_lik_total()
+        density = np.empty((new.N, state.K + 1))
+        weight = np.empty(state.K + 1)
+        for i, model in enumerate(whole):
+            for k in range(state.K + 1):
+                _set(model, state, np.append(state.labels, np.int32(k)), state.K)
+                density[i, k] = model.log_lik_total() - before
+                weight[k] = model.log_prior_total()
+        yield state, density, weight - logsumexp(weight)
