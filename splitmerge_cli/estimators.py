@@ -18,7 +18,7 @@ from splitmerge_cli.api import Posterior, sample
 _MOST_SEED = 2**31 - 1
 
 
-class _Sampled(BaseEstimator):  # type: ignore[misc]
+class _Sampled(BaseEstimator):
     """What the three have in common: the chains, and what they say."""
 
     posterior_: Posterior
@@ -58,7 +58,7 @@ class _Sampled(BaseEstimator):  # type: ignore[misc]
         return self.posterior_.similarity()
 
 
-class SplitMergeClustering(ClusterMixin, _Sampled):  # type: ignore[misc]
+class SplitMergeClustering(ClusterMixin, _Sampled):
     """Clusters of the rows of a table, their number unknown: a Dirichlet process mixture by split-merge MCMC.
 
     Parameters
@@ -145,15 +145,18 @@ class SplitMergeClustering(ClusterMixin, _Sampled):  # type: ignore[misc]
         ----------
         X : array_like, ``[n, D]``
         """
-        return self.posterior_.predict(self._new(X))
+        X = self._new(X)
+        return self.posterior_.predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """float64 ``[n, n_clusters_ + 1]``: probability of each cluster, and of one of its own in the last column."""
-        return self.posterior_.predict_proba(self._new(X))
+        X = self._new(X)
+        return self.posterior_.predict_proba(X)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """float64 ``[n]``: log predictive density of each row."""
-        return self.posterior_.log_predictive(self._new(X))
+        X = self._new(X)
+        return self.posterior_.log_predictive(X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log predictive density of rows, natural logarithm."""
@@ -165,7 +168,7 @@ class SplitMergeClustering(ClusterMixin, _Sampled):  # type: ignore[misc]
         return found
 
 
-class SplitMergeBlocks(ClusterMixin, _Sampled):  # type: ignore[misc]
+class SplitMergeBlocks(ClusterMixin, _Sampled):
     """Blocks of the nodes of a network, their number unknown: the infinite relational model by split-merge MCMC.
 
     Parameters as for `SplitMergeClustering`, but `model`, by default ``irm``.

@@ -40,7 +40,7 @@ class Posterior:
     dataset : Dataset, optional
         The data; by default they are loaded again where they are needed.
     folder : tempfile.TemporaryDirectory, optional
-        What is removed with this object.
+        What is removed with the run.
 
     Attributes
     ----------
@@ -51,7 +51,8 @@ class Posterior:
     def __init__(
         self, run: Run, dataset: Dataset | None = None, folder: "tempfile.TemporaryDirectory[str] | None" = None
     ) -> None:
-        self.run, self._dataset, self._folder = run, dataset, folder
+        self.run, self._dataset = run, dataset
+        self.run.folder = folder
         self._estimates: dict[str, Estimate] = {}
 
     def __repr__(self) -> str:
@@ -173,15 +174,17 @@ class Posterior:
         length = min(map(len, chains)) // 2
         of_state = ["K", *(name for name in _hyperparameters(trace) if name != "K")]
         groups: dict[str, dict[str, Any]] = {}
-        for prefix, part in (("warmup_", slice(0, length)), ("", slice(length, 2 * length))):
-            rows = [chain.iloc[part] for chain in chains]
+        for prefix, last in (("warmup_", length), ("", 0)):
+            rows = [chain.iloc[len(chain) - last - length : len(chain) - last] for chain in chains]
             groups[f"{prefix}posterior"] = {name: np.stack([row[name] for row in rows]) for name in of_state}
             stats = {"lp": "log_joint", "log_lik": "log_lik"}
             groups[f"{prefix}sample_stats"] = {
                 name: np.stack([row[column] for row in rows]) for name, column in stats.items()
             }
         return from_dict(
-            groups, attrs={"/": {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}}
+            groups,
+            save_warmup=True,
+            attrs={"/": {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}},
         )
 
     # -- convergence

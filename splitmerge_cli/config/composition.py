@@ -10,7 +10,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from splitmerge_cli.config import aliases, hydra_adapter, moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
-from splitmerge_cli.config.groups import choice, choices, explain, plain, unshared
+from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain, unshared
 from splitmerge_cli.config.options import check_options, coerced
 from splitmerge_cli.config.schema import (
     DEFAULT_ITERATIONS,
@@ -196,9 +196,8 @@ def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> No
         if override.sweep:
             continue  # Hydra says so
         if key in (*GROUPS, "experiment") and override.package is None:
-            offered = choices(key, search_path)
-            if value not in offered:
-                raise ConfigError(unknown(key, show(value), offered))
+            if not is_choice(key, value, search_path):
+                raise ConfigError(unknown(key, show(value), choices(key, search_path)))
         elif not key or key == "hydra":
             raise ConfigError(f"{override.text}: expected KEY=VALUE")
 

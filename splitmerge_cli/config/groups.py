@@ -62,6 +62,11 @@ def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
     return [name for name in _choices(group, tuple(search_path)) if name not in NOT_OFFERED.get(group, ())]
 
 
+def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
+    """Whether a group has a choice of this name, offered or not."""
+    return name in _choices(group, tuple(search_path))
+
+
 @cache
 def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
     if search_path:
@@ -83,10 +88,10 @@ def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, 
 
 @cache
 def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
-    if name not in _choices(group, search_path):
+    if not is_choice(group, name, search_path):
         raise ConfigError(unknown(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
-    if name in choices(group):
+    if is_choice(group, name):
         return plain(_packaged(group, name), resolve=False)
     try:
         options = plain(hydra_adapter.composed([f"{group}={name}"], search_path)[group], resolve=False)

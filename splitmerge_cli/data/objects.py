@@ -109,7 +109,7 @@ def _binary(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
     if not good.all():
         i, j = (int(k) for k in np.argwhere(~good)[0])
         called = f" ('{columns[j]}')" if columns else ""
-        raise DataError(f"data: row {i + 1}, column {j + 1}{called}: {values[i, j]!r}; expected 0 or 1")
+        raise DataError(f"data: row {i + 1}, column {j + 1}{called}: {values[i, j]}; expected 0 or 1")
     if not values.size:
         raise DataError("data: no items; expected at least one")
     return Dataset(name, "binary", np.ascontiguousarray(values, dtype=np.uint8), truth, columns=columns, names=names)
@@ -178,6 +178,8 @@ def _counted(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[
     options: dict[str, Any] = {} if texts else {"analyzer": list}
     if not texts and any(isinstance(document, str) for document in each):
         raise DataError("data: texts and lists of words; expected the one or the other")
+    if not texts and not all(isinstance(word, str) for document in each for word in document):
+        raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
     vectorizer = CountVectorizer(dtype=np.int32, **options)
     try:
         counts = csr_array(vectorizer.fit_transform(each))

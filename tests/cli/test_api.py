@@ -1,0 +1,210 @@
+"""The Python library: it makes the runs of the command line, and tells what they say."""
+
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import check_estimator
+
+import splitmerge_cli as sm
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import closing
+
+FEW: dict[str, Any] = {"iterations": 60, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
+
+
+@pytest.fixture(scope="module")
+def iris() -> pd.DataFrame:
+    return load_iris(as_frame=True).data
+
+
+@pytest.fixture(scope="module")
+def posterior(iris: pd.DataFrame) -> sm.Posterior:
+    return sm.sample({"name": "gaussian", "covariance": "full"}, iris, seed=1, **FEW)
+
+
+def test_it_makes_the_run_of_the_command_line(smcmc, tmp_path: Path) -> None:
+    """The same configuration, data and seed: the same chains."""
+    points = np.random.default_rng(0).normal(size=(30, 2))
+    np.save(tmp_path / "points.npy", points)
+    args = ["data=csv", f"data.path={tmp_path / 'points.npy'}", "model=gaussian", "iterations=60", "chains=2"]
+    path = smcmc("run", *args, "trace.partitions=2", "progress=none").stdout.split()[-1]
+    theirs, ours = Run(path), sm.sample("gaussian", points, **FEW).run
+    for table in ("trace", "partitions", "moves"):
+        one, other = (
+            getattr(run, table)().drop(columns=["seconds", "run_id"], errors="ignore") for run in (theirs, ours)
+        )
+        pd.testing.assert_frame_equal(one, other)
+    named = sm.sample("gaussian", tmp_path / "points.npy", **FEW)
+    assert named.run.path.name == Path(path).name
+
+
+def test_draws_are_of_the_second_halves(posterior: sm.Posterior) -> None:
+    assert posterior.complete and posterior.partitions.shape == (30, 150)
+    tree = posterior.traces
+    assert tree["posterior"]["K"].shape == (2, 30) and tree["warmup_posterior"]["K"].shape == (2, 30)
+    trace = posterior.run.trace()
+    late = trace[(trace["chain"] == 1) & (trace["iteration"] > 30)]
+    np.testing.assert_array_equal(tree["sample_stats"]["lp"].to_numpy()[1], late["log_joint"])
+
+
+def test_a_tree_is_written_and_read(posterior: sm.Posterior, tmp_path: Path) -> None:
+    posterior.traces.to_netcdf(tmp_path / "traces.nc")
+    found = xarray.open_datatree(tmp_path / "traces.nc")
+    np.testing.assert_array_equal(found["posterior"]["K"], posterior.traces["posterior"]["K"])
+
+
+def test_what_it_says_of_the_partition(posterior: sm.Posterior) -> None:
+    labels = posterior.point_estimate()
+    together = posterior.similarity()
+    np.testing.assert_allclose(together, together.T)
+    draws = posterior.partitions
+    assert together[3, 140] == np.mean(draws[:, 3] == draws[:, 140])
+    np.testing.assert_allclose(posterior.similarity([3]), together[[3]])
+    found = posterior.membership()
+    assert (found["cluster"] == labels).all() and found["certainty"].between(0, 1).all()
+    ball = posterior.credible_ball(0.9)
+    assert ball.share >= 0.9 and ball.lower.n_clusters >= ball.upper.n_clusters
+    assert posterior.point_estimate("binder").shape == (150,)
+
+
+def test_clusters_in_the_datas_own_terms(posterior: sm.Posterior, iris: pd.DataFrame) -> None:
+    table, columns = posterior.cluster_summary(), posterior.column_summary()
+    labels = posterior.point_estimate()
+    assert table["size"].sum() == 150 and table["size"].is_monotonic_decreasing
+    setosa = int(labels[0])
+    row = columns[(columns["cluster"] == setosa) & (columns["column"] == "petal length (cm)")].iloc[0]
+    assert row["mean"] == pytest.approx(iris.loc[labels == setosa, "petal length (cm)"].mean())
+    assert row["low"] < row["mean"] < row["high"] and row["divergence"] > 1
+    assert "petal" in table.set_index("cluster").loc[setosa, "telling"]
+
+
+def test_new_rows(posterior: sm.Posterior, iris: pd.DataFrame) -> None:
+    probability = posterior.predict_proba(iris)
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    assert np.mean(posterior.predict(iris) == posterior.point_estimate()) > 0.9
+    far = iris.head(1) + 1000
+    assert posterior.predict(far).tolist() == [-1] and posterior.log_predictive(far)[0] < -30
+
+
+def test_it_pickles(posterior: sm.Posterior) -> None:
+    found = pickle.loads(pickle.dumps(posterior))
+    assert found.path != posterior.path and (found.point_estimate() == posterior.point_estimate()).all()
+    assert found.dataset.columns == posterior.dataset.columns
+
+
+def test_a_temporary_folder_goes_with_the_object() -> None:
+    found = sm.sample("bernoulli", np.eye(6), **FEW)
+    folder = found.path
+    assert folder.is_dir()
+    del found
+    assert not folder.exists()
+
+
+def test_a_store_is_a_run_that_is_not_made_again(tmp_path: Path) -> None:
+    first = sm.sample("bernoulli", np.eye(6), store=tmp_path, **FEW)
+    begun = (first.path / "status.json").stat().st_mtime_ns
+    again = sm.sample("bernoulli", np.eye(6), store=tmp_path, **FEW)
+    assert again.path == first.path and (again.path / "status.json").stat().st_mtime_ns == begun
+    loaded = sm.Posterior.load(first.path, np.eye(6))
+    assert (loaded.predict(np.eye(6)[:1]) == first.predict(np.eye(6)[:1])).all()
+    with pytest.raises(ConfigError, match="expected the data of"):
+        sm.Posterior.load(first.path, np.zeros((6, 6)))
+
+
+def test_an_interruption_gives_what_there_is() -> None:
+    threading.Timer(2.0, lambda: __import__("os").kill(__import__("os").getpid(), 2)).start()
+    found = sm.sample(
+        "gaussian",
+        np.random.default_rng(0).normal(size=(200, 2)),
+        budget=60,
+        chains=2,
+        progress="none",
+        options={"trace.partitions": 10},
+    )
+    assert not found.complete and len(found.partitions) > 1
+    assert found.point_estimate().shape == (200,)
+
+
+def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("splitmerge_cli.api.sampling.FIRST_ITERATIONS", 50)
+    few = {key: value for key, value in FEW.items() if key != "iterations"}
+    points = np.concatenate([np.zeros((10, 1)), np.ones((10, 1)) * 50]) + np.random.default_rng(0).normal(size=(20, 1))
+    found = sm.sample("gaussian", points, until=1.2, **few)
+    assert found.rhat < 1.2
+    short = sm.sample("gaussian", points, until=1.0000001, iterations=100, **few)
+    assert short.run.summary["iterations"] == [100, 100]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: sm.sample("gausian", np.eye(3)), ConfigError, "model=gausian"),
+        (lambda: sm.sample({"covariance": "full"}, np.eye(3)), ConfigError, "a mapping without a name"),
+        (lambda: sm.sample("gaussian", np.eye(3), "nuts"), ConfigError, "sampler=nuts"),
+        (lambda: sm.sample("gaussian", np.eye(3), until=0.9), ConfigError, "until=0.9"),
+        (lambda: sm.sample("gaussian", np.eye(3), options={"colour": 1}), ConfigError, "colour"),
+        (lambda: sm.sample("bernoulli", np.eye(3) * 2), DataError, "expected 0 or 1"),
+        (lambda: sm.sample("gaussian", "no such file.csv"), DataError, "no such file"),
+    ],
+)
+def test_bad_input_is_said(call: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "it's", 'a "quote"', "comma, brackets [1] {2}", "back\\", "a=b", "é \n line", "$x ${y}"]
+)
+def test_texts_reach_the_configuration_as_they_are(text: str) -> None:
+    from splitmerge_cli.api.sampling import _override
+    from splitmerge_cli.config import hydra_adapter
+
+    (parsed,) = hydra_adapter.parsed([_override("data.path", text)])
+    assert parsed.value == text
+
+
+def test_rhat_of_one_chain_shows_nothing() -> None:
+    found = sm.sample("bernoulli", np.eye(6), **(FEW | {"chains": 1}))
+    assert np.isnan(found.rhat) and not found.converged
+
+
+def test_blocks_of_a_network() -> None:
+    graph = networkx.karate_club_graph()
+    found = sm.SplitMergeBlocks(iterations=100, chains=2, random_state=3, options={"trace.partitions": 2}).fit(graph)
+    assert found.labels_.shape == (34,) and found.n_clusters_ == found.labels_.max() + 1
+    assert found.similarity_.shape == (34, 34)
+    ties = networkx.to_numpy_array(graph)[:2]
+    assert found.predict_proba(ties).shape == (2, found.n_clusters_ + 1) and found.score(ties) < 0
+    assert found.converged_ == (found.posterior_.rhat < closing.NOT_CONVERGED)
+
+
+ESTIMATORS = [
+    sm.SplitMergeClustering(iterations=20, chains=2, options={"trace.partitions": 1}),
+    sm.SplitMergeBlocks(),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_scikit_learns_checks(estimator: Any) -> None:
+    check_estimator(estimator)
+
+
+def test_an_estimator_in_short(iris: pd.DataFrame) -> None:
+    estimator = sm.SplitMergeClustering(iterations=60, chains=2, random_state=1, options={"trace.partitions": 2})
+    labels = estimator.fit_predict(iris)
+    assert (labels == estimator.labels_).all() and list(estimator.feature_names_in_) == list(iris.columns)
+    assert estimator.score(iris) == pytest.approx(np.mean(estimator.posterior_.log_predictive(iris.to_numpy())))
+    again = sm.SplitMergeClustering(**estimator.get_params()).fit(iris)
+    assert (again.labels_ == labels).all()

@@ -1,0 +1,118 @@
+"""Data sets of what a Python program holds, and new items beside them."""
+
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+import scipy.sparse
+
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.given import digest_of, given, hold
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.stacking import new_items, stacked
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}, index=["x", "y", "z"])
+
+
+def test_a_frame_keeps_the_names_of_rows_and_columns() -> None:
+    found = from_object(FRAME, "points", truth=["u", "v", "u"])
+    assert (found.columns, found.names) == (["a", "b"], ["x", "y", "z"])
+    assert found.values.tolist() == [[1, 4], [2, 5], [3, 6]] and found.truth is not None
+    assert found.truth.tolist() == [0, 1, 0]
+    of_polars = from_object(polars.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}), "points")
+    assert of_polars.columns == ["a", "b"] and of_polars.names is None
+    np.testing.assert_array_equal(of_polars.values, found.values)
+
+
+def test_the_callers_array_stays_its_own() -> None:
+    x = np.zeros((3, 2))
+    found = from_object(x, "points")
+    found.values.flags.writeable = False
+    x[0, 0] = 5
+    assert found.values[0, 0] == 0
+
+
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_matrix, scipy.sparse.coo_array])
+def test_sparse_points_hold_no_zeros(make: Any) -> None:
+    found = from_object(make([[0.0, 1.0], [2.0, 0.0]]), "points")
+    dense = found.values if isinstance(found.values, np.ndarray) else found.values.toarray()
+    assert dense.tolist() == [[0, 1], [2, 0]]
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        networkx.path_graph(3),
+        networkx.DiGraph([(0, 1), (1, 0), (1, 2), (2, 2)]),
+        networkx.MultiGraph([(0, 1), (0, 1), (1, 2)]),
+        np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]]),
+        scipy.sparse.csr_array(np.array([[5, 2, 0], [0, 0, 1], [0, 0, 0]])),
+    ],
+)
+def test_graphs_become_simple(graph: Any) -> None:
+    assert from_object(graph, "graph").values.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_documents_are_texts_words_or_counts() -> None:
+    texts = from_object(["red blue", "blue blue green"], "documents")
+    words = from_object([["red", "blue"], ["blue", "blue", "green"]], "documents")
+    counts = from_object(pd.DataFrame([[1, 0, 1], [2, 1, 0]], columns=["blue", "green", "red"]), "documents")
+    for found in (texts, words, counts):
+        assert found.vocabulary == ["blue", "green", "red"]
+        assert found.values.tokens.words.tolist() == [0, 2, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "said"),
+    [
+        ([[1, 2], [3]], "points", "expected rows of the same length"),
+        ([1.0, 2.0], "points", "data.reshape(-1, 1) makes it a column"),
+        (pd.DataFrame({"a": [1, 2], "b": ["x", "3"]}), "points", "row 1, column 2 ('b'): 'x'; expected a number"),
+        ([[1.0, np.nan]], "points", "row 1, column 2: nan"),
+        ([[0, 1], [1, 2]], "binary", "row 2, column 2: 2; expected 0 or 1"),
+        (np.zeros((0, 2)), "binary", "no items"),
+        (["a", None], "tokens", "item 2: no token"),
+        (np.zeros((2, 3)), "graph", "expected an adjacency matrix"),
+        (["one", ["two"]], "documents", "the one or the other"),
+        ([[0.5, 1.0]], "documents", "a word that is no string"),
+    ],
+)
+def test_what_is_wrong_is_said(data: Any, kind: str, said: str) -> None:
+    with pytest.raises(DataError) as raised:
+        from_object(data, kind)
+    assert said in str(raised.value)
+
+
+def test_a_digest_is_of_values_and_names() -> None:
+    one, same = from_object(FRAME, "points"), from_object(FRAME.copy(), "points")
+    others = [FRAME.rename(columns={"a": "c"}), FRAME * 2, FRAME.reset_index(drop=True), FRAME.iloc[::-1]]
+    assert digest_of(one) == digest_of(same)
+    assert len({digest_of(one), *(digest_of(from_object(other, "points")) for other in others)}) == 5
+
+
+def test_data_are_held_as_long_as_somebody_has_them() -> None:
+    one = from_object(FRAME + 0.125, "points")
+    digest = hold(one)
+    assert given(digest) is one
+    del one
+    with pytest.raises(DataError, match="not here"):
+        given(digest)
+
+
+def test_new_items_have_the_columns_of_the_data_in_any_order() -> None:
+    data = from_object(FRAME, "points")
+    assert new_items(data, FRAME[["b", "a"]].head(1)).values.tolist() == [[1, 4]]
+    assert stacked(data, new_items(data, [[7, 8]])).values.tolist()[-1] == [7, 8]
+    for new, said in [(FRAME[["a"]], "no column 'b'"), ([[1.0]], "1 columns; expected 2")]:
+        with pytest.raises(DataError, match=said):
+            new_items(data, new)
+
+
+def test_new_tokens_are_those_of_the_data() -> None:
+    data = from_object(["a", "b", "a"], "tokens")
+    assert new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
+    with pytest.raises(DataError, match="token 'c' is none of the data's 2"):
+        new_items(data, ["c"])
