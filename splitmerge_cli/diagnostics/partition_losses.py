@@ -1,0 +1,199 @@
+"""Losses between partitions, and their mean over sampled ones.
+
+Both losses compare the sizes n_k and m_l of the clusters of two partitions of N items with the sizes n_kl of their
+intersections, through one function f:
+
+    loss = (sum_k f(n_k) + sum_l f(m_l) - 2 sum_kl f(n_kl)) / scale.
+
+====== ============ ========== ==========================================================================
+loss   f(n)         scale      meaning
+====== ============ ========== ==========================================================================
+vi     n log n      N          variation of information: the sum of the two conditional entropies, in nats
+binder n (n - 1)/2  N (N-1)/2  Binder's loss at equal costs: the share of pairs of items that one
+                               partition joins and the other separates, 1 - Rand index
+====== ============ ========== ==========================================================================
+
+Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 2018, section 2 (both as losses).
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+LOSSES = ("vi", "binder")
+ROUNDING = 1e-12
+"""Two losses no further apart than this are the same but for rounding."""
+
+
+def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
+    """The same partition with clusters numbered 0, 1, ... in the order of their first items.
+
+    Examples
+    --------
+    >>> by_appearance([7, 7, 2, 7]).tolist()
+    [0, 0, 1, 0]
+    """
+    given = np.asarray(labels)
+    # those of a run are so numbered: told without sorting
+    numbered = given.dtype.kind == "i" and given.size and given[0] == 0 and given.min() == 0
+    if numbered and (given[1:] <= np.maximum.accumulate(given)[:-1] + 1).all():
+        return given.astype(np.int32)
+    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(np.int32)
+
+
+def checked(partitions: ArrayLike) -> NDArray[np.int32]:
+    """Sampled partitions ``[M, N]``, clusters numbered by first appearance.
+
+    Raises
+    ------
+    ValueError
+        Another shape, or no partition, or no item.
+    """
+    rows = np.asarray(partitions)
+    if rows.ndim != 2 or not rows.size:
+        raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
+    return np.stack([by_appearance(row) for row in rows])
+
+
+def terms(loss: str, N: int) -> tuple[NDArray[np.float64], float]:
+    """f(0), ..., f(N) of a loss, float64 ``[N + 1]``, and its scale.
+
+    Raises
+    ------
+    ValueError
+        `loss` is none of `LOSSES`.
+    """
+    n = np.arange(N + 1, dtype=np.float64)
+    if loss == "vi":
+        return n * np.log(np.maximum(n, 1)), float(N)
+    if loss == "binder":
+        return n * (n - 1) / 2, max(1.0, N * (N - 1) / 2)
+    raise ValueError(f"loss={loss!r}: expected one of {', '.join(LOSSES)}")
+
+
+def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
+    """The loss between a partition and each of others.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (N,)
+    partitions : array_like of int, shape (M, N)
+    loss : {"vi", "binder"}
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[M]``: nats (vi) or shares of pairs (binder).
+
+    Raises
+    ------
+    ValueError
+        An unknown loss, or shapes that do not fit.
+
+    Examples
+    --------
+    >>> distances([0, 0, 1], [[0, 0, 1], [0, 0, 0]], "binder").round(3).tolist()
+    [0.0, 0.667]
+    """
+    rows, own = checked(partitions), by_appearance(labels)
+    if own.shape != rows.shape[1:]:
+        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
+    f, scale = terms(loss, len(own))
+    ours = f[np.bincount(own)].sum()
+    found = np.empty(len(rows))
+    for m, row in enumerate(rows):
+        width = int(row.max()) + 1
+        cells = own.astype(np.int64) * width + row
+        # a table of all cells only where it is no larger than the items
+        small = (int(own.max()) + 1) * width <= 4 * len(own) + 64
+        shared = np.bincount(cells) if small else np.unique(cells, return_counts=True)[1]
+        found[m] = ours + f[np.bincount(row)].sum() - 2 * f[shared].sum()
+    return np.maximum(found / scale, 0.0)
+
+
+class ExpectedLoss:
+    """Mean loss to weighted partitions, of blocks of items that those never separate.
+
+    Items that share a cluster in every sampled partition move as one. Nothing is lost by it: in the number of such
+    items that lie in one of two clusters, the others in the other, the mean is concave (f'' is 1/n or constant, and no
+    intersection is larger than its cluster), so that an end, where they are together, is best.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (M, N)
+        Sampled partitions, clusters numbered by first appearance; one that came up twice stands there twice.
+    loss : {"vi", "binder"}
+    most_cells : int
+        Cells that a table of intersections may have.
+    most_clusters : int, optional
+        Clusters that a partition may have whose loss is asked for.
+
+    Attributes
+    ----------
+    f : ndarray of float, shape (N + 1,)
+        See `terms`.
+    block : ndarray of int, shape (N,)
+        Block of every item.
+    size : ndarray of int, shape (A,)
+        Items of every block.
+    cluster : ndarray of int, shape (A, M)
+        Cluster of every block in every distinct partition, in one numbering for the clusters of all of them.
+    weight : ndarray of float, shape (M, 1)
+        Share of every distinct partition among the sampled ones.
+    cluster_weight : ndarray of float, shape (C,)
+        The same for each of the C clusters.
+    """
+
+    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int, most_clusters: int | None = None) -> None:
+        self.f, self.scale = terms(loss, rows.shape[1])
+        distinct, times = np.unique(rows, axis=0, return_counts=True)
+        blocks, block, self.size = np.unique(distinct, axis=1, return_inverse=True, return_counts=True)
+        self.block = block.ravel()
+        self.weight = (times / times.sum())[:, None]
+        self.widths = blocks.max(axis=1) + 1
+        fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
+        self.most_clusters = min(len(self.size), fitting if most_clusters is None else most_clusters)
+        self.first = np.cumsum(self.widths) - self.widths
+        self.cluster = np.ascontiguousarray((blocks + self.first[:, None]).T)
+        self.cluster_weight = np.repeat(self.weight.ravel(), self.widths)
+        items, members = np.repeat(self.size, len(times)), np.repeat(np.arange(len(self.size)), len(times))
+        self.members = csr_array((items, (self.cluster.ravel(), members)))
+        self.grown = lru_cache(maxsize=64)(self._grown)
+        theirs = self.members.sum(axis=1).ravel()
+        self.theirs = float((self.f[theirs] * self.cluster_weight).sum())
+
+    @property
+    def sampled(self) -> Iterator[NDArray[np.int64]]:
+        """Labels ``[A]`` of every distinct partition that has no more clusters than there may be."""
+        yield from (self.cluster - self.first).T[self.widths <= self.most_clusters]
+
+    def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Items in the clusters of `labels` ``[A]``: ``[K]``."""
+        return np.bincount(labels, weights=self.size).astype(np.int64)
+
+    def intersections(self, labels: NDArray[np.int64]) -> csr_array:
+        """Items that the C clusters share with the clusters of `labels` ``[A]``: ``[C, K]``."""
+        starts = np.arange(len(labels) + 1)
+        return self.members @ csr_array((np.ones_like(labels), labels, starts), shape=(len(labels), labels.max() + 1))
+
+    def __call__(self, labels: NDArray[np.int64]) -> float:
+        """The expected loss of the labels of the blocks ``[A]``."""
+        K, C = int(labels.max()) + 1, len(self.cluster_weight)
+        most = 4 * max(self.cluster.size, 2**16)
+        if C * K <= most:
+            cells = (self.cluster * K + labels[:, None]).ravel()
+            items = None if len(self.size) == len(self.block) else np.repeat(self.size, len(self.weight))
+            counts = np.bincount(cells, weights=items, minlength=C * K).astype(np.int64)
+            each = float(self.cluster_weight @ self.f[counts].reshape(C, K).sum(axis=1))
+        else:
+            shared = self.intersections(labels)
+            each = float((self.f[shared.data] * np.repeat(self.cluster_weight, np.diff(shared.indptr))).sum())
+        return max(0.0, (float(self.f[self.sizes(labels)].sum()) + self.theirs - 2 * each) / self.scale)
+
+    def _grown(self, size: int) -> NDArray[np.float64]:
+        """What f grows by when so many items join n others, n = 0 .. N - size."""
+        return self.f[size:] - self.f[: len(self.f) - size]

@@ -1,0 +1,257 @@
+"""Co-clustering of items over sampled partitions: the posterior similarity matrix, and who belongs to a cluster.
+
+The co-clustering of items i and j is the share of the sampled partitions in which they are in one cluster, an estimate
+of their posterior probability of being together. The matrix as a whole is there for up to `MAX_DENSE` items; for any
+number there are single rows, and means over the clusters of a partition.
+
+Source: Binder 1978 (the matrix); Fritsch and Ickstadt 2009, section 2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.diagnostics.partition_losses import checked
+
+MAX_DENSE = 10_000
+"""Items up to which the matrix is made as a whole: 800 MB."""
+
+_CELLS = 2**24
+"""Cells of what is held at a time, beside the result."""
+
+
+class TooManyItems(ValueError):
+    """There are more items than the whole matrix is made for."""
+
+
+@dataclass(frozen=True)
+class Membership:
+    """How sure it is where each item of a partition belongs."""
+
+    certainty: NDArray[np.float64]
+    """``[N]``: mean co-clustering with the other members of its own cluster; of an item that is alone in its cluster
+    the probability of being alone."""
+    second: NDArray[np.int64]
+    """``[N]``: the other cluster with the highest mean co-clustering, the first of equals; -1 where there is none."""
+    second_probability: NDArray[np.float64]
+    """``[N]``: that mean co-clustering; NaN where there is none."""
+
+
+def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
+    """The co-clustering of every pair of items.
+
+    Parameters
+    ----------
+    partitions : array_like of int, shape (M, N)
+        Sampled partitions; one that came up twice stands there twice.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[N, N]``, symmetric, its diagonal 1.
+
+    Raises
+    ------
+    TooManyItems
+        More than `MAX_DENSE` items.
+    ValueError
+        `partitions` has another shape.
+
+    Examples
+    --------
+    >>> co_clustering([[0, 0, 1], [0, 1, 1]]).tolist()
+    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
+    """
+    rows = checked(partitions)
+    if rows.shape[1] > MAX_DENSE:
+        raise TooManyItems(f"{rows.shape[1]} items: expected at most {MAX_DENSE} for the matrix as a whole")
+    # items that no partition separates have the same row
+    blocks, block = np.unique(rows, axis=1, return_inverse=True)
+    A = blocks.shape[1]
+    together = np.zeros((A, A), dtype=np.float32)
+    for some in _bands(blocks, A):
+        # counts below 2^24 are exact in single precision
+        shown = _one_hot(some).toarray()
+        together += shown @ shown.T
+    block = block.ravel()
+    return together[np.ix_(block, block)].astype(np.float64) / len(rows)
+
+
+def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
+    """Rows of the co-clustering matrix.
+
+    Parameters
+    ----------
+    partitions : array_like of int, shape (M, N)
+    items : array_like of int, shape (n,)
+        Their numbers, from 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[n, N]``.
+
+    Raises
+    ------
+    ValueError
+        `partitions` has another shape.
+    IndexError
+        No such item.
+    """
+    rows, wanted = checked(partitions), np.asarray(items, dtype=np.int64)
+    out = np.zeros((len(wanted), rows.shape[1]))
+    for row in rows:
+        out += row[wanted][:, None] == row
+    return out / len(rows)
+
+
+def mean_co_clustering(
+    partitions: ArrayLike, labels: ArrayLike, items: ArrayLike | None = None
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Mean co-clustering of items with the other members of every cluster of a partition.
+
+    Parameters
+    ----------
+    partitions : array_like of int, shape (M, N)
+    labels : array_like of int, shape (N,)
+        The partition, its K clusters numbered 0, 1, ...
+    items : array_like of int, optional
+        By default all.
+
+    Yields
+    ------
+    items : numpy.ndarray
+        int64 ``[n]``: some of them, in their order.
+    means : numpy.ndarray
+        float64 ``[n, K]``. Of an item that is alone in its cluster the entry of this cluster is the probability of
+        being alone.
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit, or labels that leave a number out.
+    """
+    rows, own, sizes = _fitting(partitions, labels)
+    wanted = np.arange(len(own)) if items is None else np.asarray(items, dtype=np.int64)
+    N, K = len(own), len(sizes)
+    assignment = csr_array((np.ones(N), (np.arange(N), own)), shape=(N, K))
+    members = _one_hot(rows)
+    # members of every cluster of the partition in every sampled cluster
+    shared = (members.T @ assignment).tocsr()
+    alone = np.zeros(N)
+    for row in rows:
+        alone += np.bincount(row)[row] == 1
+    width = max(1, _CELLS // max(K, 1))
+    for begin in range(0, len(wanted), width):
+        some = wanted[begin : begin + width]
+        means = (members[some] @ shared).toarray() / len(rows)
+        at, mine = np.arange(len(some)), own[some]
+        # an item is no other member of its own cluster
+        means[at, mine] -= 1
+        means /= np.where(np.arange(K) == mine[:, None], sizes - 1, sizes).clip(1)
+        single = sizes[mine] == 1
+        means[at[single], mine[single]] = alone[some[single]] / len(rows)
+        yield some, means.clip(0, 1)
+
+
+def membership(partitions: ArrayLike, labels: ArrayLike) -> Membership:
+    """For every item of a partition the probability that it belongs where it is, and the second choice.
+
+    Parameters
+    ----------
+    partitions : array_like of int, shape (M, N)
+        Sampled partitions.
+    labels : array_like of int, shape (N,)
+        The partition, its clusters numbered 0, 1, ...
+
+    Raises
+    ------
+    ValueError
+        As `mean_co_clustering`.
+
+    Examples
+    --------
+    >>> found = membership([[0, 0, 1], [0, 0, 0]], [0, 0, 1])
+    >>> found.certainty.tolist(), found.second.tolist(), found.second_probability.tolist()
+    ([1.0, 1.0, 0.5], [1, 1, 0], [0.5, 0.5, 0.5])
+    """
+    own = np.asarray(labels)
+    N = len(own)
+    certainty, second, probability = np.empty(N), np.full(N, -1, dtype=np.int64), np.full(N, np.nan)
+    for items, means in mean_co_clustering(partitions, own):
+        at, mine = np.arange(len(items)), own[items]
+        certainty[items] = means[at, mine]
+        if means.shape[1] > 1:
+            means[at, mine] = -1
+            # sums in another order differ by rounding: equals are equals
+            second[items] = means.round(12).argmax(axis=1)
+            probability[items] = means[at, second[items]]
+    return Membership(certainty, second, probability)
+
+
+def block_means(partitions: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
+    """Mean co-clustering between the clusters of a partition: over all pairs of different items.
+
+    Parameters
+    ----------
+    partitions : array_like of int, shape (M, N)
+    labels : array_like of int, shape (N,)
+        The partition, its K clusters numbered 0, 1, ...
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[K, K]``, symmetric; 1 on the diagonal where a cluster has one item, which has no pair.
+
+    Raises
+    ------
+    ValueError
+        As `mean_co_clustering`.
+    """
+    rows, own, sizes = _fitting(partitions, labels)
+    K = len(sizes)
+    total = np.zeros((K, K))
+    for row in rows:
+        shared = csr_array((np.ones(len(own)), (own, row)), shape=(K, int(row.max()) + 1))
+        total += (shared @ shared.T).toarray()
+    pairs = np.outer(sizes, sizes).astype(float)
+    np.fill_diagonal(total, total.diagonal() - len(rows) * sizes)
+    np.fill_diagonal(pairs, sizes * (sizes - 1.0))
+    means = total / len(rows) / np.maximum(pairs, 1)
+    means[np.diag(sizes == 1)] = 1.0
+    return means
+
+
+def _fitting(
+    partitions: ArrayLike, labels: ArrayLike
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Partitions, labels and sizes of the clusters, checked."""
+    rows, own = checked(partitions), np.asarray(labels)
+    if own.shape != rows.shape[1:]:
+        raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
+    if own.min() < 0 or not (sizes := np.bincount(own)).all():
+        raise ValueError("labels: expected clusters numbered 0, 1, ..., none left out")
+    return rows, own.astype(np.int64), sizes
+
+
+def _one_hot(rows: NDArray[np.int32]) -> csr_array:
+    """Which of the clusters of all partitions each item is in: float32 ``[N, C]``."""
+    M, N = rows.shape
+    widths = rows.max(axis=1) + 1
+    columns = (rows + (np.cumsum(widths) - widths)[:, None]).T.ravel()
+    starts = np.arange(N + 1) * M
+    return csr_array((np.ones(M * N, dtype=np.float32), columns, starts), shape=(N, int(widths.sum())))
+
+
+def _bands(rows: NDArray[np.int32], N: int) -> Iterator[NDArray[np.int32]]:
+    """The partitions, some at a time, so that a dense table of items and their clusters has `_CELLS` cells."""
+    most, begin, held = max(1, _CELLS // N), 0, 0
+    for m, width in enumerate((rows.max(axis=1) + 1).tolist()):
+        if held + width > most and m > begin:
+            yield rows[begin:m]
+            begin, held = m, 0
+        held += width
+    yield rows[begin:]

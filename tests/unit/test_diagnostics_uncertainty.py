@@ -1,0 +1,261 @@
+"""Losses of partitions, co-clustering and credible balls, against their definitions and all partitions of few items."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.diagnostics import partition_search, similarity
+from splitmerge_cli.diagnostics.credible_ball import credible_ball
+from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, distances
+from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, minimise_expected_vi
+from splitmerge_cli.verify.enumerate import partitions
+
+
+def partitions_of(n):
+    """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
+    return np.array([by_appearance(row) for row in partitions(n)])
+
+
+def f_of(loss):
+    return (lambda n: n * np.log(np.maximum(n, 1))) if loss == "vi" else (lambda n: n * (n - 1) / 2)
+
+
+def all_distances(rows, loss):
+    """Between all pairs of partitions, by tables of intersections: [B, B]."""
+    n = rows.shape[1]
+    hot = (rows[:, None, :] == np.arange(n)[:, None]).astype(float)
+    f, scale = f_of(loss), n if loss == "vi" else max(1, n * (n - 1) / 2)
+    shared = np.stack([f(np.einsum("kn,bln->bkl", one, hot)).sum(axis=(1, 2)) for one in hot])
+    sizes = f(hot.sum(axis=2)).sum(axis=1)
+    return np.maximum(0, sizes[:, None] + sizes - 2 * shared) / scale
+
+
+def noisy(n, clusters, draws, seed, noise=0.2):
+    """Partitions near a true one: [draws, n], and the true one."""
+    rng = np.random.default_rng(seed)
+    truth = by_appearance(rng.integers(clusters, size=n))
+    return np.where(rng.random((draws, n)) < noise, rng.integers(clusters, size=(draws, n)), truth), truth
+
+
+# ---- losses
+
+
+def test_binder_is_one_minus_the_rand_index():
+    rows, truth = noisy(25, 4, 10, seed=1)
+    pairs = list(itertools.combinations(range(25), 2))
+    for row, found in zip(rows, distances(truth, rows, "binder"), strict=True):
+        differ = sum((truth[i] == truth[j]) != (row[i] == row[j]) for i, j in pairs)
+        assert found == pytest.approx(differ / len(pairs), abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_distances_are_those_of_the_tables(loss):
+    rows = partitions_of(6)
+    whole = all_distances(rows, loss)
+    for at in range(0, len(rows), 17):
+        np.testing.assert_allclose(distances(rows[at] + 5, rows, loss), whole[at], atol=1e-12)
+    # many clusters: without a table of all cells
+    rng = np.random.default_rng(2)
+    a, b = rng.permutation(400), rng.integers(300, size=400)
+    small = distances(a, [b], loss).item()
+    assert small == pytest.approx(distances(b, [a], loss).item(), abs=1e-12)
+
+
+def test_losses_that_are_none():
+    with pytest.raises(ValueError, match="expected one of vi, binder"):
+        distances([0], [[0]], "ari")
+    with pytest.raises(ValueError, match="labels: expected"):
+        distances([0, 1], [[0]])
+    with pytest.raises(ValueError, match="partitions: expected"):
+        distances([0], [0])
+    assert distances([0], [[0]], "binder").tolist() == [0.0]
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 0], [1, 0], [0, 2], [3, 3], [0, 1, 3, 2], [-1, 0], [0.5, 2.0]])
+def test_numbers_by_appearance(labels):
+    found = by_appearance(labels)
+    assert list(dict.fromkeys(found.tolist())) == list(range(found.max() + 1))
+    assert all((labels[i] == labels[j]) == (found[i] == found[j]) for i in range(len(labels)) for j in range(i))
+
+
+# ---- the search
+
+
+def drawn(n, kind, rng, rows, near):
+    """Numbers of sampled partitions: a few, many, or those near one."""
+    if kind == "near":
+        weights = np.exp(-4 * near[rng.integers(len(rows))])
+        return rng.choice(len(rows), size=200, p=weights / weights.sum())
+    return rng.integers(len(rows), size=5 if kind == "few" else 250)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", ["few", "many", "near"])
+@pytest.mark.parametrize("n", range(1, 8))
+def test_the_least_of_all_partitions_is_found(n, kind, loss, monkeypatch):
+    """By the search alone where the number of clusters is free; it is limited where all partitions are compared."""
+    rows = partitions_of(n)
+    d = all_distances(rows, loss)
+    near = d if loss == "vi" else n * d / 2
+    rng = np.random.default_rng([n, len(kind)])
+    for _ in range(10):
+        at = drawn(n, kind, rng, rows, near)
+        expected = d[:, at].mean(axis=1)
+        with monkeypatch.context() as patch:
+            patch.setattr(partition_search, "FEW", 0)
+            found = minimise_expected_loss(rows[at], loss)
+        assert found.expected_loss == pytest.approx(expected.min(), abs=1e-10)
+        assert found.expected_loss == pytest.approx(distances(found.labels, rows[at], loss).mean(), abs=1e-10)
+        most = int(rng.integers(1, n + 1))
+        limited = minimise_expected_loss(rows[at], loss, max_clusters=most)
+        assert limited.labels.max() < most
+        assert limited.expected_loss == pytest.approx(expected[rows.max(axis=1) < most].min(), abs=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_never_worse_than_the_best_sampled_and_the_same_again(loss):
+    for seed in range(5):
+        rows, _ = noisy(60, 7, 80, seed, noise=0.5)
+        found = minimise_expected_loss(rows, loss)
+        assert found.expected_loss <= min(distances(row, rows, loss).mean() for row in rows) + 1e-12
+        again = minimise_expected_loss(rows[::-1], loss)
+        np.testing.assert_array_equal(found.labels, again.labels)
+        three = minimise_expected_loss(rows, loss, max_clusters=3)
+        assert three.labels.max() < 3 and three.expected_loss >= found.expected_loss - 1e-12
+
+
+def test_the_search_is_that_of_the_variation_of_information():
+    rows, _ = noisy(50, 5, 60, seed=3, noise=0.4)
+    found, general = minimise_expected_vi(rows), minimise_expected_loss(rows)
+    np.testing.assert_array_equal(found.labels, general.labels)
+    assert (found.expected_vi, found.partitions) == (general.expected_loss, general.partitions) and general.loss == "vi"
+    assert minimise_expected_loss(rows, max_partitions=7).partitions == 7
+    for wrong in ({"max_clusters": 0}, {"max_partitions": 0}, {"loss": "rand"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            minimise_expected_loss(rows, **wrong)
+
+
+# ---- co-clustering
+
+
+def test_co_clustering_is_its_definition(monkeypatch):
+    rows, _ = noisy(30, 4, 50, seed=4)
+    whole = (rows[:, :, None] == rows[:, None, :]).mean(axis=0)
+    np.testing.assert_allclose(similarity.co_clustering(rows), whole, atol=1e-12)
+    monkeypatch.setattr(similarity, "_CELLS", 200)
+    np.testing.assert_allclose(similarity.co_clustering(rows), whole, atol=1e-12)
+    np.testing.assert_allclose(similarity.co_clustering_rows(rows, [5, 2, 29]), whole[[5, 2, 29]], atol=1e-12)
+    # items that are never separated, too
+    twins = np.repeat(rows, 2, axis=1)
+    np.testing.assert_allclose(similarity.co_clustering(twins), np.kron(whole, np.ones((2, 2))), atol=1e-12)
+    monkeypatch.setattr(similarity, "MAX_DENSE", 29)
+    with pytest.raises(similarity.TooManyItems, match="30 items"):
+        similarity.co_clustering(rows)
+
+
+@pytest.mark.parametrize("cells", [2**24, 40])
+def test_membership_is_its_definition(monkeypatch, cells):
+    monkeypatch.setattr(similarity, "_CELLS", cells)
+    rows, own = noisy(30, 4, 50, seed=5, noise=0.5)
+    own = by_appearance(np.append(own[:-1], 99))  # the last one alone
+    whole, N, K = (rows[:, :, None] == rows[:, None, :]).mean(axis=0), 30, own.max() + 1
+    found = similarity.membership(rows, own)
+    means = np.empty((N, K))
+    for i in range(N):
+        for k in range(K):
+            others = [j for j in range(N) if own[j] == k and j != i]
+            alone = np.mean([(row == row[i]).sum() == 1 for row in rows])
+            means[i, k] = whole[i, others].mean() if others else alone
+        assert found.certainty[i] == pytest.approx(means[i, own[i]], abs=1e-12)
+        rest = [k for k in range(K) if k != own[i]]
+        assert found.second[i] in rest
+        assert found.second_probability[i] == pytest.approx(means[i, rest].max(), abs=1e-12)
+        assert means[i, found.second[i]] == pytest.approx(means[i, rest].max(), abs=1e-12)
+    blocks = similarity.block_means(rows, own)
+    for a in range(K):
+        for b in range(K):
+            pairs = [whole[i, j] for i in range(N) for j in range(N) if i != j and own[i] == a and own[j] == b]
+            assert blocks[a, b] == pytest.approx(np.mean(pairs) if pairs else 1.0, abs=1e-12)
+    some = dict(zip(*next(iter(similarity.mean_co_clustering(rows, own, [7]))), strict=True))
+    np.testing.assert_allclose(some[7], means[7], atol=1e-12)
+
+
+def test_membership_of_the_least_partitions():
+    one = similarity.membership([[0, 0], [0, 1]], [0, 0])
+    assert one.certainty.tolist() == [0.5, 0.5]
+    assert one.second.tolist() == [-1, -1] and np.isnan(one.second_probability).all()
+    single = similarity.membership([[0]], [0])
+    assert single.certainty.tolist() == [1.0]
+    # 0.5 alone, 0.25 with each of two others: the first of equals
+    third = similarity.membership([[0, 1, 2], [0, 1, 2], [0, 1, 0], [0, 1, 1]], [0, 1, 2])
+    assert third.certainty[2] == 0.5 and third.second[2] == 0 and third.second_probability[2] == 0.25
+    for wrong in ([0, 0], [0, 0, 2], [-1, 0, 1]):
+        with pytest.raises(ValueError, match="labels: expected"):
+            similarity.membership([[0, 0, 1]], wrong)
+
+
+def test_no_matrix_of_all_pairs_where_rows_are_asked_for():
+    """A million pairs a row would be the whole matrix: 3.2 GB at 20,000 items."""
+    import tracemalloc
+
+    rows, truth = noisy(20_000, 6, 6, seed=6)
+    tracemalloc.start()
+    similarity.membership(rows, truth)
+    similarity.block_means(rows, truth)
+    assert similarity.co_clustering_rows(rows, [0, 1]).shape == (2, 20_000)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 200e6
+
+
+# ---- credible ball
+
+
+def test_a_ball_by_hand():
+    centre = [0, 0, 1, 1]
+    rows = [centre] * 15 + [[0, 0, 1, 2]] * 3 + [[0, 0, 0, 0], [0, 1, 2, 3]]
+    ball = credible_ball(centre, rows, 0.9, "binder")
+    # distances: 0 (15 times), 1/6 (3), 4/6, 2/6: the 18th of 20 is 1/6
+    assert ball.radius == pytest.approx(1 / 6) and ball.share == 0.9 and ball.partitions == 20
+    assert ball.horizontal.partitions.tolist() == [[0, 0, 1, 2]] and ball.horizontal.first == 15
+    assert ball.lower.n_clusters == 3 and ball.lower.distance == pytest.approx(1 / 6)
+    assert ball.upper.partitions.tolist() == [centre] and ball.upper.distance == 0
+    wider = credible_ball(centre, rows, 0.95, "binder")
+    assert wider.radius == pytest.approx(2 / 6) and wider.lower.partitions.tolist() == [[0, 1, 2, 3]]
+    whole = credible_ball(centre, rows, 1.0, "binder")
+    assert whole.share == 1 and whole.upper.n_clusters == 1 and whole.horizontal.distance == pytest.approx(4 / 6)
+
+
+def test_ties_are_in_the_ball_and_all_given():
+    rows = [[0, 0, 1]] * 2 + [[0, 1, 1]] * 1 + [[0, 1, 0]] * 1
+    ball = credible_ball([0, 0, 0], rows, 0.5, "vi")
+    # all are as far: whatever the level, all are in the ball
+    assert ball.share == 1 and len(ball.horizontal.partitions) == 3
+    assert ball.horizontal.partitions.tolist() == [[0, 0, 1], [0, 1, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.8, 0.95, 1.0])
+def test_a_ball_is_the_smallest_that_holds_its_level(loss, level):
+    rows, truth = noisy(12, 4, 100, seed=7, noise=0.3)
+    ball, d = credible_ball(truth, rows, level, loss), distances(truth, rows, loss)
+    assert (d <= ball.radius + 1e-9).mean() == ball.share >= level
+    assert (d < ball.radius - 1e-9).mean() < level
+    K = np.array([len(set(row)) for row in rows])
+    inside = d <= ball.radius + 1e-9
+    assert ball.upper.n_clusters == K[inside].min() and ball.lower.n_clusters == K[inside].max()
+    for bound, among in [
+        (ball.horizontal, inside),
+        (ball.upper, inside & (min(K[inside]) == K)),
+        (ball.lower, inside & (max(K[inside]) == K)),
+    ]:
+        assert bound.distance == pytest.approx(d[among].max(), abs=1e-12)
+        np.testing.assert_allclose(distances(truth, bound.partitions, loss), bound.distance, atol=1e-9)
+        np.testing.assert_array_equal(by_appearance(rows[bound.first]), bound.partitions[0])
+
+
+def test_levels_that_are_none():
+    for level in (0, -1, 1.01, float("nan")):
+        with pytest.raises(ValueError, match="level="):
+            credible_ball([0], [[0]], level)
