@@ -6,8 +6,11 @@ from pathlib import Path
 
 import splitmerge_cli.priors
 
+PLAIN = ("crp", "uniform")
+PACKAGE = tuple(name for name in splitmerge_cli.priors.priors() if name not in PLAIN)
+"""Priors of the package beside these two: what is asked of a new one is asked of each."""
 FOLDER = Path(__file__).parent / "toy_priors"
-NAMES = ("pitman_yor(discount=0.4)", "finite_mixtures(most=3)")
+NAMES = ("toy_pitman_yor(discount=0.4)", "toy_finite_mixtures(most=3)")
 
 
 @contextmanager

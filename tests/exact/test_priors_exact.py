@@ -1,10 +1,12 @@
 """Every sampler under priors whose new-cluster weight depends on the number of clusters: the whole transition matrix of
-the compiled code leaves the enumerated posterior as it is. Priors: `small_priors`, one of them with a largest K."""
+the compiled code leaves the enumerated posterior as it is. Priors: those of the package and of `small_priors`, one of
+them with a largest K."""
 
 import numpy as np
 import pytest
 from small_cases import SAMPLERS
-from small_priors import NAMES, registered
+from small_priors import NAMES as TOYS
+from small_priors import PACKAGE, registered
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -41,6 +43,7 @@ OTHERS = {
     "irm": (IRM, {"beta1": 0.6, "beta0": 1.7}),
 }
 KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
+NAMES = (*PACKAGE, *TOYS)
 EXACT = [name for name in SAMPLERS if "as_printed" not in name]
 
 
@@ -51,9 +54,9 @@ def toys():
 
 
 def build(model_class, prior, size=4, **params):
-    if prior.startswith("finite"):
+    if prior.startswith("toy_finite"):
         # so that the bound is met
-        prior = "finite_mixtures(most=2)"
+        prior = "toy_finite_mixtures(most=2)"
     case = small_case(model_class, size, 0, {"prior": prior, "concentration": 0.8, **params})
     assert len(np.unique(np.round(case.pi, 12))) > 3
     return case

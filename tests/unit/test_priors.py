@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from small_cases import CLOUD, NETWORK, POINTS, ROWS, THINNED, check_walk_weights
-from small_priors import NAMES, registered
+from small_priors import NAMES, PACKAGE, PLAIN, registered
 
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.prior import TablePrior
@@ -21,7 +21,8 @@ from splitmerge_cli.priors.crp import ChineseRestaurant
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise, partitions
 
-ALL = ("crp", "uniform", *NAMES)
+ALL = (*PLAIN, *PACKAGE, *NAMES)
+FORMULAS = (*PACKAGE, *NAMES)
 WIDE = np.random.default_rng(3).integers(2, size=(60, 300)).astype(np.uint8)
 CANDIDATES = [[0.0, 1.0], [1.0, -0.5]]
 MODELS = {
@@ -51,14 +52,14 @@ def build(prior, N, concentration=1.3):
 
 # -- one file is all that a prior needs
 def test_the_priors_of_the_package():
-    assert set(priors()) == {"crp", "uniform", "pitman_yor", "finite_mixtures"}
+    assert set(priors()) == {*PLAIN, *PACKAGE, "toy_pitman_yor", "toy_finite_mixtures"}
 
 
 @pytest.mark.parametrize("prior", ALL)
 def test_a_model_takes_it_by_name(prior):
     model = Bernoulli(ROWS, prior=prior)
     assert type(model.prior) is priors()[specification(prior).name]
-    assert "finite_mixtures" in OPTIONS[1].expected
+    assert "toy_finite_mixtures" in OPTIONS[1].expected
 
 
 def test_a_file_dropped_into_a_folder(tmp_path):
@@ -100,10 +101,10 @@ def test_two_priors_of_one_name(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nobody", "expected one of crp, finite_mixtures, pitman_yor, uniform"),
-        ("pitman_yor(discount=2)", "discount"),
-        ("pitman_yor(other=0.2)", "model.prior"),
-        ("pitman_yor(discount", "model.prior"),
+        ("nobody", "expected one of .*crp, .*toy_finite_mixtures, toy_pitman_yor, uniform"),
+        ("toy_pitman_yor(discount=2)", "discount"),
+        ("toy_pitman_yor(other=0.2)", "model.prior"),
+        ("toy_pitman_yor(discount", "model.prior"),
         ("uniform(a=1)", "model.prior"),
         (3, "model.prior"),
     ],
@@ -113,7 +114,9 @@ def test_what_is_no_prior(text, message):
         read_options("model", OPTIONS, {"prior": text})
 
 
-@pytest.mark.parametrize("text", ["pitman_yor", "pitman_yor(discount=0.25)", "finite_mixtures( most = 5 )", "crp"])
+@pytest.mark.parametrize(
+    "text", ["toy_pitman_yor", "toy_pitman_yor(discount=0.25)", "toy_finite_mixtures( most = 5 )", "crp"]
+)
 def test_a_specification_is_read_again_as_it_is_written(text):
     option = PriorOption("prior", "crp", "")
     read = option.read(text, "model")
@@ -122,7 +125,7 @@ def test_a_specification_is_read_again_as_it_is_written(text):
 
 def test_a_table_prior_does_not_resample_its_concentration():
     with pytest.raises(ValueError, match="does not resample"):
-        Bernoulli(ROWS, prior="pitman_yor", concentration="gamma(2,1)")
+        Bernoulli(ROWS, prior="toy_pitman_yor", concentration="gamma(2,1)")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,7 @@ def test_a_prior_without_tables():
 
 
 # -- one formula
-@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("prior", FORMULAS)
 @pytest.mark.parametrize("concentration", [0.2, 1.3, 6.0])
 def test_tables_give_the_formula(prior, concentration):
     chosen = specification(prior)
@@ -169,7 +172,7 @@ def test_tables_give_the_formula(prior, concentration):
 
 
 def test_pitman_yor_without_a_discount_is_the_chinese_restaurant():
-    a, b = build("pitman_yor(discount=0)", 6), ChineseRestaurant(6, 1.3)
+    a, b = build("toy_pitman_yor(discount=0)", 6), ChineseRestaurant(6, 1.3)
     differ = [a._log_prob(np.bincount(z)) - b._log_prob(np.bincount(z)) for z in partitions(6)]
     np.testing.assert_allclose(differ, differ[0], rtol=1e-12)
     np.testing.assert_allclose(a._weights([1, 2, 2])[0], b._weights([1, 2, 2])[0], rtol=1e-12)
@@ -220,7 +223,7 @@ def test_draws_of_many_items_are_labels(prior):
 # -- in every mixture
 def sets_of_labels(prior, N):
     """Labels with lone items among them, of as many clusters as the prior allows."""
-    most = 3 if prior.startswith("finite") else 17
+    most = 3 if prior.startswith("toy_finite") else 17
     yield np.r_[np.zeros(N - most + 1, int), np.arange(1, most)]
     for clusters in {2, 3, min(most, 8), most - 1}:
         yield np.random.default_rng(clusters).permutation(np.arange(N) % clusters)
@@ -293,7 +296,7 @@ def test_weights_keep_step_with_the_number_of_clusters(name, prior):
     model, other = (MODELS[name](prior=prior, concentration=1.3) for _ in range(2))
     rng = np.random.default_rng(3)
     model.set_labels(np.arange(model.N) % 2)
-    most = 3 if prior.startswith("finite") else model.N
+    most = 3 if prior.startswith("toy_finite") else model.N
     for step in range(400):
         i = int(rng.integers(model.N))
         model._move(i, int(rng.integers(min(model.K + 1, most))))
@@ -351,7 +354,7 @@ def test_an_item_that_only_a_new_cluster_would_suit(name):
     free.set_labels(labels)
     w = free._scan_by_definition(i)
     assert w[:3].sum() < 1e-200 * w[3]
-    bound = OUTLIERS[name](prior="finite_mixtures(most=3)")
+    bound = OUTLIERS[name](prior="toy_finite_mixtures(most=3)")
     bound.set_labels(labels)
     agree(bound._scan(i), bound._scan_by_definition(i))
     assert bound._scan(i)[3] == 0.0
@@ -361,7 +364,7 @@ def test_an_item_that_only_a_new_cluster_would_suit(name):
 
 
 def test_impossible_numbers_of_clusters_weigh_nothing():
-    model = Bernoulli(ROWS, prior="finite_mixtures(most=3)")
+    model = Bernoulli(ROWS, prior="toy_finite_mixtures(most=3)")
     model.set_labels(np.arange(60) % 3)
     assert all(model._scan(i)[-1] == 0.0 for i in range(60))
     model.set_labels(np.arange(60) % 4)

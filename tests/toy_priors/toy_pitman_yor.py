@@ -10,7 +10,7 @@ from splitmerge_cli.core.prior import TablePrior
 class PitmanYor(TablePrior):
     """p(z) = prod_{j < K} (theta + j d) / (theta)_N prod_k (1 - d)_{n_k - 1}. Source: Pitman and Yor (1997)."""
 
-    NAME = "pitman_yor"
+    NAME = "toy_pitman_yor"
     OPTIONS = (Number("discount", 0.5, "of every cluster", least=0.0, most=0.99),)
 
     def tables(self, concentration, discount):

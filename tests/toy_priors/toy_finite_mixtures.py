@@ -12,7 +12,7 @@ from splitmerge_cli.core.prior import TablePrior
 class FiniteMixtures(TablePrior):
     """Components uniform over 1..most, weights Dirichlet(concentration). Source: Miller and Harrison (2018)."""
 
-    NAME = "finite_mixtures"
+    NAME = "toy_finite_mixtures"
     OPTIONS = (Count("most", 3, "components", least=1, most=100),)
 
     def tables(self, concentration, most):
