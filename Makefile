@@ -8,8 +8,8 @@ JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 # what an editable installation has to be built again for
 SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx' -o -name '*.pxd' -o -name '__init__.py')
 
-# compiled modules, whose hand-written types are held against them; samplers have none: a new one is a .pyx and a .yaml
-COMPILED := $(shell find splitmerge_cli -name '*.pyx' -not -path '*/samplers/*' | sed 's/\.pyx$$//; s,/,.,g' | sort)
+# compiled modules with hand-written types, which are held against them; what only a .yaml names needs none
+COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow sanitize lint bench figures figures-paper wheel clean

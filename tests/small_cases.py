@@ -1,14 +1,19 @@
 """Small cases that tests share: data, models, samplers."""
 
+from functools import partial
+
 import numpy as np
 from scipy.sparse import csr_array
 
+from splitmerge_cli.config import choice, choices, locate
+from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.runs.support import example
 from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -69,6 +74,18 @@ MODELS = {
     "sparse-diag": lambda: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
     "sparse-iso": lambda: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
 }
+
+
+def _found():
+    """Every other model of conf/model, but that of topics, on generated data."""
+    here = {type(build()) for build in MODELS.values()}
+    for name in choices("model"):
+        model = locate(choice("model", name)["_target_"])
+        if model not in here and not issubclass(model, Weighted):
+            yield name, partial(example, name, N=60)
+
+
+MODELS |= dict(_found())
 
 
 def check_walk_weights(model, rtol=1e-9):

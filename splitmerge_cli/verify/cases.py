@@ -233,7 +233,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "IRM": irm_case,
     "HDP": hdp_case,
 }
-"""The small case of each model class. A new model adds its own, with a log weight in ``verify.enumerate``."""
+"""The small case of each model class. A new model adds its own (docs/extending/model.md)."""
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "Bernoulli": [{}, {"concentration": "gamma(2,1)"}],

@@ -113,7 +113,7 @@ def bernoulli_log_weight(
             total -= x.shape[1] * (gammaln(beta1) + gammaln(beta0) - gammaln(beta1 + beta0))
         return total
 
-    return _log_weight(log_lik, concentration, prior)
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def irm_log_weight(
@@ -149,7 +149,7 @@ def irm_log_weight(
         terms = betaln(edges + beta1, pairs - edges + beta0) - betaln(beta1, beta0)
         return float(terms[blocks].sum())
 
-    return _log_weight(log_lik, concentration, prior)
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def lines_log_weight(
@@ -190,7 +190,7 @@ def lines_log_weight(
                 total += _log_normal(y, sigma1**2 * scale)
         return total
 
-    return _log_weight(log_lik, concentration, prior)
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def candidates_log_weight(
@@ -278,7 +278,7 @@ def gaussian_log_weight(
                 total += sum(_log_student(y[:, d], scale, a0, scale0[d]) for d in range(D))
         return total
 
-    return _log_weight(log_lik, concentration, prior)
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def hdp_log_weight(
@@ -362,7 +362,7 @@ def _log_tables(m: int, lengths: tuple[int, ...], alpha0: Concentration) -> floa
     return float(logsumexp(density + log_of(np.exp(t))) + np.log(t[1] - t[0]))
 
 
-def _log_weight(
+def mixture_log_weight(
     log_lik: Callable[[NDArray[np.int64]], float], concentration: Concentration, prior: str
 ) -> Callable[[State], float]:
     """Log weight of a partition from the log likelihood of its labels."""
