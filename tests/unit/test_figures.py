@@ -333,7 +333,7 @@ def test_report_begins_with_its_contents(drawn, out):
     text = report.report(out).read_text(encoding="utf-8")
     contents = text[text.index("<nav") : text.index("</nav>")]
     links = re.findall('href="#([^"]*)"', contents)
-    papers = [f"{paper}-errata" for paper in ("arm", "lshsm", "sdds", "smag", "triadic")]
+    papers = [f"{paper.key}-errata" for paper in discovery.papers()]
     assert links == [*(name for name, _ in experiments.list_figures()), *papers]
     assert all(f'id="{link}"' in text for link in links)
     # of Table 1, five claims are reproduced and one is not
