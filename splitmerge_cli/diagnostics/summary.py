@@ -12,8 +12,8 @@ from rich.text import Text
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import SCORES
 
-SERIES = ("log_joint", "log_lik", "n_clusters", "K", "largest", "concentration", "gamma", "alpha0")
-"""What is diagnosed of a trace; concentration, gamma and alpha0 only where they are resampled."""
+NO_SERIES = ("chain", "iteration", "seconds", "nmi", "ari", "run_id", "sampler", "seed")
+"""Columns of a trace that are not diagnosed; every other one is."""
 COLUMNS = ["quantity", "chain", "value", "note"]
 LONGEST = 100_000
 """Draws of a chain beyond which every m-th is looked at: an effective sample size of millions takes minutes and
@@ -47,8 +47,9 @@ def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     Returns
     -------
     dict
-        For each of `SERIES`: float64 ``[chains, draws]``, chains in ascending order, cut to the length of the shortest
-        (a time budget stops chains at different iterations). `largest` is the fraction of the largest cluster.
+        For each column but `NO_SERIES`: float64 ``[chains, draws]``, chains in ascending order, cut to the length of
+        the shortest (a time budget stops chains at different iterations). `largest` is the fraction of the largest
+        cluster.
     """
     parts = []
     for _, chain in trace.groupby("chain", sort=True):
@@ -56,8 +57,8 @@ def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     draws = min(len(part) for part in parts)
     first = {
         name: [np.stack(part[name].tolist()) if name == "largest" else part[name].to_numpy(float) for part in parts]
-        for name in SERIES
-        if name in trace
+        for name in trace.columns
+        if name not in NO_SERIES
     }
     if "largest" in first:
         first["largest"] = [x[:, 0] if x.ndim == 2 else x for x in first["largest"]]
@@ -92,10 +93,9 @@ def diagnose(
         Columns quantity, chain (null: over all chains), value, note (why a value is null, or how it was taken).
         Quantities, of the second half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains),
         ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
-        every m-th), for X in log_joint, log_lik, n_clusters, K, largest and, where they are resampled, concentration,
-        gamma, alpha0. Of the whole chain: ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void),
-        ``seconds_per_iteration``, and
-        where the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
+        every m-th), for X in every column of the trace but `NO_SERIES`. Of the whole chain:
+        ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void), ``seconds_per_iteration``, and where
+        the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
     """
     chains = [int(c) for c in sorted(trace["chain"].unique())]
     rows: list[Row] = []

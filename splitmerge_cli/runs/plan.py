@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, choice, choices, learns, plain
 from splitmerge_cli.config.schema import INITIAL
-from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.opening import limited
+from splitmerge_cli.results import schema
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import kind_of, loaded
 from splitmerge_cli.runs.disk import check_disk
@@ -149,7 +150,9 @@ def _prepared(cfg: "DictConfig") -> Plan:
         chains = builder.adaptive_chains() if learns(cfg) else [builder.chain(0)]
     except MemoryError as error:
         raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
-    columns = [*chains[0].model.hyperparameters, *["nmi", "ari"] * (dataset.truth is not None)]
+    # what a chain records says so itself
+    recorded = Rows(chains[0], 1).filled()
+    columns = [name for name in schema.OPTIONAL if name in recorded]
     plan = Plan(cfg, dataset, digests, recorder, builder, columns, dict(enumerate(chains)))
     try:
         check_disk(cfg, recorder, columns, plan.path)
