@@ -33,13 +33,21 @@ def anchors(file: Path) -> set[str]:
     return {head.replace(" ", "-") for head in heads}
 
 
+def cells(text: str) -> dict[tuple[str, str], str]:
+    """What a table says, by the heads of row and column."""
+    head, _, *rows = [line.strip("| \n").split(" | ") for line in text.strip().splitlines()]
+    return {(row[0], name): cell for row in rows for name, cell in zip(head[1:], row[1:], strict=True)}
+
+
 def test_table_of_the_readme() -> None:
+    """What it says is so. A sampler or model that is new may still lack its row or column."""
     spec = importlib.util.spec_from_file_location("write_readme", ROOT / "scripts" / "write_readme.py")
     assert spec is not None and spec.loader is not None
     write_readme = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(write_readme)
     text = write_readme.README.read_text(encoding="utf-8")
-    assert write_readme.written(text) == text, "run python scripts/write_readme.py"
+    found = cells(text.partition(write_readme.BEGIN)[2].partition(write_readme.END)[0])
+    assert found and found.items() <= cells(write_readme.table()).items(), "run python scripts/write_readme.py"
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
