@@ -24,7 +24,8 @@ IDS = {
 
 def test_moved_targets_are_those_of_the_files() -> None:
     targets = {choice("data", name)["_target_"] for name in choices("data")}
-    assert set(moved.MOVED.values()) == targets and all(map(locate, targets))
+    # a data set that is newer never moved
+    assert set(moved.MOVED.values()) <= targets and all(map(locate, targets))
     assert not set(moved.MOVED) & targets
 
 
