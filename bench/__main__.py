@@ -60,7 +60,7 @@ def main() -> int:
         found = estimate.main(args.quick)
     else:
         try:
-            for source in ("counts", "gaussian", "irm", "lines", "topics"):
+            for source in ("counts", "gaussian", "irm", "lines", "mixed", "topics"):
                 baseline.build(source)
             compiler = baseline.compiler_version()
         except (OSError, subprocess.CalledProcessError) as error:

@@ -210,6 +210,47 @@ class OfGaussian(Baseline):
         }
 
 
+class OfMixed(Baseline):
+    """Of a ``Mixed`` with the default rates, m0 and b0."""
+
+    source = "mixed"
+
+    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+        assert data.types is not None
+        x, kinds = np.asarray(data.values, dtype=float), [column.type for column in data.types]
+        N, missing = len(x), np.isnan(x)
+        discrete = [j for j, kind in enumerate(kinds) if kind in ("binary", "categorical")]
+        counts = [j for j, kind in enumerate(kinds) if kind == "count"]
+        reals = sorted((j for j, kind in enumerate(kinds) if kind == "real"), key=lambda j: bool(missing[:, j].any()))
+        pseudo = [
+            [model.beta0, model.beta1] if kinds[j] == "binary" else [model.alpha] * len(data.types[j].levels)
+            for j in discrete
+        ]
+        first = np.cumsum([0, *map(len, pseudo)])
+        a = model.a0 + 0.5 * np.arange(N + 2)
+        kappa = model.kappa0 + np.arange(N + 2)
+        largest = int(np.nansum(x[:, counts], axis=0).max(initial=0.0) + np.nanmax(x[:, counts], initial=0.0))
+        code = np.where(missing[:, discrete], -1, np.nan_to_num(x[:, discrete]) + first[:-1])
+        return {
+            **{"N": N, "K": model.K, "cap": 256, "C": len(discrete), "P": len(counts), "R": len(reals)},
+            **{"complete": int((~missing[:, reals].any(axis=0)).sum()), "levels": int(first[-1])},
+            **{"concentration": float(model.concentration), "shape": float(model.shape)},
+            **{"kappa0": float(model.kappa0), "a0": float(model.a0)},
+            "code": code.astype(np.int32),
+            "tally": np.where(missing[:, counts], -1, np.nan_to_num(x[:, counts])).astype(np.int32),
+            "x": x[:, reals],
+            "first": first.astype(np.int32),
+            "pseudo": np.concatenate([*pseudo, np.zeros(1)]),
+            "total": np.array([sum(of) for of in pseudo] + [0.0]),
+            "rate": model.shape / np.nanmean(x[:, counts], axis=0),
+            "m0": np.nanmean(x[:, reals], axis=0),
+            "b0": 0.1 * np.nanvar(x[:, reals], axis=0),
+            "log_gamma": gammaln(model.shape + np.arange(largest + 1)),
+            "log_c": gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi) + 0.5 * np.log(kappa / (kappa + 1)),
+            "z": model.labels,
+        }
+
+
 class OfIRM(Baseline):
     """Of an ``IRM``."""
 

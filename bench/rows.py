@@ -13,18 +13,19 @@ from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
 from bench import graph_tool
-from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfIRM, OfLines
+from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfIRM, OfLines, OfMixed
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, network
+from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, mixed, network
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
@@ -48,7 +49,7 @@ class Row:
         The work.
     unit : str
         What a time is given for.
-    model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm'}
+    model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -135,7 +136,7 @@ class Result:
 
 def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
-    return [*count_rows(), *gaussian_rows(), *network_rows(), *line_rows()]
+    return [*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows()]
 
 
 def count_rows() -> list[Row]:
@@ -259,12 +260,27 @@ def line_rows() -> list[Row]:
     ]
 
 
+def mixed_rows() -> list[Row]:
+    """The rows f: 10,000 rows of 12 columns, three of each type, 10 true clusters: with and without missing cells, and
+    so close that many items move."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    cases: list[tuple[str, Callable[[], Dataset]]] = [
+        ("complete, apart", lambda: mixed.generate(10_000, components=10, separation=4.0, missing=0.0)),
+        ("5% missing, apart", lambda: mixed.generate(10_000, components=10, separation=4.0)),
+        ("5% missing, overlap", lambda: mixed.generate(10_000, components=10, separation=1.0)),
+    ]
+    return [
+        Row("f", f"mixed table, Gibbs, {how}", "sweep", "mixed", gibbs, "gibbs", (), 4, data=data)
+        for how, data in cases
+    ]
+
+
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
     Bernoulli: N=10,000, D=15, K=5, so 2,000 items a cluster. EMM: N=500, K=10.
-    Gaussian: N=10,000, D=25, K=10. Lines: N=200, sigma0=10, sigma1=1. IRM: after 200 sweeps from the planted blocks,
-    or from 16 random ones.
+    Gaussian: N=10,000, D=25, K=10. Mixed: N=10,000, D=12, K=10. Lines: N=200, sigma0=10, sigma1=1. IRM: after 200
+    sweeps from the planted blocks, or from 16 random ones.
     """
     rng = Rng(1)
     kind: type[Baseline] = Counts
@@ -278,6 +294,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         data = gaussian.generate(10_000, components=10, D=25, separation=row.separation)
         model = Gaussian.from_data(data, covariance=row.model.split()[1])
         kind = OfGaussian
+    elif row.model == "mixed" and row.data is not None:
+        data = row.data()
+        model = Mixed.from_data(data)
+        kind = OfMixed
     elif row.data is not None:
         data = row.data()
         model = IRM.from_data(data)

@@ -12,6 +12,7 @@ from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.runs.support import example
 from splitmerge_cli.samplers.birth_death import BirthDeath
@@ -62,6 +63,29 @@ TOKENS = np.random.default_rng(7).integers(4, size=60).astype(np.int32)
 NETWORK = np.triu(np.random.default_rng(11).random((60, 60)) < 0.2, 1)
 ROWS = np.random.default_rng(8).integers(2, size=(60, 7)).astype(np.uint8)
 
+
+def table(rng, N, types, missing=0.15):
+    """Cells of columns of these types, of two components and one column alike in both; NaN where one is missing."""
+    half = np.arange(N) % 2
+    make = {
+        "binary": lambda: rng.random(N) < 0.2 + 0.5 * half,
+        "categorical": lambda: (rng.integers(4, size=N) + half) % 4,
+        "count": lambda: rng.poisson(2.0 + 4.0 * half),
+        "real": lambda: rng.normal(2.0 * half, 1.5),
+    }
+    x = np.column_stack([make[kind]() for kind in types]).astype(float)
+    x[rng.random(x.shape) < missing] = np.nan
+    return x
+
+
+TYPES = ("real", "binary", "count", "categorical", "real", "binary", "categorical", "count")
+TABLE = table(np.random.default_rng(13), 60, TYPES)
+TABLE[:, 4] = np.random.default_rng(14).normal(size=60)
+TABLE[:, 5] = ROWS[:, 0]
+TABLE[7] = np.nan
+COMPLETE = table(np.random.default_rng(15), 60, TYPES, 0.0)
+MIXED = {"alpha": 0.7, "beta1": 0.4, "beta0": 0.6, "shape": 1.3, "rate": [0.4, 0.9], "kappa0": 0.3, "a0": 1.5}
+
 MODELS = {
     "emm": lambda: EMM(TOKENS, n_tokens=5, alpha=0.3, mu=1.0, sigma=0.8, kmax=12),
     "bernoulli": lambda: Bernoulli(ROWS, concentration=1.7, beta1=0.4, beta0=0.7),
@@ -72,6 +96,8 @@ MODELS = {
     "gaussian-iso": lambda: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
     "gaussian-full": lambda: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5),
     "sparse-diag": lambda: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
+    "mixed": lambda: Mixed(TABLE, TYPES, concentration=0.8, b0=[0.5, 1.0], **MIXED),
+    "mixed-complete": lambda: Mixed(COMPLETE, TYPES, concentration=0.8, **MIXED),
     "sparse-iso": lambda: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
 }
 

@@ -11,6 +11,10 @@ N = 24
 """Items of an ordinary data set: more than two blocks of eight clusters from singletons."""
 
 
+MIXED_TYPES = ("binary", "categorical", "count", "real")
+"""Types of the columns of mixed tables, by turns."""
+
+
 def _graph(edges: np.ndarray) -> csr_array:
     both = np.triu(np.asarray(edges, dtype=bool), 1)
     return csr_array((both | both.T).astype(np.uint8))
@@ -32,6 +36,15 @@ def data() -> dict[str, dict[str, Any]]:
     holes = np.where(rng.random((N, 5)) < 0.4, rng.normal(size=(N, 5)), 0.0)
     holes[3] = 0.0
     at_home = np.arange(N)[:, None] % 2 == np.arange(N) % 2
+    types = [MIXED_TYPES[j % 4] for j in range(24)]
+    cells = {"binary": 2, "categorical": 4, "count": 7}
+    own = np.random.default_rng(2)
+    table = np.column_stack([own.integers(cells[t], size=N) if t in cells else own.normal(size=N) for t in types])
+    gaps = np.where(own.random(table.shape) < 0.2, np.nan, table)
+    gaps[3] = np.nan
+    many = table[:12, :8].copy()
+    # past the end of the table of rising factorials
+    many[:, 2] = own.integers(30_000, size=12)
     documents = [rng.integers(4 * (j % 2), 4 * (j % 2) + 4, size=6).tolist() for j in range(4)]
     words = _corpus(*documents, V=8)
     return {
@@ -67,6 +80,18 @@ def data() -> dict[str, dict[str, Any]]:
             "sparse_empty": csr_array((7, 3)),
             "sparse_wide": csr_array(np.where(rng.random((9, 400)) < 0.1, 1.0, 0.0)),
         },
+        "mixed": {
+            "ordinary": gaps[:, :8],
+            "complete": table[:12, :8],
+            "one_item": table[:1, :4],
+            "one_empty_item": gaps[3:4, :4],
+            "two_items": gaps[:2, :4],
+            "alike": np.ones((9, 4)),
+            "one_column": gaps[:12, :1],
+            "empty": np.full((9, 4), np.nan),
+            "large_counts": many,
+            "many_columns": gaps[:12],
+        },
         "graph": {
             "ordinary": _graph(rng.random((N, N)) < np.where(at_home, 0.7, 0.1)),
             "one_item": _graph(np.zeros((1, 1))),
@@ -94,12 +119,16 @@ def data() -> dict[str, dict[str, Any]]:
 
 def dataset(kind: str, name: str) -> Any:
     """The Dataset of this name."""
-    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.data.base import ColumnType, Dataset
 
     values = data()[kind][name]
-    vocabulary = None
+    vocabulary = types = None
     if kind == "tokens":
         vocabulary = [str(t) for t in range(int(values.max()) + 1)]
     elif kind == "documents":
         vocabulary = [str(t) for t in range(values.V)]
-    return Dataset(name, kind, values, vocabulary=vocabulary)
+    elif kind == "mixed":
+        levels = {"binary": ("no", "yes"), "categorical": tuple("abcd")}
+        kinds = [MIXED_TYPES[j % 4] for j in range(values.shape[1])]
+        types = tuple(ColumnType(of, levels.get(of, ())) for of in kinds)
+    return Dataset(name, kind, values, vocabulary=vocabulary, types=types)

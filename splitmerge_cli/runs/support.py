@@ -4,7 +4,14 @@ from splitmerge_cli.config import choice, choices, compose, locate, plain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.runs.datasets import construct, kind_of, loaded
 
-_EXAMPLES = {"tokens": "emm", "binary": "jain_neal", "points": "gaussian", "graph": "network", "documents": "docs200"}
+_EXAMPLES = {
+    "tokens": "emm",
+    "binary": "jain_neal",
+    "points": "gaussian",
+    "graph": "network",
+    "documents": "docs200",
+    "mixed": "mixed",
+}
 """A generated data set of each kind."""
 
 

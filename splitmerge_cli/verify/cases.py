@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from splitmerge_cli.verify.enumerate import (
     hdp_log_weight,
     irm_log_weight,
     lines_log_weight,
+    mixed_log_weight,
     mixture_states,
     normalise,
     state_of,
@@ -162,6 +164,44 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     return _mixture_case(another, mixture_states(size), weight, options, title)
 
 
+def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` rows of a binary, a categorical, a count and two real columns. In each but the first real column a cell is
+    missing; with ``complete``, not an option of the model, none is."""
+    options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "beta1": 0.6, "beta0": 0.9, "alpha": 0.7}
+    options |= {"shape": 1.4, "rate": 0.5, "m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8} | dict(params)
+    complete = options.pop("complete", False)
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
+    reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
+    x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
+    if not complete:
+        x[[0, -1, size // 2, size // 3], [0, 1, 2, 4]] = np.nan
+    types, levels = ("binary", "categorical", "count", "real", "real"), ("a", "b", "c")
+    columns = [SimpleNamespace(type=kind, levels=levels if kind == "categorical" else ()) for kind in types]
+    made = partial(build, x, columns, **options)
+    if options["rate"] is None:
+        cells = x[~np.isnan(x[:, 2]), 2]
+        mean = float(cells.mean()) if len(cells) else 0.0
+        options["rate"] = options["shape"] / (mean or 1.0)
+    for key in ("m0", "b0"):
+        if options[key] is None:
+            options[key] = [_default_of(key, x[~np.isnan(x[:, j]), j]) for j in (3, 4)]
+    fixed = {k: v for k, v in options.items() if k != "concentration"}
+
+    def weight(concentration: Concentration) -> Callable[[State], float]:
+        return mixed_log_weight(x, types, (2, 3, 0, 0, 0), concentration, **fixed)
+
+    rows = " ".join("(" + ",".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) + ")" for row in x)
+    return _mixture_case(made, mixture_states(size), weight, options, f"rows {rows}")
+
+
+def _default_of(key: str, cells: NDArray[np.float64]) -> float:
+    """What the model takes for m0 or b0 of a real column with these observed cells."""
+    if key == "m0":
+        return float(cells.mean()) if len(cells) else 0.0
+    return 0.1 * (float(cells.var()) if len(cells) > 1 and np.ptp(cells) > 0.0 else 1.0)
+
+
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """A graph of `size` nodes: of four the paper's, else a random one with an edge for every other pair."""
     options: dict[str, Any] = {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"} | dict(params)
@@ -230,6 +270,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "Bernoulli": bernoulli_case,
     "Lines": lines_case,
     "Gaussian": gaussian_case,
+    "Mixed": mixed_case,
     "IRM": irm_case,
     "HDP": hdp_case,
 }
@@ -250,6 +291,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         *({"covariance": covariance} for covariance in ("diag", "iso", "full")),
         *({"covariance": covariance, "sparse": True} for covariance in ("diag", "iso")),
     ],
+    "Mixed": [{}, {"complete": True}, {"concentration": "gamma(2,1)"}],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
 }

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, logsumexp, multigammaln
+from scipy.stats import nbinom
 
 from splitmerge_cli.priors import priors, specification
 
@@ -279,6 +280,75 @@ def gaussian_log_weight(
         return total
 
     return mixture_log_weight(log_lik, concentration, prior)
+
+
+def mixed_log_weight(
+    x: ArrayLike, types: Sequence[str], levels: Sequence[int], concentration: Concentration, **options: Any
+) -> Callable[[State], float]:
+    """Log weight of partitions of a table with columns of several types, the parameters integrated out.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, D)
+        NaN where a cell is missing.
+    types : sequence of {'binary', 'categorical', 'count', 'real'}
+    levels : sequence of int
+        Of each column, where it is categorical.
+    concentration : float or (shape, rate)
+    **options
+        prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0 and b0 (a number or one per real
+        column), kappa0, a0: as the model's.
+
+    Returns
+    -------
+    callable
+        Source: the observed cells of a column and cluster one after the other: codes by counting, counts as negative
+        binomial; real cells as one multivariate t.
+    """
+    values = np.asarray(x, dtype=float)
+    per_type = {
+        key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(kind))
+        for key, kind in (("rate", "count"), ("m0", "real"), ("b0", "real"))
+    }
+
+    def log_codes(cells: NDArray[np.int64], pseudo: NDArray[np.float64]) -> float:
+        counts, total = pseudo.copy(), 0.0
+        for cell in cells:
+            total += np.log(counts[cell] / counts.sum())
+            counts[cell] += 1
+        return float(total)
+
+    def log_counts(cells: NDArray[np.int64], shape: float, rate: float) -> float:
+        total = 0.0
+        for cell in cells:
+            total += nbinom.logpmf(cell, shape, rate / (rate + 1))
+            shape, rate = shape + cell, rate + 1
+        return total
+
+    def log_reals(cells: NDArray[np.float64], m0: float, b0: float) -> float:
+        scale = np.eye(len(cells)) + 1 / options["kappa0"]
+        return _log_student(cells - m0, scale, options["a0"], b0)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = 0.0
+        number = dict.fromkeys(("count", "real"), 0)
+        for j, kind in enumerate(types):
+            at = number.get(kind, 0)
+            number[kind] = at + 1
+            for k in range(z.max() + 1):
+                cells = values[z == k, j]
+                cells = cells[~np.isnan(cells)]
+                if kind == "real":
+                    total += log_reals(cells, per_type["m0"][at], per_type["b0"][at])
+                elif kind == "count":
+                    total += log_counts(cells.astype(int), options["shape"], per_type["rate"][at])
+                elif kind == "binary":
+                    total += log_codes(cells.astype(int), np.array([options["beta0"], options["beta1"]], dtype=float))
+                else:
+                    total += log_codes(cells.astype(int), np.full(levels[j], options["alpha"], dtype=float))
+        return total
+
+    return _log_weight(log_lik, concentration, options["prior"])
 
 
 def hdp_log_weight(

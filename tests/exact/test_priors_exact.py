@@ -13,6 +13,7 @@ from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.neal8 import Neal8
@@ -40,6 +41,7 @@ OTHERS = {
     "gaussian-iso": (Gaussian, {"covariance": "iso"}),
     "gaussian-full": (Gaussian, {"covariance": "full"}),
     "gaussian-sparse": (Gaussian, {"sparse": True}),
+    "mixed": (Mixed, {}),
     "irm": (IRM, {"beta1": 0.6, "beta0": 1.7}),
 }
 KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}

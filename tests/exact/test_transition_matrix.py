@@ -99,7 +99,7 @@ FACTORS = {
     "lshsm": {"target", "allocation"},
     "lshsm-proposal=sums": {"target", "allocation", "pair", "dumb"},
 }
-OF_EVERY_MODEL = ["emm", "bernoulli", "irm", "lines", CANDIDATES, "gaussian-diag"]
+OF_EVERY_MODEL = ["emm", "bernoulli", "irm", "lines", CANDIDATES, "gaussian-diag", "mixed"]
 
 
 @pytest.mark.parametrize("name", FACTORS)

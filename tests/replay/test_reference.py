@@ -12,9 +12,11 @@ import math
 import numpy as np
 import pytest
 import reference
-from enumerated import ScriptedStream, canonical, row, states, target, transition_matrix
+from enumerated import ScriptedStream, canonical, remembering, row, states, target, transition_matrix
 from often import often
 from plain import EMM, Bernoulli, State
+from plain_mixed import Mixed
+from tables import LEVELS, PRIOR, TYPES, cells
 
 TOKENS = [0, 0, 1, 2]
 ITEMS = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]]
@@ -50,6 +52,7 @@ MODELS = {
     "emm-as_printed": emm(label_prior="as_printed"),
     "crp": bernoulli(),
     "uniform": bernoulli(prior="uniform"),
+    "mixed": remembering(Mixed(cells(4), TYPES, LEVELS, 1.3, **PRIOR)),
 }
 REVERSIBLE = [name for name in BOXES if name != "gibbs-full"]
 

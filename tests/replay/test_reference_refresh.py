@@ -12,7 +12,9 @@ import reference_triadic
 from enumerated import states, target, transition_matrix
 from plain import Mixture, State, Stream
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
+from plain_mixed import Mixed
 from scipy import stats
+from tables import LEVELS, PRIOR, TYPES, cells
 
 POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1]])
 NOISES = ["known", "nig"]
@@ -49,6 +51,7 @@ MARGINALS = {
         f"gaussian-{covariance}": Gaussian(POINTS, 1.0, covariance, [0.2, -0.3], 0.4, 1.6, b0)
         for covariance, b0 in [("diag", [0.5, 0.9]), ("iso", 0.5), ("full", [0.5, 0.9])]
     },
+    "mixed": Mixed(cells(4), TYPES, LEVELS, 1.0, **PRIOR),
 }
 
 

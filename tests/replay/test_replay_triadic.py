@@ -15,6 +15,7 @@ from often import often
 from plain import EMM, Bernoulli
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
 from replaying import Pair, check_counts, check_ratio, has_ratio, replay
+from tables import mixed
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
@@ -84,6 +85,10 @@ CONTINUOUS = {
     "gaussian-full": lambda: gaussian("full", b0=[0.6, 0.2, 1.4]),
     "gaussian-uniform": lambda: gaussian("full", x=VECTORS[:, :1], prior="uniform"),
 }
+TABLES = {
+    "mixed": mixed,
+    "mixed-uniform": lambda: mixed(prior="uniform"),
+}
 DISCRETE = {
     "emm": emm,
     "crp": bernoulli,
@@ -107,6 +112,7 @@ RANDOM_CONCENTRATION = {
     "crp-gamma": lambda: bernoulli((1.5, 0.8)),
     "gaussian-gamma": lambda: gaussian("diag", (0.4, 0.3)),
     "lines-gamma": lambda: lines((3.0, 2.0), noise="nig"),
+    "mixed-gamma": lambda: mixed((2.0, 1.5)),
 }
 WIDE = {
     "lines-known": lambda: lines(8.0, MANY_POINTS, sigma1=0.3),
@@ -116,8 +122,9 @@ WIDE = {
     "gaussian-diag": lambda: gaussian("diag", 8.0, MANY_VECTORS),
     "gaussian-iso": lambda: gaussian("iso", 8.0, MANY_VECTORS),
     "gaussian-full": lambda: gaussian("full", 8.0, MANY_VECTORS),
+    "mixed": lambda: mixed(8.0, MANY),
 }
-MODELS = CONTINUOUS | DISCRETE | KEPT | REFRESHED | RANDOM_CONCENTRATION
+MODELS = CONTINUOUS | DISCRETE | TABLES | KEPT | REFRESHED | RANDOM_CONCENTRATION
 
 EARLIER = {
     "gibbs-full": (gibbs.Gibbs, reference.Gibbs, {"scan": "full"}),
@@ -189,7 +196,7 @@ def test_earlier_samplers_on_continuous_models(name, model):
 
 
 @pytest.mark.parametrize("seed", often([1, 2], [1]))
-@pytest.mark.parametrize("model", CONTINUOUS | DISCRETE | KEPT)
+@pytest.mark.parametrize("model", CONTINUOUS | DISCRETE | TABLES | KEPT)
 @pytest.mark.parametrize("name", DYADIC | TRIADIC)
 def test_split_and_merge(name, model, seed):
     replay(Pair(MODELS[model](), seed), (DYADIC | TRIADIC)[name], "exact", 120)
@@ -214,7 +221,7 @@ def test_as_printed_split_and_merge(name, model):
     replay(Pair(MODELS[model](), 3), AS_PRINTED[name], "as_printed", 100)
 
 
-@pytest.mark.parametrize("model", KEPT | {"crp": bernoulli, "lines-nig": None})
+@pytest.mark.parametrize("model", KEPT | {"crp": bernoulli, "lines-nig": None, "mixed": None})
 @pytest.mark.parametrize("name", NEAL8)
 def test_neal8(name, model):
     replay(Pair(MODELS[model](), 4), NEAL8[name], "exact", 100 if name == "neal8-site" else 10)

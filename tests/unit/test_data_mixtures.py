@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from splitmerge_cli.data.base import DataError, Dataset, crp, equal_sizes
-from splitmerge_cli.data.generated import gaussian, lines
+from splitmerge_cli.data.generated import gaussian, lines, mixed
 
 # partitions
 
@@ -162,6 +162,46 @@ def test_sizes_of_a_chinese_restaurant() -> None:
     assert data.truth is not None and len(np.unique(data.truth)) == len(data.meta["means"]) == data.meta["components"]
 
 
+# mixed
+
+
+def test_columns_of_mixed_tables_are_of_their_component() -> None:
+    data = mixed.generate(
+        200_000, components=4, binary=1, categorical=2, count=1, real=2, levels=3, missing=0.1, seed=1
+    )
+    assert data.types is not None and data.truth is not None and data.columns is not None
+    assert [column.type for column in data.types] == ["binary", *["categorical"] * 2, "count", *["real"] * 2]
+    assert data.columns == ["binary1", "categorical1", "categorical2", "count1", "real1", "real2"]
+    assert [len(column.levels) for column in data.types] == [2, 3, 3, 0, 0, 0]
+    missing = np.isnan(data.values)
+    np.testing.assert_allclose(missing.mean(axis=0), 0.1, atol=0.005)
+    # missing cells say nothing of the component
+    np.testing.assert_allclose([missing[data.truth == k].mean() for k in range(4)], 0.1, atol=0.005)
+    for k in range(4):
+        rows = data.values[data.truth == k]
+        np.testing.assert_allclose(np.nanstd(rows[:, 4:], axis=0), 1.0, atol=0.02)
+        mean = np.nanmean(rows[:, 3])
+        assert np.nanvar(rows[:, 3]) == pytest.approx(mean, rel=0.05)
+        # columns are independent within a component
+        both = rows[~np.isnan(rows[:, [0, 4]]).any(axis=1)][:, [0, 4]]
+        assert abs(np.corrcoef(both.T)[0, 1]) < 0.02
+    many = mixed.generate(100_000, components=500, binary=0, categorical=0, count=1, real=1, missing=0.0)
+    means = np.array([many.values[many.truth == k].mean(axis=0) for k in range(500)])
+    assert np.log(means[:, 0]).std() == pytest.approx(2.0 / 4, rel=0.1)
+    assert np.median(means[:, 0]) == pytest.approx(5.0, rel=0.1)
+    assert means[:, 1].std() == pytest.approx(2.0, rel=0.1)
+    alike = mixed.generate(200_000, components=4, separation=0.0, seed=1)
+    for k in range(4):
+        np.testing.assert_allclose(
+            np.nanmean(alike.values[alike.truth == k], axis=0), np.nanmean(alike.values, axis=0), atol=0.05
+        )
+
+
+def test_all_cells_of_a_mixed_table_may_be_missing() -> None:
+    assert np.isnan(mixed.generate(5, missing=1.0).values).all()
+    assert np.isfinite(mixed.generate(50, separation=100.0, missing=0.0).values).all()
+
+
 # both
 
 
@@ -172,6 +212,7 @@ def test_sizes_of_a_chinese_restaurant() -> None:
         lambda seed: lines.generate(300, lines=4, sigma0=2.0, seed=seed),
         lambda seed: gaussian.generate(300, seed=seed),
         lambda seed: gaussian.generate(300, sizes="crp", seed=seed),
+        lambda seed: mixed.generate(300, seed=seed, missing=0.0),
     ],
 )
 def test_data_depend_on_their_seed_alone(make: Callable[[int], Dataset]) -> None:
@@ -209,6 +250,15 @@ def test_data_depend_on_their_seed_alone(make: Callable[[int], Dataset]) -> None
         (lambda: gaussian.generate(5, sizes="same"), "data.sizes=same"),
         (lambda: gaussian.generate(5, sizes="crp", concentration=-1.0), "data.concentration=-1.0"),
         (lambda: gaussian.generate(5, seed=-1), "data.seed=-1"),
+        (lambda: mixed.generate(0), "N=0"),
+        (lambda: mixed.generate(5, components=6), "data.components=6"),
+        (lambda: mixed.generate(5, binary=-1), "data.binary=-1"),
+        (lambda: mixed.generate(5, count=2**31), "data.count=2147483648"),
+        (lambda: mixed.generate(5, binary=0, categorical=0, count=0, real=0), "data.real=0"),
+        (lambda: mixed.generate(5, levels=1), "data.levels=1"),
+        (lambda: mixed.generate(5, separation=101.0), "data.separation=101.0"),
+        (lambda: mixed.generate(5, missing=1.1), "data.missing=1.1"),
+        (lambda: mixed.generate(5, seed=-1), "data.seed=-1"),
     ],
 )
 def test_parameters_out_of_range(call: Callable[[], Dataset], key: str) -> None:

@@ -146,6 +146,7 @@ KINDS: dict[str, Callable[[], Model]] = {
     "emm": MODELS["emm"],
     "irm": MODELS["irm"],
     "gaussian": MODELS["gaussian"],
+    "mixed": MODELS["mixed"],
     "lines": lambda: Lines(POINTS, concentration="gamma(1,1)", conjugate=False, noise="nig"),
     "hdp": topics,
 }

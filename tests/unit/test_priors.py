@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from small_cases import CLOUD, NETWORK, POINTS, ROWS, THINNED, check_walk_weights
+from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_walk_weights
 from small_priors import NAMES, PACKAGE, PLAIN, registered
 
 from splitmerge_cli.core.options import read_options
@@ -15,6 +15,7 @@ from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import OPTIONS, PriorOption, priors, specification
 from splitmerge_cli.priors.crp import ChineseRestaurant
@@ -35,6 +36,7 @@ MODELS = {
     "gaussian": lambda **p: Gaussian(CLOUD, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0], **p),
     "gaussian-iso": lambda **p: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5, **p),
     "gaussian-full": lambda **p: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5, **p),
+    "mixed": lambda **p: Mixed(TABLE, TYPES, **MIXED, **p),
     "sparse-diag": lambda **p: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0], **p),
     "sparse-iso": lambda **p: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5, **p),
 }
@@ -336,6 +338,7 @@ OUTLIERS = {
     "gaussian": lambda **p: Gaussian(FAR, a0=300.0, b0=300.0, kappa0=1e-6, **p),
     "gaussian-iso": lambda **p: Gaussian(FAR, covariance="iso", a0=300.0, b0=300.0, kappa0=1e-6, **p),
     "gaussian-full": lambda **p: Gaussian(FAR, covariance="full", a0=900.0, b0=900.0, kappa0=1e-6, **p),
+    "mixed": lambda **p: Mixed(FAR, ("real", "real"), a0=300.0, b0=300.0, kappa0=1e-6, **p),
     "sparse": lambda **p: SparseGaussian(csr_array(FAR), a0=900.0, b0=900.0, kappa0=1e-6, **p),
     "sparse-iso": lambda **p: SparseGaussian(csr_array(FAR), covariance="iso", a0=900.0, b0=900.0, kappa0=1e-6, **p),
     "bernoulli": lambda **p: Bernoulli(np.r_[np.zeros((59, 900)), np.ones((1, 900))], beta1=1e-3, beta0=2e-3, **p),

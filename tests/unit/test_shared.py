@@ -9,27 +9,31 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from small_cases import MODELS
+from small_cases import MODELS, TYPES, table
 
 from splitmerge_cli.core.shared import Prepared, as_frozen, freeze, frozen, shared
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.base import ColumnType, Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.mixed import Mixed
 
 N = 2_000
 RNG = np.random.default_rng(4)
 CLOUD = RNG.normal(size=(N, 5))
 GRAPH = csr_array(np.triu(RNG.random((200, 200)) < 0.1, 1))
+LEVELS = {"binary": 2, "categorical": 5, "count": 0, "real": 0}
+TABLE = table(RNG, N, TYPES)
 DATA = {
     "bernoulli": Dataset("x", "binary", RNG.integers(2, size=(N, 5)).astype(np.uint8)),
     "points": Dataset("x", "points", CLOUD),
     "lines": Dataset("x", "points", CLOUD[:, :2].copy()),
     "sparse": Dataset("x", "points", csr_array(CLOUD * (RNG.random(CLOUD.shape) < 0.5))),
     "emm": Dataset("x", "tokens", RNG.integers(4, size=N).astype(np.int32), vocabulary=list("abcd")),
+    "mixed": Dataset("x", "mixed", TABLE, types=tuple(ColumnType(t, tuple("abcde")[: LEVELS[t]]) for t in TYPES)),
     "irm": Dataset("x", "graph", csr_array((GRAPH + GRAPH.T).astype(np.uint8))),
 }
 BUILD = {
@@ -43,6 +47,8 @@ BUILD = {
     "lines": lambda: Lines.from_data(DATA["lines"]),
     "lines-nig": lambda: Lines.from_data(DATA["lines"], noise="nig"),
     "emm": lambda: EMM.from_data(DATA["emm"]),
+    "mixed": lambda: Mixed.from_data(DATA["mixed"]),
+    "mixed-rates": lambda: Mixed.from_data(DATA["mixed"], rate=[1.0, 0.5], shape=2.0, prior="uniform"),
     "irm": lambda: IRM.from_data(DATA["irm"]),
 }
 

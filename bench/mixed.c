@@ -1,0 +1,259 @@
+/* Plain C for Gibbs sweeps of a mixture of tables with binary, categorical, count and real columns and missing cells;
+   all rows are contiguous over clusters, so that the compiler vectorises what is no logarithm; sums as doubles.
+
+   A cluster that has changed is settled anew: log shares of all levels, constants of the counts, mean and gain of the
+   reals. Real columns without missing cells come first and share one logarithm; the item's own cluster is scored by a
+   closed form in the same statistics (splitmerge_cli/models/mixed.pyx). */
+#include <stdlib.h>
+#include <string.h>
+#include "stream.h"
+
+typedef struct {
+    /* given by the caller */
+    I N, K, cap, C, P, R, complete, levels;
+    double concentration, shape, kappa0, a0;
+    const int32_t *code;          /* [N, C] row of the level; -1 missing */
+    const int32_t *tally;         /* [N, P] -1 missing */
+    const double *x;              /* [N, R] NaN missing */
+    const int32_t *first;         /* [C + 1] */
+    const double *pseudo;         /* [levels] */
+    const double *total;          /* [C] sum of a column's pseudo-counts */
+    const double *rate;           /* [P] */
+    const double *m0, *b0;        /* [R] */
+    const double *log_gamma;      /* log Gamma(shape + s), s = 0 .. the largest sum */
+    const double *log_c;          /* [N + 2] the part of a real cell's predictive that depends on n alone */
+    int32_t *z;                   /* [N] */
+    uint64_t rng[4];
+    /* made here, all [rows, cap] */
+    stream stream;
+    int32_t *size, *count, *seen; /* seen: C + P + R rows */
+    int64_t *sum;                 /* P rows */
+    double *sx, *sxx;             /* R rows, about m0 */
+    double *share, *base, *slope, *mean, *gain, *level, *degree;
+    double *w, *e, *q;
+} S;
+
+/* log b of a real column with n cells of sums sx, sxx about m0; b itself in *b */
+static inline double scale(const S *s, I d, double n, double sx, double sxx)
+{
+    return s->b0[d] + .5 * (sxx - sx * sx / (s->kappa0 + n));
+}
+
+static inline void settle(S *s, I k)
+{
+    const I cap = s->cap;
+    double product = 1, all = 0;
+    for (I c = 0; c < s->C; c++) {
+        const double inv = 1 / (s->seen[c * cap + k] + s->total[c]);
+        for (I r = s->first[c]; r < s->first[c + 1]; r++)
+            s->share[r * cap + k] = log((s->count[r * cap + k] + s->pseudo[r]) * inv);
+    }
+    for (I p = 0; p < s->P; p++) {
+        const double rate = s->rate[p] + s->seen[(s->C + p) * cap + k];
+        const I sum = s->sum[p * cap + k];
+        s->base[p * cap + k] = -(s->shape + sum) * log1p(1 / rate) - s->log_gamma[sum];
+        s->slope[p * cap + k] = -log(rate + 1);
+    }
+    for (I d = 0; d < s->R; d++) {
+        const I at = d * cap + k;
+        const double n = s->seen[(s->C + s->P + d) * cap + k], kappa = s->kappa0 + n;
+        const double b = scale(s, d, n, s->sx[at], s->sxx[at]);
+        s->mean[at] = s->m0[d] + s->sx[at] / kappa;
+        s->gain[at] = .5 * kappa / (kappa + 1) / b;
+        s->degree[at] = -(s->a0 + .5 * n + .5);
+        if (d >= s->complete) {
+            s->level[at] = s->log_c[(I)n] - .5 * log(b);
+            continue;
+        }
+        product *= b;
+        if (product < 1e-200 || product > 1e200) all += log(product), product = 1;
+        s->level[k] = s->complete * s->log_c[(I)n] - .5 * (all + log(product));
+    }
+}
+
+static inline void tell(S *s, I k, I i, int one)
+{
+    const I cap = s->cap;
+    s->size[k] += one;
+    for (I c = 0; c < s->C; c++) {
+        const I r = s->code[i * s->C + c];
+        if (r < 0) continue;
+        s->count[r * cap + k] += one;
+        s->seen[c * cap + k] += one;
+    }
+    for (I p = 0; p < s->P; p++) {
+        const I n = s->tally[i * s->P + p];
+        if (n < 0) continue;
+        s->sum[p * cap + k] += one * n;
+        s->seen[(s->C + p) * cap + k] += one;
+    }
+    for (I d = 0; d < s->R; d++) {
+        const double v = s->x[i * s->R + d] - s->m0[d];
+        if (v != v) continue;
+        s->sx[d * cap + k] += one * v;
+        s->sxx[d * cap + k] += one * v * v;
+        s->seen[(s->C + s->P + d) * cap + k] += one;
+    }
+    settle(s, k);
+}
+
+/* log predictive of item i in cluster k, which counts it; NaN where the closed form has no digits left */
+static inline double log_own(const S *s, I k, I i)
+{
+    const I cap = s->cap;
+    double product = 1, total = 0, q = 1, degree = 0;
+    for (I c = 0; c < s->C; c++) {
+        const I r = s->code[i * s->C + c];
+        if (r < 0) continue;
+        product *= (s->count[r * cap + k] - 1 + s->pseudo[r]) / (s->seen[c * cap + k] - 1 + s->total[c]);
+        if (product < 1e-200) total += log(product), product = 1;
+    }
+    for (I p = 0; p < s->P; p++) {
+        const I n = s->tally[i * s->P + p], sum = s->sum[p * cap + k];
+        const double rate = s->rate[p] + s->seen[(s->C + p) * cap + k] - 1;
+        if (n < 0) continue;
+        total += s->log_gamma[sum] - s->log_gamma[sum - n] - (s->shape + sum - n) * log1p(1 / rate) - n * log(rate + 1);
+    }
+    for (I d = 0; d < s->R; d++) {
+        const I at = d * cap + k;
+        const double v = s->x[i * s->R + d] - s->mean[at], n = s->seen[(s->C + s->P + d) * cap + k];
+        const double kappa = s->kappa0 + n, left = 1 - (kappa + 1) / (kappa - 1) * s->gain[at] * v * v;
+        if (v != v) continue;
+        if (!(left > 1e-4)) return NAN;
+        if (d >= s->complete) {
+            /* level counts the item's cell: of its own constants only the determinant stays */
+            total += s->level[at] - s->log_c[(I)n] + s->log_c[(I)n - 1] + (s->a0 + .5 * n - .5) * log(left);
+            continue;
+        }
+        q *= left;
+        degree = s->a0 + .5 * n - .5;
+        if (d == 0) total += s->level[k] - s->complete * (s->log_c[(I)n] - s->log_c[(I)n - 1]);
+    }
+    return total + log(product) + degree * log(q);
+}
+
+static inline void scores(S *s, I i)
+{
+    const I m = s->K + 1, cap = s->cap;
+    double *restrict e = s->e, *restrict q = s->q;
+    for (I k = 0; k < m; k++) e[k] = 0;
+    for (I c = 0; c < s->C; c++) {
+        const I r = s->code[i * s->C + c];
+        const double *restrict share = s->share + r * cap;
+        if (r < 0) continue;
+        for (I k = 0; k < m; k++) e[k] += share[k];
+    }
+    for (I p = 0; p < s->P; p++) {
+        const I n = s->tally[i * s->P + p];
+        const double *restrict base = s->base + p * cap, *restrict slope = s->slope + p * cap;
+        const int64_t *restrict sum = s->sum + p * cap;
+        if (n < 0) continue;
+        for (I k = 0; k < m; k++) e[k] += base[k] + n * slope[k] + s->log_gamma[sum[k] + n];
+    }
+    for (I k = 0; k < m; k++) q[k] = 1;
+    for (I d = 0; d < s->R; d++) {
+        const double v = s->x[i * s->R + d];
+        const double *restrict mean = s->mean + d * cap, *restrict gain = s->gain + d * cap;
+        const double *restrict level = s->level + d * cap, *restrict degree = s->degree + d * cap;
+        if (v != v) continue;
+        if (d >= s->complete)
+            for (I k = 0; k < m; k++) e[k] += level[k] + degree[k] * log(1 + gain[k] * (v - mean[k]) * (v - mean[k]));
+        else
+            for (I k = 0; k < m; k++) q[k] *= 1 + gain[k] * (v - mean[k]) * (v - mean[k]);
+    }
+    if (s->complete)
+        for (I k = 0; k < m; k++) e[k] += s->level[k] + s->degree[k] * log(q[k]);
+}
+
+static inline I weights_of(S *s, I i)
+{
+    const I K = s->K, own = s->z[i], alone = s->size[own] == 1;
+    double top = -INFINITY;
+    scores(s, i);
+    if (alone)
+        s->e[own] = s->e[K];
+    else {
+        const double mine = log_own(s, own, i);
+        s->e[own] = mine;
+        if (mine != mine) {
+            tell(s, own, i, -1);
+            scores(s, i);
+            tell(s, own, i, 1);
+        }
+    }
+    for (I k = 0; k <= K; k++) top = s->e[k] > top ? s->e[k] : top;
+    for (I k = 0; k <= K; k++) {
+        const double n = s->size[k] - (k == own);
+        s->w[k] = (n > 0 ? n : s->concentration) * exp(s->e[k] - top);
+    }
+    if (alone) s->w[K] = 0;
+    return K + 1;
+}
+
+#define COLUMN(rows, array, from, to) \
+    for (I r = 0; r < (rows); r++) s->array[r * s->cap + (to)] = (from) < 0 ? 0 : s->array[r * s->cap + (from)];
+
+/* Cluster `to` becomes what cluster `from` is, or empty (-1). */
+static inline void copy(S *s, I from, I to)
+{
+    s->size[to] = from < 0 ? 0 : s->size[from];
+    COLUMN(s->levels, count, from, to)
+    COLUMN(s->C + s->P + s->R, seen, from, to)
+    COLUMN(s->P, sum, from, to)
+    COLUMN(s->R, sx, from, to)
+    COLUMN(s->R, sxx, from, to)
+    settle(s, to);
+}
+
+void gibbs(S *s, I scans)
+{
+    for (I t = 0; t < scans * s->N; t++) {
+        const I i = t % s->N, own = s->z[i], k = categorical(&s->stream, s->w, weights_of(s, i));
+        if (k == own) continue;
+        if (k == s->K) {
+            if (++s->K >= s->cap) abort();
+            copy(s, -1, s->K);
+        }
+        tell(s, own, i, -1);
+        tell(s, k, i, 1);
+        s->z[i] = (int32_t)k;
+        if (s->size[own] > 0) continue;
+        const I last = --s->K;
+        if (own != last) {
+            copy(s, last, own);
+            for (I j = 0; j < s->N; j++) s->z[j] = s->z[j] == last ? (int32_t)own : s->z[j];
+        }
+        copy(s, -1, last);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------ set up */
+
+I state_bytes(void) { return sizeof(S); }
+
+I weights(S *s, I i, double *w)
+{
+    const I m = weights_of(s, i);
+    memcpy(w, s->w, m * sizeof(double));
+    return m;
+}
+
+/* Count everything afresh from z; called once. */
+void prepare(S *s)
+{
+    double **rows[] = {&s->sx, &s->sxx, &s->mean, &s->gain, &s->level, &s->degree};
+    s->stream = stream_at(s->rng);
+    s->size = calloc(s->cap, 4);
+    s->count = calloc(s->cap * s->levels + 1, 4);
+    s->seen = calloc(s->cap * (s->C + s->P + s->R), 4);
+    s->sum = calloc(s->cap * s->P + 1, 8);
+    s->share = calloc(s->cap * s->levels + 1, 8);
+    s->base = calloc(s->cap * s->P + 1, 8);
+    s->slope = calloc(s->cap * s->P + 1, 8);
+    for (int t = 0; t < 6; t++) *rows[t] = calloc(s->cap * s->R + 1, 8);
+    s->w = calloc(s->cap, 8);
+    s->e = calloc(s->cap, 8);
+    s->q = calloc(s->cap, 8);
+    for (I k = 0; k <= s->K; k++) settle(s, k);
+    for (I i = 0; i < s->N; i++) tell(s, s->z[i], i, 1);
+}

@@ -1,0 +1,33 @@
+"""Types of mixtures of tables with columns of several types (see ``mixed.pyx``)."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.core.model import Model
+
+TYPES: tuple[str, ...]
+MOST_COUNT: int
+LONGEST_TABLE: int
+
+@final
+class Mixed(Model):
+    @property
+    def D(self) -> int: ...
+    @property
+    def types(self) -> tuple[str, ...]: ...
+    @property
+    def beta1(self) -> float: ...
+    @property
+    def beta0(self) -> float: ...
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def shape(self) -> float: ...
+    @property
+    def kappa0(self) -> float: ...
+    @property
+    def a0(self) -> float: ...
+    def __init__(self, x: ArrayLike, types: Sequence[Any], **options: Any) -> None: ...
+    def statistics(self) -> dict[str, NDArray[Any]]: ...

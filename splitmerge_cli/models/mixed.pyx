@@ -1,0 +1,786 @@
+"""Mixture of tables with columns of several types, independent within a cluster, parameters integrated out.
+
+    binary        x ~ Bernoulli(p), p ~ Beta(beta1, beta0)
+    categorical   x ~ Categorical(p), p ~ Dirichlet(alpha, ..., alpha)
+    count         x ~ Poisson(r), r ~ Gamma(shape, rate)
+    real          x ~ N(mu, v), v ~ InvGamma(a0, b0), mu | v ~ N(m0, v / kappa0)
+
+The likelihood of a cluster is the product over its columns of the marginal likelihood of the cells that are there: a
+missing cell has no factor, and n below is the number of observed cells of the column in the cluster. With n_v of them
+at level v, s their sum, and b_n as in ``gaussian.pyx``, the predictive of one more cell is
+
+    binary, categorical   (n_v + alpha_v) / (n + sum of alpha)
+    count                 ((rate + n) / (rate + n + 1))^A (A)_x / (x! (rate + n + 1)^x),   A = shape + s
+    real                  level_n b_n^(-1/2) (1 + g (x - m_n)^2)^-(a_n + 1/2)
+
+(derivation: docs/derivations.md). Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
+"""
+cimport cython
+from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from splitmerge_cli.core.log_scale cimport log_rising
+from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.model cimport Model
+
+from splitmerge_cli import priors
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.options import Number, Numbers, Positive, read_options
+from splitmerge_cli.core.shared import as_array, freeze, shared
+from splitmerge_cli.models.normal import prior_of
+
+TYPES = ("binary", "categorical", "count", "real")
+MOST_COUNT = 2**31 - 1
+LONGEST_TABLE = 1 << 16
+"""Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
+table would hold numbers with fewer digits after the point."""
+
+cdef extern from "simd_math.h":
+    pass
+
+cdef extern from "fixed_point.h":
+    ctypedef struct whole:
+        pass
+
+cdef extern from *:
+    """
+    #include <math.h>
+
+    /* log Gamma(a + x) - log Gamma(a): Stirling's series where a is large, not a difference of two large numbers. */
+    static double log_rise_far(double a, double x)
+    {
+        const double b = a + x;
+        if (a < 64.0)
+            return lgamma(b) - lgamma(a);
+        return (a - 0.5) * log1p(x / a) + x * (log(b) - 1.0)
+               + (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (b * b)) / (b * b)) / b
+               - (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (a * a)) / (a * a)) / a;
+    }
+
+    /* The same for a = shape + s, from the table of log rising factorials of shape as far as it goes. */
+    static inline double log_rise(const double *rise, int64_t length, double shape, int64_t s, int64_t x)
+    {
+        return s + x < length ? rise[s + x] - rise[s] : log_rise_far(shape + s, (double)x);
+    }
+
+    /* Log predictive of an item's cells in the eight clusters of a block, but for what is the same in all of them. The
+       rows of a block, eight lanes each: one of zeros, which a missing discrete cell reads; one for each level of each
+       discrete column; for each column of counts a constant, a slope and the sum (a whole number); for the real columns
+       without missing cells a common level and degree, then mean and gain of each; for those with missing cells mean,
+       gain, level and degree. */
+    static inline void score_mixed(const double *block, const int32_t *code, ptrdiff_t C, ptrdiff_t levels,
+                                   const int32_t *tally, ptrdiff_t P, const double *rise, int64_t length, double shape,
+                                   const double *x, ptrdiff_t complete, ptrdiff_t R, ptrdiff_t piece, double *power)
+    {
+        const lanes8 *row = (const lanes8 *)block;
+        lanes8 total = {0}, more = {0};
+        ptrdiff_t c = 0;
+        for (; c + 2 <= C; c += 2) {
+            total += row[code[c]];
+            more += row[code[c + 1]];
+        }
+        if (c < C)
+            total += row[code[c]];
+        total += more;
+        row += levels;
+        for (ptrdiff_t p = 0; p < P; p++, row += 3) {
+            const int64_t n = tally[p];
+            if (n < 0)
+                continue;
+            const ilanes8 sum = *(const ilanes8 *)(row + 2), at = sum + n, far = at >= length;
+            lanes8 found;
+            int64_t any = 0;
+            for (int l = 0; l < 8; l++)
+                any |= far[l];
+            if (any)
+                for (int l = 0; l < 8; l++)
+                    /* the constant is short by what the table holds of the sum, where it does */
+                    found[l] = (sum[l] < length ? rise[sum[l]] : 0.0) + log_rise(rise, length, shape, sum[l], n);
+            else
+                for (int l = 0; l < 8; l++)
+                    found[l] = rise[at[l]];
+            total += row[0] + (double)n * row[1] + found;
+        }
+        if (complete) {
+            const lanes8 level = row[0], degree = row[1];
+            lanes8 log_q = {0};
+            row += 2;
+            for (ptrdiff_t from = 0; from < complete; from += piece) {
+                const ptrdiff_t to = from + piece < complete ? from + piece : complete;
+                lanes8 q = {1, 1, 1, 1, 1, 1, 1, 1};
+                for (ptrdiff_t d = from; d < to; d++, row += 2) {
+                    const lanes8 e = x[d] - row[0];
+                    q *= 1.0 + row[1] * e * e;
+                }
+                log_q += lanes_log(q);
+            }
+            total += level + degree * log_q;
+        }
+        for (ptrdiff_t d = complete; d < R; d++, row += 4)
+            if (x[d] == x[d]) {
+                const lanes8 e = x[d] - row[0];
+                total += row[2] + row[3] * lanes_log(1.0 + row[1] * e * e);
+            }
+        *(lanes8 *)power = total;
+    }
+
+    static inline void weigh_mixed(const double *W, const double *power, double top, double *w)
+    {
+        *(lanes8 *)w = *(const lanes8 *)W * lanes_exp(*(const lanes8 *)power - top);
+    }
+
+    /* Sums of the real cells of an item, in units. */
+    static inline void count_reals(int64_t *sum, whole *square, const double *x, ptrdiff_t R, int64_t sign)
+    {
+        for (ptrdiff_t d = 0; d < R; d++)
+            if (x[d] == x[d]) {
+                const int64_t v = (int64_t)x[d];
+                sum[d] += sign * v;
+                square[d] += (whole)v * (sign * v);
+            }
+    }
+
+    static inline void absorb_squares(whole *square, const whole *more, ptrdiff_t R)
+    {
+        for (ptrdiff_t d = 0; d < R; d++)
+            square[d] += more[d];
+    }
+
+    /* b_n of one real column in the sums of a column and, unless NULL, of another, less the value v (0: nothing), n
+       cells in all; the posterior mean in `mean`. */
+    static inline double posterior_scale(int64_t sum, whole square, int64_t v, int64_t n, double kappa0, double m0,
+                                         double b0, double *mean)
+    {
+        double e, kappa = kappa0 + n, inverse;
+        *mean = m0;
+        if (!n)
+            return b0;
+        inverse = 1.0 / n;
+        sum -= v;
+        square -= (whole)v * v;
+        e = (double)sum * inverse - m0;
+        *mean += n * e / kappa;
+        return b0 + 0.5 * (whole_double(whole_scatter(n, square, sum, sum)) * inverse + kappa0 * n / kappa * e * e);
+    }
+
+    static inline double scale_of(const int64_t *sum, const whole *square, ptrdiff_t d, int64_t v, int64_t n,
+                                  double kappa0, double m0, double b0, double *mean)
+    {
+        return posterior_scale(sum[d], square[d], v, n, kappa0, m0, b0, mean);
+    }
+
+    static inline double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2,
+                                       const whole *square2, ptrdiff_t d, int64_t n, double kappa0, double m0,
+                                       double b0)
+    {
+        double mean;
+        return posterior_scale(sum[d] + sum2[d], square[d] + square2[d], 0, n, kappa0, m0, b0, &mean);
+    }
+    """
+    double log_rise(const double *rise, int64_t length, double shape, int64_t s, int64_t x) noexcept nogil
+    void score_mixed(const double *block, const int32_t *code, Py_ssize_t C, Py_ssize_t levels, const int32_t *tally,
+                     Py_ssize_t P, const double *rise, int64_t length, double shape, const double *x,
+                     Py_ssize_t complete, Py_ssize_t R, Py_ssize_t piece, double *power) noexcept nogil
+    void weigh_mixed(const double *W, const double *power, double top, double *w) noexcept nogil
+    void count_reals(int64_t *sum, whole *square, const double *x, Py_ssize_t R, int64_t sign) noexcept nogil
+    void absorb_squares(whole *square, const whole *more, Py_ssize_t R) noexcept nogil
+    double scale_of(const int64_t *sum, const whole *square, Py_ssize_t d, int64_t v, int64_t n, double kappa0,
+                    double m0, double b0, double *mean) noexcept nogil
+    double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2, const whole *square2,
+                         Py_ssize_t d, int64_t n, double kappa0, double m0, double b0) noexcept nogil
+
+
+def _some(array, dtype):
+    """The numbers of an array in a row; one 0 where there are none, since no pointer leads into an empty array."""
+    array = np.ascontiguousarray(array, dtype=dtype).reshape(-1)
+    return array if array.size else np.zeros(1, dtype=dtype)
+
+
+def _types_of(values, types):
+    """Type and number of levels of every column."""
+    kinds, levels = [], []
+    if len(types) != values.shape[1]:
+        raise ValueError(f"types: expected one for each of {values.shape[1]} columns, got {len(types)}")
+    for j, column in enumerate(types):
+        kind = column if isinstance(column, str) else column.type
+        if kind not in TYPES:
+            raise ValueError(f"types: {kind}: expected one of {', '.join(TYPES)}")
+        n = 2 if kind == "binary" else 0
+        if kind == "categorical":
+            # at least one, so that a column without cells has a proper prior
+            n = max(1, 1 + int(np.nanmax(values[:, j], initial=-1.0)) if isinstance(column, str)
+                    else len(column.levels))
+        kinds.append(kind)
+        levels.append(n)
+    return tuple(kinds), tuple(levels)
+
+
+def _per_column(str key, value, Py_ssize_t columns, str kind):
+    """A number or one per column of a type as an array; None stays."""
+    if value is None:
+        return None
+    given = np.array(value, dtype=np.float64)
+    if given.shape not in ((), (columns,)):
+        raise ValueError(f"{key}: expected a number, or one for each of {columns} {kind} columns, got {value}")
+    return np.broadcast_to(given, (columns,)).astype(np.float64)
+
+
+def _prepare(values, kinds, levels, double shape, rate, m0, b0):
+    """The cells by type, reals in units from their column's middle, and the prior with them; a ValueError for a cell
+    that its column cannot hold, or a prior out of range."""
+    cdef Py_ssize_t N = values.shape[0], D = values.shape[1], j
+    there = ~np.isnan(values)
+    for j in range(D):
+        # a copy of one column, at a time
+        cells = values[there[:, j], j]
+        if kinds[j] == "real":
+            good = np.abs(cells) <= 1e30
+        else:
+            good = (cells >= 0) & (cells <= (MOST_COUNT if kinds[j] == "count" else levels[j] - 1))
+            good &= cells == np.floor(cells)
+        if not good.all():
+            raise ValueError(f"x: column {j + 1}: {cells[~good][0]:g} cannot be in a {kinds[j]} column")
+    with_missing = ~there.all(axis=0)
+    slot = np.where(with_missing, np.cumsum(with_missing) - 1, -1)
+    discrete = [j for j in range(D) if kinds[j] in ("binary", "categorical")]
+    counts = [j for j in range(D) if kinds[j] == "count"]
+    reals = [j for j in range(D) if kinds[j] == "real"]
+    # those without missing cells first: they share what depends on the number of cells
+    order = sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
+
+    first = np.cumsum([1, *(levels[j] for j in discrete)])
+    totals = sorted({levels[j] for j in discrete if kinds[j] == "categorical"})
+    table_of, total_of = [0], []
+    for j in discrete:
+        table_of += [0, 1] if kinds[j] == "binary" else levels[j] * [2]
+        total_of.append(0 if kinds[j] == "binary" else 1 + totals.index(levels[j]))
+    code = np.zeros((N, len(discrete)), dtype=np.int32)
+    for c, j in enumerate(discrete):
+        code[:, c] = np.where(there[:, j], np.nan_to_num(values[:, j]) + first[c], 0)
+
+    tally = np.empty((N, len(counts)), dtype=np.int32)
+    means, largest = np.zeros(len(counts)), 0
+    constant = np.zeros(N)
+    for p, j in enumerate(counts):
+        tally[:, p] = np.where(there[:, j], np.nan_to_num(values[:, j]), -1)
+        seen = tally[there[:, j], p].astype(np.int64)
+        if seen.size:
+            means[p] = seen.mean()
+            largest = max(largest, int(seen.sum()) + int(seen.max()))
+            constant[there[:, j]] -= _log_factorials(seen)
+    rates = _per_column("model.rate", rate, len(counts), "count")
+    if rates is None:
+        rates = shape / np.where(means > 0.0, means, 1.0)
+
+    R = len(reals)
+    centre, mean, variance, span, widest = (np.zeros(R) for _ in range(5))
+    x = np.full((N, R), np.nan)
+    for d, j in enumerate(reals):
+        cells = values[there[:, j], j]
+        if cells.size:
+            # the middle as a number that loses no digit of cells near it
+            centre[d] = cells.min() / 2 + cells.max() / 2
+            cells -= centre[d]
+            mean[d], variance[d], span[d], widest[d] = cells.mean(), cells.var(), np.ptp(cells), np.abs(cells).max()
+    units = np.ones(R)
+    location, scale = np.zeros(R), np.ones(R)
+    if R:
+        units = resolution(widest, N)
+        given = [_per_column(f"model.{key}", value, R, "real") for key, value in (("m0", m0), ("b0", b0))]
+        location, scale = prior_of("diag", *given, mean, variance, span, centre)
+        for d, j in enumerate(reals):
+            x[:, d] = np.rint((values[:, j] - centre[d]) / units[d])
+            constant[there[:, j]] -= np.log(units[d])
+    # the widest factor of a product over real columns
+    factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (scale / units ** 2)
+    constant_unit = float(resolution(np.abs(constant).max(), N))
+    return {
+        "code": _some(code, np.int32), "tally": _some(tally, np.int32), "x": _some(x[:, order], np.float64),
+        "there": _some(there[:, with_missing], np.uint8),
+        "constant": np.rint(constant / constant_unit).astype(np.int64), "constant_unit": constant_unit,
+        "C": len(discrete), "P": len(counts), "R": R, "complete": int(sum(not with_missing[j] for j in reals)),
+        "S": int(with_missing.sum()), "levels": int(first[len(discrete)]),
+        "first": _some(first, np.int32), "table_of": _some(table_of, np.int32), "total_of": _some(total_of, np.int32),
+        "totals": tuple(totals), "slot": _some(slot, np.int32),
+        "slot_discrete": _some(slot[discrete], np.int32), "slot_count": _some(slot[counts], np.int32),
+        "slot_real": _some(slot[[reals[d] for d in order]], np.int32),
+        "rate": _some(rates, np.float64), "largest": largest,
+        "m0": _some((location / units)[order], np.float64), "b0": _some((scale / units ** 2)[order], np.float64),
+        "log_b0": _some(np.log(scale / units ** 2)[order], np.float64),
+        "piece": max(1, min(max(R, 1), int(300.0 / max(np.log10(factor).max(initial=0.0), 0.01)))),
+    }
+
+
+def _log_factorials(const int64_t[::1] counts):
+    """log x! of counts, ndarray of float of the same shape."""
+    cdef Py_ssize_t i
+    cdef double[::1] out = np.empty(counts.shape[0])
+    for i in range(counts.shape[0]):
+        out[i] = lgamma(counts[i] + 1.0)
+    return np.asarray(out)
+
+
+def _tables(Py_ssize_t N, double beta0, double beta1, double alpha, totals, double kappa0, double a0):
+    """Logarithms that depend on a number of cells, 0 to N + 1: of it plus each pseudo-count and plus each sum of them,
+    of their rising factorials, and of the factors of real columns."""
+    cdef Py_ssize_t n, t
+    cdef double b, a, kappa
+    pseudo = [beta0, beta1, alpha]
+    sums = [beta0 + beta1, *(alpha * levels for levels in totals)]
+    cdef double[:, ::1] log_of = np.empty((len(pseudo) + len(sums), N + 2)), rise = np.empty_like(log_of)
+    cdef double[::1] log_c = np.empty(N + 2), log_n = np.empty(N + 2)
+    for t in range(log_of.shape[0]):
+        b = (pseudo + sums)[t]
+        for n in range(N + 2):
+            log_of[t, n] = log(n + b)
+        log_rising(b, N + 1, &rise[t, 0])
+    for n in range(N + 2):
+        kappa, a = kappa0 + n, a0 + 0.5 * n
+        log_c[n] = lgamma(a + 0.5) - lgamma(a) + 0.5 * (log(kappa / (kappa + 1.0)) - log(2.0 * M_PI))
+        log_n[n] = lgamma(a) - lgamma(a0) - 0.5 * (log(kappa / kappa0) + n * log(2.0 * M_PI))
+    return {"log_of": np.asarray(log_of), "rise": np.asarray(rise), "log_c": np.asarray(log_c),
+            "log_n": np.asarray(log_n)}
+
+
+def _rising(double shape, Py_ssize_t length):
+    """log of shape (shape + 1) ... (shape + s - 1) for s below `length`."""
+    cdef double[::1] rise = np.empty(length)
+    log_rising(shape, length - 1, &rise[0])
+    return {"rise": np.asarray(rise)}
+
+
+@cython.final
+cdef class Mixed(Model):
+    """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing.
+
+    Parameters
+    ----------
+    x : array_like of float, shape (N, D)
+        NaN where a cell is missing. Codes from 0 (binary, categorical), whole numbers from 0 (count), numbers (real).
+    types : sequence of length D
+        Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.base.ColumnType``). With the
+        word ``categorical`` alone, the largest code is the last level.
+    **options
+        See ``OPTIONS``. By default the mean of the rates' prior is that of a column's counts, and the prior of real
+        columns spreads over the data as that of ``gaussian``; a column without spread counts as one of variance 1.
+
+    Raises
+    ------
+    ValueError
+        For a cell that its column cannot hold, or a parameter out of range.
+
+    Notes
+    -----
+    Cost: an item against K clusters O(D K), in blocks of eight clusters; a change of a cluster O(D + levels). Memory:
+    12 bytes an item; a cluster 12 bytes a level, 32 a column of counts, 56 a real column; shared by the models of the
+    same data, 4 bytes a discrete or count cell, 8 a real one and 100 an item. Sums of reals are exact
+    (docs/decisions/0006), and so is that of the log x! of counts, rounded to multiples of a unit.
+    """
+
+    kind = "mixed"
+    OPTIONS = (
+        *priors.OPTIONS,
+        Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),
+        Positive("beta0", 0.5, "binary columns: pseudo-count of code 0"),
+        Positive("alpha", 0.5, "categorical columns: pseudo-count of every level"),
+        Number("shape", 1.0, "count columns: shape of the rates' gamma prior", least=1e-3, most=1e6),
+        Numbers("rate", None, "count columns: rate of that prior, a number or one per count column; null: shape over "
+                "the column's mean", optional=True, least=1e-9, most=1e9),
+        Numbers("m0", None, "real columns: prior mean of the means, a number or one per real column; null: that of "
+                "the data", optional=True, least=-1e100, most=1e100),
+        Number("kappa0", 0.1, "real columns: the prior's weight on m0, in cells", least=1e-9, most=1e9),
+        Number("a0", 2.0, "real columns: shape of the variances' prior", least=1e-3, most=1e6),
+        Numbers("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null: a "
+                "tenth of the data's variance", optional=True, least=1e-100, most=1e100),
+    )
+
+    cdef readonly Py_ssize_t D
+    cdef readonly tuple types           # [D] words of TYPES
+    cdef readonly double beta1, beta0, alpha, shape, kappa0, a0
+    cdef Py_ssize_t C, P, R             # discrete, count and real columns
+    cdef Py_ssize_t complete            # real columns without missing cells: the first ones
+    cdef Py_ssize_t S                   # columns with missing cells
+    cdef Py_ssize_t levels              # 1 + levels of all discrete columns
+    cdef Py_ssize_t sums                # P + R + 1
+    cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
+    cdef Py_ssize_t piece               # real columns whose product cannot leave the range of a double
+    cdef Py_ssize_t length              # of the table of rising factorials
+    # -- the data; shared
+    cdef const int32_t *code            # [N, C] row of the cell's level, from 1; 0: missing
+    cdef const int32_t *tally           # [N, P] counts; -1: missing
+    cdef const double *x                # [N, R] less their column's middle, multiples of its unit; NaN: missing
+    cdef const uint8_t *there           # [N, S] 1 where the cell of a column with missing ones is observed
+    cdef const int64_t *constant        # [N] log of what an item's predictive has in every cluster, in units
+    cdef double constant_unit
+    # -- the columns; shared
+    cdef const int32_t *slot            # [D] number among the columns with missing cells, -1: none is missing
+    cdef const int32_t *slot_discrete   # [C]
+    cdef const int32_t *slot_count      # [P]
+    cdef const int32_t *slot_real       # [R]
+    cdef const int32_t *first           # [C + 1] row of a column's level 0
+    cdef const int32_t *table_of        # [levels] table of a level's pseudo-count
+    cdef const int32_t *total_of        # [C] table of the sum of a column's pseudo-counts
+    cdef const double *rate             # [P]
+    cdef const double *m0               # [R] in units, from the middle
+    cdef const double *b0               # [R] in units^2
+    cdef const double *log_b0           # [R]
+    # -- tables; shared
+    cdef const double *log_add          # [3, N + 2] log(n + beta0), of beta1, of alpha
+    cdef const double *log_all          # [totals, N + 2] log(n + sum of a column's pseudo-counts)
+    cdef const double *rise_add         # [3, N + 2] log rising factorials of the same
+    cdef const double *rise_all         # [totals, N + 2]
+    cdef const double *rise             # [length] of `shape`
+    cdef const double *log_c            # [N + 2] the part of a real cell's predictive that depends on n alone
+    cdef const double *log_n            # [N + 2] the part of a real column's likelihood that depends on n alone
+    # -- statistics of a cluster, one after another
+    cdef int32_t *count                 # [cap, levels] cells of each level; the first: missing ones
+    cdef int32_t *seen                  # [cap, S] observed cells
+    cdef int64_t *sum                   # [cap, P + R + 1] of counts, of reals in units, of `constant`
+    cdef whole *square                  # [cap, R]
+    # -- what follows from them
+    cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
+    cdef int8_t *stale                  # [cap] whether that is behind the statistics
+    cdef double *power                  # [cap] log predictive of the item at hand, but for `constant`
+
+    def __init__(self, x, types, **options):
+        given = read_options("model", self.OPTIONS, options)
+        values = as_array(x)
+        if values.ndim != 2 or not values.size:
+            raise ValueError(f"x: expected a table of shape (N, D), got {values.shape}")
+        if values.dtype != np.float64:
+            values = values.astype(np.float64)
+        kinds, levels = _types_of(values, types)
+        data = shared(_prepare, values, kinds, levels, given["shape"], given["rate"], given["m0"], given["b0"])
+        cdef Py_ssize_t N = values.shape[0]
+        self.D, self.types = values.shape[1], kinds
+        self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
+        self.shape, self.kappa0, self.a0 = given["shape"], given["kappa0"], given["a0"]
+        self._hold(data)
+        self._take(data)
+        self._allocate(N, N)
+        self._set_prior(given["prior"].build(N, given["concentration"]))
+        by_count = shared(_tables, N, self.beta0, self.beta1, self.alpha, data.totals, self.kappa0, self.a0)
+        self._hold(by_count)
+        self.log_add, self.rise_add = doubles_of(by_count.log_of), doubles_of(by_count.rise)
+        self.log_all, self.rise_all = self.log_add + 3 * (N + 2), self.rise_add + 3 * (N + 2)
+        self.log_c, self.log_n = doubles_of(by_count.log_c), doubles_of(by_count.log_n)
+        self.length = min(data.largest + 1, LONGEST_TABLE)
+        by_sum = shared(_rising, self.shape, self.length)
+        self._hold(by_sum)
+        self.rise = doubles_of(by_sum.rise)
+        self.set_labels(np.zeros(N, dtype=np.int32))
+
+    cdef int _take(self, data) except -1:
+        """Take what ``_prepare`` made."""
+        self.C, self.P, self.R, self.complete, self.S = data.C, data.P, data.R, data.complete, data.S
+        self.levels, self.piece, self.constant_unit = data.levels, data.piece, data.constant_unit
+        self.sums = self.P + self.R + 1
+        self.rows = self.levels + 3 * self.P + 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
+        self.code, self.tally, self.x = ints_of(data.code), ints_of(data.tally), doubles_of(data.x)
+        self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
+        self.slot, self.slot_discrete = ints_of(data.slot), ints_of(data.slot_discrete)
+        self.slot_count, self.slot_real = ints_of(data.slot_count), ints_of(data.slot_real)
+        self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
+        self.rate, self.m0, self.b0 = doubles_of(data.rate), doubles_of(data.m0), doubles_of(data.b0)
+        self.log_b0 = doubles_of(data.log_b0)
+        return 0
+
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset, whose values become read-only: all models of it share them."""
+        if data.kind != cls.kind:
+            raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        freeze(data.values)
+        return cls(data.values, data.types, **params)
+
+    def __dealloc__(self):
+        free(self.count)
+        free(self.seen)
+        free(self.sum)
+        free(self.square)
+        free(self.at)
+        free(self.stale)
+        free(self.power)
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
+        self.count = <int32_t *> larger(self.count, 4 * self.levels * old, 4 * self.levels * cap)
+        self.seen = <int32_t *> larger(self.seen, 4 * self.S * old, 4 * self.S * cap)
+        self.sum = <int64_t *> larger(self.sum, 8 * self.sums * old, 8 * self.sums * cap)
+        self.square = <whole *> larger(self.square, 16 * self.R * old, 16 * self.R * cap)
+        self.at = <double *> larger(self.at, old * row, cap * row)
+        self.stale = <int8_t *> larger(self.stale, old, cap)
+        self.power = <double *> larger(self.power, 8 * old, 8 * cap)
+        for k in range(old, cap):
+            self.stale[k] = True
+        return 0
+
+    cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil:
+        return <whole *> (<char *> self.square + 16 * self.R * k)
+
+    cdef inline Py_ssize_t cells(self, Py_ssize_t k, int32_t slot) noexcept nogil:
+        """Observed cells of a column in cluster k."""
+        return self.size[k] if slot < 0 else self.seen[k * self.S + slot]
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        memset(self.count + k * self.levels, 0, 4 * self.levels)
+        memset(self.seen + k * self.S, 0, 4 * self.S)
+        memset(self.sum + k * self.sums, 0, 8 * self.sums)
+        memset(self.squares_of(k), 0, 16 * self.R)
+        self.stale[k] = True
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.tell(i, k, 1)
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.tell(i, k, -1)
+
+    cdef inline void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
+        """Count the cells of item i in cluster k, or take them out."""
+        cdef Py_ssize_t c
+        cdef int32_t *count = self.count + k * self.levels
+        cdef int32_t *seen = self.seen + k * self.S
+        cdef int64_t *sum = self.sum + k * self.sums
+        cdef const int32_t *code = self.code + i * self.C
+        cdef const int32_t *tally = self.tally + i * self.P
+        cdef const uint8_t *there = self.there + i * self.S
+        for c in range(self.C):
+            count[code[c]] += sign
+        for c in range(self.S):
+            seen[c] += sign * there[c]
+        for c in range(self.P):
+            if tally[c] > 0:
+                sum[c] += sign * <int64_t> tally[c]
+        count_reals(sum + self.P, self.squares_of(k), self.x + i * self.R, self.R, sign)
+        sum[self.sums - 1] += sign * self.constant[i]
+        self.stale[k] = True
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        memcpy(self.count + dst * self.levels, self.count + src * self.levels, 4 * self.levels)
+        memcpy(self.seen + dst * self.S, self.seen + src * self.S, 4 * self.S)
+        memcpy(self.sum + dst * self.sums, self.sum + src * self.sums, 8 * self.sums)
+        memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.R)
+        self.stale[dst] = True
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        cdef Py_ssize_t c
+        for c in range(self.levels):
+            self.count[dst * self.levels + c] += self.count[src * self.levels + c]
+        for c in range(self.S):
+            self.seen[dst * self.S + c] += self.seen[src * self.S + c]
+        for c in range(self.sums):
+            self.sum[dst * self.sums + c] += self.sum[src * self.sums + c]
+        absorb_squares(self.squares_of(dst), self.squares_of(src), self.R)
+        self.stale[dst] = True
+
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        """Bring what scores an item against cluster k up to date: the rows of ``score_mixed``."""
+        cdef Py_ssize_t c, r, n, M = self.N + 2
+        cdef double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7)
+        cdef const int32_t *count = self.count + k * self.levels
+        cdef const int64_t *sum = self.sum + k * self.sums
+        cdef const whole *square = self.squares_of(k)
+        cdef const double *log_all
+        cdef double rate, scale, product = 1.0, level = 0.0
+        cdef double *common
+        self.stale[k] = False
+        for c in range(self.C):
+            log_all = self.log_all + self.total_of[c] * M + self.cells(k, self.slot_discrete[c])
+            for r in range(self.first[c], self.first[c + 1]):
+                row[8 * r] = self.log_add[self.table_of[r] * M + count[r]] - log_all[0]
+        row += 8 * self.levels
+        for c in range(self.P):
+            rate = self.rate[c] + self.cells(k, self.slot_count[c])
+            row[0] = -(self.shape + sum[c]) * log1p(1.0 / rate)
+            if sum[c] < self.length:
+                row[0] -= self.rise[sum[c]]
+            row[8] = -log(rate + 1.0)
+            (<int64_t *> row)[16] = sum[c]
+            row += 24
+        sum += self.P
+        if self.complete:
+            n = self.size[k]
+            common = row
+            row += 16
+            for c in range(self.complete):
+                scale = scale_of(sum, square, c, 0, n, self.kappa0, self.m0[c], self.b0[c], row)
+                row[8] = 0.5 * self.shrink(n) / scale
+                row += 16
+                level += self.log_b0[c]
+                product *= scale / self.b0[c]
+                if not product < 1e150:
+                    level += log(product)
+                    product = 1.0
+            common[0] = self.complete * self.log_c[n] - 0.5 * (level + log(product))
+            common[8] = -(self.a0 + 0.5 * n + 0.5)
+        for c in range(self.complete, self.R):
+            n = self.cells(k, self.slot_real[c])
+            scale = scale_of(sum, square, c, 0, n, self.kappa0, self.m0[c], self.b0[c], row)
+            row[8] = 0.5 * self.shrink(n) / scale
+            row[16] = self.log_c[n] - 0.5 * log(scale)
+            row[24] = -(self.a0 + 0.5 * n + 0.5)
+            row += 32
+
+    cdef inline double shrink(self, Py_ssize_t n) noexcept nogil:
+        return (self.kappa0 + n) / (self.kappa0 + n + 1.0)
+
+    # -- probabilities
+    cdef inline void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
+        """power[k] of item i for the eight clusters from `block` on."""
+        score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
+                    self.P, self.rise, self.length, self.shape, self.x + i * self.R, self.complete, self.R, self.piece,
+                    self.power + block)
+
+    cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        """Log predictive of item i in cluster k, which counts it or not, but for `constant`: from the statistics, for
+        clusters that change with every item."""
+        cdef Py_ssize_t c, n, M = self.N + 2
+        cdef const int32_t *count = self.count + k * self.levels
+        cdef const int32_t *code = self.code + i * self.C
+        cdef const int64_t *sum = self.sum + k * self.sums
+        cdef const whole *square = self.squares_of(k)
+        cdef const double *x = self.x + i * self.R
+        cdef int64_t v, s
+        cdef double rate, scale, mean, q, total = 0.0, scales = 1.0, factors = 1.0, log_q = 0.0
+        for c in range(self.C):
+            if code[c]:
+                n = self.cells(k, self.slot_discrete[c]) - counted
+                total += (self.log_add[self.table_of[code[c]] * M + count[code[c]] - counted]
+                          - self.log_all[self.total_of[c] * M + n])
+        for c in range(self.P):
+            v = self.tally[i * self.P + c]
+            if v >= 0:
+                s = sum[c] - (v if counted else 0)
+                rate = self.rate[c] + self.cells(k, self.slot_count[c]) - counted
+                total += (log_rise(self.rise, self.length, self.shape, s, v) - (self.shape + s) * log1p(1.0 / rate)
+                          - v * log(rate + 1.0))
+        sum += self.P
+        for c in range(self.R):
+            if x[c] != x[c]:
+                continue
+            n = self.cells(k, self.slot_real[c]) - counted
+            scale = scale_of(sum, square, c, <int64_t> x[c] if counted else 0, n, self.kappa0, self.m0[c], self.b0[c],
+                             &mean)
+            q = 1.0 + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)
+            total += self.log_c[n] - 0.5 * self.log_b0[c]
+            scales *= scale / self.b0[c]
+            if not scales < 1e150:
+                total -= 0.5 * log(scales)
+                scales = 1.0
+            if c >= self.complete:
+                total -= (self.a0 + 0.5 * n + 0.5) * log(q)
+                continue
+            factors *= q
+            if not factors < 1e150:
+                log_q += log(factors)
+                factors = 1.0
+        if self.R:
+            total -= 0.5 * log(scales)
+        if self.complete:
+            total -= (self.a0 + 0.5 * (self.size[k] - counted) + 0.5) * (log_q + log(factors))
+        return total
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return self.direct(i, k, False) + self.constant[i] * self.constant_unit
+
+    cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef double r = exp(self.direct(i, b, own == b) - self.direct(i, a, own == a))
+        return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
+        cdef double top = -INFINITY, w_own = 0.0
+        for k in range(m):
+            if self.stale[k]:
+                self.settle(k)
+        for k in range(0, m, 8):
+            self.score(i, k)
+        if own >= 0:
+            # alone, its own cluster stands for the new one
+            self.power[own] = self.direct(i, own, True) if self.size[own] > 1 else self.power[self.K]
+            w_own = self.W[own]
+            self.W[own] = self.scan_weight(self.size[own] - 1)
+        # not of a new cluster that the prior rules out: it may outweigh all others
+        for k in range(m if self.new_cluster_weight > 0.0 else self.K):
+            if self.power[k] > top:
+                top = self.power[k]
+        if not self.power[self.K] <= top:
+            self.power[self.K] = top
+        for k in range(0, m, 8):
+            weigh_mixed(self.W + k, self.power + k, top, self.w + k)
+        if own >= 0:
+            self.W[own] = w_own
+            if self.size[own] == 1:
+                self.w[m - 1] = 0.0
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        return self.log_lik_of(k, -1)
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return self.log_lik_of(a, b)
+
+    cdef double log_lik_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Log marginal likelihood of the items of cluster a and, unless b is -1, of cluster b."""
+        cdef Py_ssize_t c, r, n, M = self.N + 2
+        cdef bint both = b >= 0
+        # without a second cluster the first stands in, and nothing of it is read twice
+        cdef Py_ssize_t e = b if both else a
+        cdef const int32_t *count = self.count + a * self.levels
+        cdef const int32_t *count2 = self.count + e * self.levels
+        cdef const int64_t *sum = self.sum + a * self.sums
+        cdef const int64_t *sum2 = self.sum + e * self.sums
+        cdef int64_t s = sum[self.sums - 1] + (sum2[self.sums - 1] if both else 0)
+        cdef double scale, mean, rate, ratio = 1.0, log_ratio = 0.0, total = s * self.constant_unit
+        for c in range(self.C):
+            n = self.cells(a, self.slot_discrete[c]) + (self.cells(e, self.slot_discrete[c]) if both else 0)
+            total -= self.rise_all[self.total_of[c] * M + n]
+            for r in range(self.first[c], self.first[c + 1]):
+                total += self.rise_add[self.table_of[r] * M + count[r] + (count2[r] if both else 0)]
+        for c in range(self.P):
+            n = self.cells(a, self.slot_count[c]) + (self.cells(e, self.slot_count[c]) if both else 0)
+            s = sum[c] + (sum2[c] if both else 0)
+            rate = self.rate[c]
+            # (rate / (rate + n))^shape / (rate + n)^s
+            total += (log_rise(self.rise, self.length, self.shape, 0, s) - self.shape * log1p(n / rate)
+                      - s * log(rate + n))
+        sum += self.P
+        sum2 += self.P
+        for c in range(self.R):
+            n = self.cells(a, self.slot_real[c])
+            if both:
+                n += self.cells(e, self.slot_real[c])
+                scale = scale_of_both(sum, self.squares_of(a), sum2, self.squares_of(e), c, n, self.kappa0, self.m0[c],
+                                      self.b0[c])
+            else:
+                scale = scale_of(sum, self.squares_of(a), c, 0, n, self.kappa0, self.m0[c], self.b0[c], &mean)
+            total += self.log_n[n] - 0.5 * n * self.log_b0[c]
+            if c >= self.complete:
+                total -= (self.a0 + 0.5 * n) * log(scale / self.b0[c])
+                continue
+            ratio *= scale / self.b0[c]
+            if not ratio < 1e150:
+                log_ratio += log(ratio)
+                ratio = 1.0
+        if self.complete:
+            n = self.size[a] + (self.size[e] if both else 0)
+            total -= (self.a0 + 0.5 * n) * (log_ratio + log(ratio))
+        return total
+
+    def statistics(self):
+        """dict of ndarray of int, one row a cluster, copies: counts (K, levels), of all discrete columns one after
+        another; seen (K, D), observed cells; sums (K, P + R + 1), of counts, of real cells in units, those of columns
+        without missing cells first, and of the logs that an item has in every cluster; squares (K, R, 2), of real
+        cells in units^2, low and high 64 bits."""
+        cdef Py_ssize_t k, c, K = self.K
+        return {
+            "counts": np.array([[self.count[k * self.levels + c] for c in range(1, self.levels)] for k in range(K)]),
+            "seen": np.array([[self.cells(k, self.slot[c]) for c in range(self.D)] for k in range(K)]),
+            "sums": np.array([[self.sum[k * self.sums + c] for c in range(self.sums)] for k in range(K)]),
+            "squares": np.array([[[(<int64_t *> self.squares_of(k))[2 * c + h] for h in range(2)]
+                                  for c in range(self.R)] for k in range(K)], dtype=np.int64),
+        }

@@ -1,0 +1,315 @@
+"""Tables with columns of several types: other models of the same columns, missing cells, integrals, extreme counts."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import gammaln
+from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_walk_weights
+
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import LONGEST_TABLE, Mixed
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify.enumerate import mixed_log_weight
+
+LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
+
+
+def mixed(x=TABLE, types=TYPES, **options):
+    return Mixed(x, types, **options)
+
+
+def check_alike(a, b, rtol=1e-10):
+    """Two models give every partition, scan and odds the same probabilities."""
+    for clusters in (1, 5, 9, 20):
+        labels = np.arange(a.N) % clusters
+        a.set_labels(labels)
+        b.set_labels(labels)
+        assert a.log_lik_total() == pytest.approx(b.log_lik_total(), rel=1e-12, abs=1e-10)
+        for i in range(0, a.N, 7):
+            v, w = a._scan(i), b._scan(i)
+            np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=rtol)
+            assert a._log_pred(i, 0) == pytest.approx(b._log_pred(i, 0), abs=1e-10)
+        if clusters > 1:
+            assert a._log_union(0, 1) == pytest.approx(b._log_union(0, 1), rel=1e-12, abs=1e-10)
+
+
+def test_all_columns_binary_is_the_bernoulli_mixture():
+    prior = {"beta1": 0.4, "beta0": 0.7, "concentration": 1.7}
+    check_alike(mixed(ROWS.astype(float), ["binary"] * 7, **prior), Bernoulli(ROWS, **prior))
+
+
+def test_all_columns_real_is_the_diagonal_gaussian():
+    prior = {"m0": [0.2, 1.0, -3.0], "kappa0": 0.3, "a0": 1.5, "b0": [0.5, 1.0, 2.0]}
+    check_alike(mixed(CLOUD, ["real"] * 3, **prior), Gaussian(CLOUD, **prior))
+    check_alike(mixed(CLOUD, ["real"] * 3), Gaussian(CLOUD))
+
+
+def test_all_columns_binary_or_real_make_the_same_chain():
+    """Labels of 300 iterations, move by move."""
+    for types, x, other in (("binary", ROWS.astype(float), Bernoulli(ROWS)), ("real", CLOUD, Gaussian(CLOUD))):
+        labels = []
+        options = {"beta1": 0.1, "beta0": 0.1}
+        for model in (mixed(x, [types] * x.shape[1], **options), other):
+            rng = Rng(4)
+            out = Chain(model, rng, [SDDS(model, rng), Dyadic(model, rng), Gibbs(model, rng)], partitions=1).advance(
+                300
+            )
+            labels.append(out["partition_labels"])
+        np.testing.assert_array_equal(*labels)
+
+
+def test_one_categorical_column_is_the_entity_model():
+    tokens = np.array([0, 1, 1, 0, 3, 1, 2], dtype=np.int32)
+    emm, model = EMM(tokens, n_tokens=4, alpha=0.35), mixed(tokens[:, None].astype(float), ["categorical"], alpha=0.35)
+    for labels in ([0] * 7, [0, 1, 0, 1, 2, 2, 0]):
+        emm.set_labels(labels)
+        model.set_labels(labels)
+        assert emm.log_lik_total() == pytest.approx(model.log_lik_total(), abs=1e-12)
+
+
+def test_two_levels_are_a_binary_column():
+    both = {"alpha": 0.35, "beta1": 0.35, "beta0": 0.35}
+    x = TABLE[:, [1]]
+    column = ColumnType("categorical", ("no", "yes"))
+    check_alike(mixed(x, ["binary"], **both), mixed(x, [column], **both))
+
+
+def test_a_missing_cell_is_an_item_that_the_column_does_not_have():
+    """The likelihood of a column is that of the items whose cell is there, by themselves."""
+    labels = np.arange(60) % 4
+    total = 0.0
+    for j, kind in enumerate(TYPES):
+        there = ~np.isnan(TABLE[:, j])
+        prior = dict(MIXED) | {"m0": 0.7, "b0": 0.5, "rate": 0.4}
+        column = ColumnType(kind, tuple("abcd")[: LEVELS[kind]])
+        whole, part = (Mixed(x, [column], **prior) for x in (TABLE[:, [j]], TABLE[there][:, [j]]))
+        whole.set_labels(labels)
+        part.set_labels(labels[there])
+        assert whole.log_lik_total() == pytest.approx(part.log_lik_total(), abs=1e-10)
+        total += whole.log_lik_total()
+    model = mixed(**prior)
+    model.set_labels(labels)
+    assert model.log_lik_total() == pytest.approx(total, abs=1e-9)
+
+
+def test_an_item_without_cells_goes_by_the_prior_alone():
+    model = mixed()
+    model.set_labels(np.arange(60) % 3)
+    w = model._scan(7)
+    np.testing.assert_allclose(w / w[0], [1.0, 19 / 20, 1.0, 1 / 20], rtol=1e-12)
+    assert model._log_pred(7, 0) == 0.0
+
+
+def test_a_column_without_cells_says_nothing():
+    empty = np.full((60, 1), np.nan)
+    labels = np.arange(60) % 4
+    model = mixed(COMPLETE)
+    model.set_labels(labels)
+    for kind in LEVELS:
+        more = mixed(np.hstack([COMPLETE, empty]), (*TYPES, ColumnType(kind)))
+        more.set_labels(labels)
+        assert more.log_lik_total() == pytest.approx(model.log_lik_total(), abs=1e-9)
+        np.testing.assert_allclose(more._scan(3), model._scan(3), rtol=1e-12)
+
+
+def test_defaults_fit_the_columns():
+    """Of counts the mean of the rates' prior is the column's; of reals as in `gaussian`; in any order of columns."""
+    means = np.nanmean(TABLE[:, [2, 7]], axis=0)
+    m0, variance = np.nanmean(TABLE[:, [0, 4]], axis=0), np.nanvar(TABLE[:, [0, 4]], axis=0)
+    given = mixed(shape=1.5, rate=(1.5 / means).tolist(), m0=m0.tolist(), b0=(0.1 * variance).tolist())
+    check_alike(mixed(shape=1.5), given)
+    check_alike(mixed(), mixed(TABLE[:, ::-1], TYPES[::-1]))
+
+
+# ------------------------------------------------------------------------------------------------ numerical integration
+
+CELLS = {
+    "binary": np.array([1.0, np.nan, 0.0, 1.0]),
+    "categorical": np.array([2.0, 0.0, np.nan, 2.0]),
+    "count": np.array([3.0, 0.0, np.nan, 7.0]),
+    "real": np.array([0.4, np.nan, -1.2, 0.9]),
+}
+PRIOR = {"beta1": 0.6, "beta0": 0.9, "alpha": 0.7, "shape": 1.4, "rate": 0.5, "m0": 0.3, "kappa0": 0.6, "a0": 2.2}
+PRIOR |= {"b0": 0.8}
+
+
+def integral_of(kind, cells):
+    """log of the integral of the likelihood of these observed cells against the prior of the parameters."""
+    if kind == "binary":
+        f = lambda p: stats.beta.pdf(p, 0.6, 0.9) * np.prod(np.where(cells == 1, p, 1 - p))  # noqa: E731
+        total = sum(integrate.quad(f, *ends, epsabs=0, epsrel=1e-9, limit=400)[0] for ends in ((0, 0.5), (0.5, 1)))
+    elif kind == "categorical":
+        # three levels: two coordinates of the simplex, in stick-breaking form; each is integrated by itself
+        n = np.bincount(cells.astype(int), minlength=3)
+
+        def stick(a, b, ones, zeros):
+            g = lambda u: stats.beta.pdf(u, a, b) * u**ones * (1 - u) ** zeros  # noqa: E731
+            return sum(integrate.quad(g, *ends, epsabs=0, epsrel=1e-9, limit=400)[0] for ends in ((0, 0.5), (0.5, 1)))
+
+        total = stick(0.7, 1.4, n[0], n[1] + n[2]) * stick(0.7, 0.7, n[1], n[2])
+    elif kind == "count":
+        f = lambda r: stats.gamma.pdf(r, 1.4, scale=2.0) * np.prod(stats.poisson.pmf(cells, r))  # noqa: E731
+        total = integrate.quad(f, 0, 60, epsabs=0, epsrel=1e-10, limit=400)[0]
+    else:
+
+        def f(mean, log_v):
+            v = np.exp(log_v)
+            prior = stats.invgamma.pdf(v, 2.2, scale=0.8) * v * stats.norm.pdf(mean, 0.3, np.sqrt(v / 0.6))
+            return prior * np.prod([stats.norm.pdf(cell, mean, np.sqrt(v)) for cell in cells], axis=0)
+
+        means, log_v = 60 * np.linspace(-1, 1, 12001), np.linspace(-6, 8, 281)
+        inner = [np.trapezoid(f(means, v), means) for v in log_v]
+        total = np.trapezoid(inner, log_v)
+    return math.log(total)
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_marginal_likelihood_integrates_the_parameters(kind):
+    cells = CELLS[kind]
+    types = [ColumnType(kind, ("a", "b", "c")[: 2 if kind == "binary" else 3])]
+    model = Mixed(cells[:, None], types, **PRIOR)
+    expected = integral_of(kind, cells[~np.isnan(cells)])
+    assert model.log_lik_total() == pytest.approx(expected, abs=1e-7)
+    weight = mixed_log_weight(cells[:, None], [kind], [3], 1.0, prior="uniform", **PRIOR)
+    assert weight(((0,) * 4, 1)) == pytest.approx(expected, abs=1e-7)
+    # a predictive is the quotient of two integrals
+    model._leave(3, 0)
+    seen = cells[:3]
+    quotient = expected - integral_of(kind, seen[~np.isnan(seen)])
+    assert model._log_pred(3, 0) == pytest.approx(quotient, abs=2e-7)
+
+
+# ------------------------------------------------------------------------------------------------------ extreme tables
+
+
+@pytest.mark.parametrize("mean", [1e-3, 40.0, 3e3, 1e6, 1e9])
+def test_counts_of_every_size(mean):
+    """Past the end of the table of rising factorials, too, where a logarithm has few digits left."""
+    rng = np.random.default_rng(int(mean))
+    x = rng.poisson(mean * rng.choice([0.7, 1.0, 1.4], size=(60, 1)), size=(60, 2)).astype(float)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    model = mixed(x, ["count", "count"], shape=1.3, rate=0.7)
+    for clusters in (1, 9):
+        model.set_labels(np.arange(60) % clusters)
+        for i in range(0, 60, 7):
+            fast, slow = model._scan(i), model._scan_by_definition(i)
+            # a scan draws by these probabilities: what is far below the largest is never drawn
+            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-8, atol=1e-12)
+        expected = 0.0
+        for cells in x[model.labels == 0].T:
+            shape, rate = 1.3, 0.7
+            for cell in cells[~np.isnan(cells)]:
+                expected += stats.nbinom.logpmf(cell, shape, rate / (rate + 1))
+                shape, rate = shape + cell, rate + 1
+        assert model._cluster_log_lik(0) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    if mean == 3e3:
+        assert np.nansum(x[:, 0]) > LONGEST_TABLE
+        check_walk_weights(model, 1e-7)
+
+
+@pytest.mark.parametrize("a", [64.0, 1e3, 65_537.5, 1e7])
+def test_rising_factorials_past_the_table(a):
+    """Against whole numbers of factors: log a (a + 1) ... (a + x - 1), in a sum of exactly rounded terms."""
+    x = LONGEST_TABLE
+    model = mixed(np.array([[0.0], [float(x)]]), ["count"], shape=a if a <= 1e6 else 1e6, rate=1.0)
+    shape = model.shape
+    expected = math.fsum(math.log(shape + j) for j in range(x)) - float(gammaln(x + 1.0))
+    expected += shape * math.log(1 / 2) - x * math.log(2)
+    model.set_labels([0, 1])
+    # what is left of terms of a million
+    assert model._cluster_log_lik(1) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e6, 1e12])
+def test_scans_are_right_at_every_scale(scale):
+    x = TABLE.copy()
+    x[:, [0, 4]] *= scale
+    model = mixed(x)
+    model.set_labels(np.arange(60) % 9)
+    for i in range(0, 60, 7):
+        fast, slow = model._scan(i), model._scan_by_definition(i)
+        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
+    check_walk_weights(model)
+
+
+def test_many_columns_stay_in_range():
+    rng = np.random.default_rng(2)
+    types = ["binary", "categorical", "count", "real", "real"] * 80
+    x = np.column_stack(
+        [TABLE[rng.permutation(60), {"binary": 1, "categorical": 3, "count": 2}.get(t, 4)] for t in types]
+    )
+    model = mixed(x, types, beta1=1e-3, alpha=1e-3)
+    model.set_labels(np.arange(60) % 9)
+    for i in range(0, 60, 7):
+        fast, slow = model._scan(i), model._scan_by_definition(i)
+        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-290)
+    check_walk_weights(model)
+
+
+def test_ten_million_changes_leave_no_trace():
+    model = mixed()
+    model.set_labels(np.arange(60) % 4)
+    before, joint = model.statistics(), model.log_joint()
+    model._shake(10_000_000, 3)
+    for name, values in model.statistics().items():
+        np.testing.assert_array_equal(values, before[name])
+    assert model.log_joint() == joint
+
+
+def test_a_state_goes_on_to_the_bit():
+    """Labels are the whole state: a chain taken up elsewhere makes the same moves."""
+
+    def chain():
+        model = mixed()
+        rng = Rng(5)
+        return Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
+
+    first = chain()
+    first.advance(100)
+    state = first.state
+    expected = first.advance(200)
+    second = chain()
+    second.state = state
+    got = second.advance(200)
+    for key in ("log_joint", "log_lik", "K", "largest"):
+        np.testing.assert_array_equal(got[key], expected[key])
+    other = mixed()
+    other.set_labels(second.model.labels)
+    for name, values in second.model.statistics().items():
+        np.testing.assert_array_equal(values, other.statistics()[name])
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: mixed(np.array([[2.0]]), ["binary"]), "column 1: 2 cannot be in a binary column"),
+        (lambda: mixed(np.array([[0.5]]), ["categorical"]), "column 1: 0.5 cannot be in a categorical column"),
+        (lambda: mixed(np.array([[3.0]]), [ColumnType("categorical", ("a",))]), "3 cannot be"),
+        (lambda: mixed(np.array([[-1.0]]), ["count"]), "-1 cannot be in a count column"),
+        (lambda: mixed(np.array([[2.0**31]]), ["count"]), "cannot be in a count column"),
+        (lambda: mixed(np.array([[np.inf]]), ["real"]), "inf cannot be in a real column"),
+        (lambda: mixed(np.array([[1.0]]), ["text"]), "types: text"),
+        (lambda: mixed(np.array([[1.0]]), ["real"] * 2), "one for each of 1 columns, got 2"),
+        (lambda: mixed(np.zeros((0, 3)), ["real"] * 3), "expected a table"),
+        (lambda: mixed(rate=[1.0, 2.0, 3.0]), "model.rate: expected a number, or one for each of 2 count columns"),
+        (lambda: mixed(m0=[1.0]), "model.m0: expected a number, or one for each of 2 real columns"),
+        (lambda: mixed(b0=[1.0, 0.0]), "model.b0"),
+        (lambda: mixed(shape=0.0), "model.shape"),
+        (lambda: mixed(rate=-1.0), "model.rate"),
+        (lambda: mixed(alpha=0.0), "model.alpha"),
+        (lambda: Mixed.from_data(Dataset("x", "points", CLOUD)), "takes mixed data"),
+    ],
+)
+def test_bad_cells_and_parameters_are_named(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
