@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from splitmerge_cli.config import aliases, hydra_adapter, moved
+from splitmerge_cli.config import aliases, hydra_adapter, later, moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
 from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain, unshared
 from splitmerge_cli.config.options import check_options, coerced
@@ -209,7 +209,7 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
     """
     left_out = RUNTIME_KEYS if cfg.perplexity.every else (*RUNTIME_KEYS, "perplexity")
     values = {key: value for key, value in plain(cfg).items() if key not in left_out}
-    values["data"] = moved.under_first_names(values["data"])
+    values["data"] = later.without("data", moved.under_first_names(values["data"]))
     return {key: unshared(key, value) if key in SHARED else value for key, value in values.items()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config import aliases
+from splitmerge_cli.config import aliases, later
 from splitmerge_cli.config.composition import check_weight
 from splitmerge_cli.config.errors import ConfigError, show, unknown
 from splitmerge_cli.config.groups import choice, choices
@@ -66,6 +66,7 @@ def _check_whole(
 ) -> dict[str, Any]:
     """The stored options of a choice, checked to be all that it has; parameters and errors as `check_options`."""
     name = _chosen(options)
+    options = later.filled(group, options)
     checked = check_options(group, name, options, search_path, prefix)
     if missing := [key for key in choice(group, name, search_path) if key not in options]:
         raise ConfigError(f"{prefix or group}.{missing[0]}: a value is needed")

@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from io import BufferedReader, FileIO
+from io import BufferedReader, BytesIO, FileIO
 from math import prod
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
+from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.base import LARGEST, DataError, require
 
 GZIP = ".gz"
@@ -156,7 +157,10 @@ def kind_of(mode: int) -> str | None:
 
 
 def existing(path: str | Path, expected: str) -> Path:
-    """The path of a regular file that is there; where there is none a `DataError` says what was `expected`."""
+    """The path of a regular file that is there, or of standard input; where there is none a `DataError` says what was
+    `expected`."""
+    if standard_input.stands_for_it(path):
+        return standard_input.path()
     path = Path(path)
     try:
         found = kind_of(os.stat(path).st_mode)
@@ -166,6 +170,8 @@ def existing(path: str | Path, expected: str) -> Path:
         found = "no such file"
     except (OSError, ValueError) as error:
         found = f"cannot be read: {_reason(error)}"
+    if found is not None and str(path) in ("/dev/stdin", "/proc/self/fd/0"):
+        expected = f"{standard_input.SIGN}, which stands for standard input, or {expected}"
     if found is not None:
         raise DataError(f"{path}: {found}; expected {expected}")
     return path
@@ -177,12 +183,12 @@ def _reason(error: Exception) -> object:
 
 @contextmanager
 def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
-    """A regular file, opened to read its bytes.
+    """A regular file, opened to read its bytes; or what came on standard input.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        The file; ``-``, or the path that `existing` makes of it: standard input.
     called : object, optional
         What messages call it, its path by default.
 
@@ -194,6 +200,9 @@ def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
         It is no regular file, or cannot be opened.
     """
     called = path if called is None else called
+    if standard_input.stands_for_it(path):
+        yield BytesIO(standard_input.held(Limit.now()))
+        return
     try:
         # to open a pipe waits for its other end; what is another file by then is seen below
         _refuse_others(called, os.stat(path).st_mode)
@@ -236,8 +245,16 @@ def readable(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def unpacked(path: Path, file: BinaryIO) -> BinaryIO:
-    """What an open file holds, unpacked if its name ends in .gz."""
-    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix.lower() == GZIP else file
+    """What an open file holds, unpacked if its name ends in .gz; of standard input, if it begins as such a file."""
+    packed = path.suffix.lower() == GZIP
+    if isinstance(file, BytesIO):
+        packed = standard_input.is_packed(file.getvalue())
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+
+
+def size_of(file: BinaryIO) -> int:
+    """Bytes of an open file, packed as it is."""
+    return file.getbuffer().nbytes if isinstance(file, BytesIO) else os.fstat(file.fileno()).st_size
 
 
 def content(path: Path, times: int = 1) -> bytes:
@@ -257,7 +274,7 @@ def content(path: Path, times: int = 1) -> bytes:
     """
     limit = Limit.now(times)
     with readable(path) as file:
-        size = os.fstat(file.fileno()).st_size
+        size = size_of(file)
         limit.check(path, size)
         stream = unpacked(path, file)
         return limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
@@ -283,7 +300,7 @@ def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
     called = path if called is None else called
     limit = Limit.now()
     with opened(path, called) as file:
-        size = os.fstat(file.fileno()).st_size
+        size = size_of(file)
         if held:
             limit.check(called, size)
         most, total = max(size, limit.size), 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from splitmerge_cli.config import ConfigError, check_stored
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limited
+from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.names import CONFIG
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.datasets import construct, kind_of, loaded
@@ -59,7 +60,8 @@ def dataset_of(run: Run) -> Dataset:
                 digest = file_digest(key, path, options["_target_"])
                 if digest != stored:
                     what = "no such file" if digest is None else "it was changed since the run"
-                    raise DataError(f"{key}={path}: {what}; expected the file that {run.path} read")
+                    expected = "the table on standard input" if path == SIGN else "the file"
+                    raise DataError(f"{key}={path}: {what}; expected {expected} that {run.path} read")
                 digests[name] = stored
         try:
             texts = (json.dumps(config[group], sort_keys=True) for group in ("data", "model"))

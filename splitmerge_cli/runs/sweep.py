@@ -22,6 +22,7 @@ from joblib.externals.loky.backend.process import LokyProcess
 from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, load, places
 from splitmerge_cli.config.composition import compose_raw, quote_priors, rewrite
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
@@ -118,6 +119,9 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
             own = (composed.hydra.sweeper.params or {}).items() if composed else ()
             params = [aliases.in_override(f"{key}={value}") for key, value in own]
             jobs += [experiment + job for job in _grid([*params, *rest])]
+    # jobs are made by processes that have no standard input
+    if any(f"data.path={SIGN}" in job for job in jobs):
+        raise ConfigError(f"data.path={SIGN}: a sweep does not read standard input; expected a file")
     return jobs
 
 

@@ -148,7 +148,7 @@ def test_a_table_with_a_vocabulary() -> None:
         (TABLE, {"columns": [1, 1]}, r"data.columns=\[1, 1\]: t.csv: expected each column once"),
         (TABLE, {"columns": [1, 3]}, "data.columns=3: t.csv has no such column; expected a number from 1 to 2"),
         (TABLE, {"header": "maybe"}, "data.header=maybe: expected auto, true or false"),
-        (b"b,heart\nb,\xff\n", {}, r"t.csv: row 2: byte 0xff; expected text in utf-8 \(data.encoding\)"),
+        (b"b,heart\nb,\xff\n", {}, r"t.csv: row 2: byte 0xff; expected UTF-8 text \(data.encoding=latin-1"),
         (TABLE, {"vocabulary": "none.txt"}, "none.txt: no such file; expected the words, one a line"),
     ],
 )
@@ -225,7 +225,7 @@ def test_words_without_a_vocabulary() -> None:
         ("1 0:1\n2 1:1 4:2\n", "c.ldac: row 2, field 3: '4:2'; expected a word from 0 to 3, the lines of v.txt"),
         ("2 0:2000000000 1:2000000000\n", "[tc].*: 4000000000 tokens; expected at most"),
         ("0\n0\n", "c.ldac: documents: 2, tokens: none; expected at least one token"),
-        (b"1 0:1\n1 \xff\n", "c.ldac: row 2: byte 0xff; expected text in utf-8"),
+        (b"1 0:1\n1 \xff\n", "c.ldac: row 2: byte 0xff; expected UTF-8 text"),
     ],
 )
 def test_faults_of_ldac(content: str | bytes, message: str) -> None:
@@ -312,9 +312,9 @@ def test_encodings() -> None:
     put("w.txt", "größe\n".encode("latin-1"))
     table = corpus(put("t.csv", "1,größe\n".encode("latin-1")), vocabulary="w.txt", encoding="latin-1")
     assert table.vocabulary == ["größe"]
-    with pytest.raises(DataError, match=r"^t.txt: row 1: byte 0x00; expected text in utf-8 \(data.encoding\)"):
+    with pytest.raises(DataError, match=r"^t.txt: row 1: byte 0x00; expected UTF-8 text \(data.encoding=latin-1"):
         corpus(put("t.txt", "ab cd".encode("utf-16-le")))
-    with pytest.raises(DataError, match=r"^t.txt: row 2: byte 0xdf; expected text in utf-8 \(data.encoding\)"):
+    with pytest.raises(DataError, match=r"^t.txt: row 2: byte 0xdf; expected UTF-8 text \(data.encoding=latin-1"):
         corpus(put("t.txt", "gross\nweiß\n".encode("latin-1")))
 
 
@@ -329,7 +329,7 @@ def test_a_folder_of_texts() -> None:
     put("texts/alone.txt", "heart")
     assert corpus("texts").values.labels is None
     Path("texts/b/2.txt").write_bytes(b"one\ntwo \xff\n")
-    with pytest.raises(DataError, match=r"^texts/b/2.txt: row 2: byte 0xff; expected text in utf-8"):
+    with pytest.raises(DataError, match=r"^texts/b/2.txt: row 2: byte 0xff; expected UTF-8 text"):
         corpus("texts")
     with pytest.raises(DataError, match=r"^data.format=ldac: texts is a folder; expected a file"):
         corpus("texts", format="ldac")

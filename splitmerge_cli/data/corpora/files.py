@@ -23,7 +23,7 @@ from splitmerge_cli.data.corpora.split import require_split, split
 from splitmerge_cli.data.corpora.words import keep_words, require_words
 from splitmerge_cli.data.opening import existing, readable, sha256_of, unpacked
 from splitmerge_cli.data.tables.columns import header_key
-from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
 ENDINGS = {
@@ -118,7 +118,7 @@ def corpus(
     """
     require(format in FORMATS, "data.format", format, f"one of {', '.join(FORMATS)}")
     _require_columns(columns)
-    _require_encoding(encoding)
+    require_encoding(encoding)
     header = header_key("data.header", header)
     require_words(stop_words, min_documents, max_share)
     require_split(heldout, heldout_by, split_seed)
@@ -160,18 +160,6 @@ def _require_columns(columns: Sequence[str | int] | None) -> None:
     )
     expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], or null"
     require(good, "data.columns", columns, expected)
-
-
-def _require_encoding(encoding: str) -> None:
-    good = isinstance(encoding, str)
-    try:
-        # nothing would be decoded by any name; not all that decode put another character for a fault
-        b"x".decode(encoding if good else "", "replace")
-    except UnicodeDecodeError:
-        pass
-    except (LookupError, ValueError):
-        good = False
-    require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
 
 
 def _told(path: Path, encoding: str) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.parsers import expat
 
 import numpy as np
 import pandas as pd
@@ -29,9 +28,10 @@ from splitmerge_cli.data.graphs.edge_rows import (
     are_whole,
     names_of,
 )
-from splitmerge_cli.data.opening import CHUNK, check_rows, content, existing
+from splitmerge_cli.data.opening import check_rows, content, existing
 from splitmerge_cli.data.tables.columns import codes, header_key, index
 from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.entities import refuse_entities
 from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.tables.parquet import read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quoted
@@ -338,7 +338,7 @@ def _loaded(path: Path, suffix: str) -> "networkx.Graph":
     data = content(path, GRAPH_TIMES)
     try:
         if suffix == ".graphml":
-            _refuse_entities(data)
+            refuse_entities(data)
             return networkx.read_graphml(BytesIO(data))
         try:
             return networkx.read_gml(BytesIO(data))
@@ -349,26 +349,6 @@ def _loaded(path: Path, suffix: str) -> "networkx.Graph":
             return networkx.read_gml(BytesIO(data), label="id")
     except Exception as error:  # the readers raise all kinds on a damaged file
         raise DataError(f"{path}: not a readable {suffix} file: {error or type(error).__name__}") from error
-
-
-def _refuse_entities(data: bytes) -> None:
-    """Raise unless XML begins without a document type, whose entities may stand for any amount of text."""
-
-    def reject(name: str, *_: object) -> None:
-        raise ValueError(f"a document type (<!DOCTYPE {name}>); expected none, as it may define entities")
-
-    def begin(*_: object) -> None:
-        # no document type may follow
-        parser.StartElementHandler = None
-        began.append(True)
-
-    began: list[bool] = []
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler, parser.StartElementHandler = reject, begin
-    for start in range(0, len(data), CHUNK):
-        if began:
-            return
-        parser.Parse(data[start : start + CHUNK], False)
 
 
 def _weight_of(path: Path, number: int, tie: tuple[Any, Any, dict[Any, Any]], key: str | int | None) -> float:

@@ -3,14 +3,33 @@
 import codecs
 from pathlib import Path
 
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data import standard_input
+from splitmerge_cli.data.base import DataError, require
 from splitmerge_cli.data.opening import CHUNK, GZIP, Limit, content
 
 
 def suffix_of(path: Path) -> str:
-    """Ending of a file's name in lower case, that of what is packed for a .gz; empty if there is none."""
+    """Ending of a file's name in lower case, that of what is packed for a .gz; empty if there is none.
+
+    Of standard input the ending that goes with its first bytes, empty for text.
+    """
+    if standard_input.stands_for_it(path):
+        return standard_input.suffix(standard_input.held(Limit.now()))
     suffixes = [s.lower() for s in path.suffixes[-2:]]
     return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])
+
+
+def require_encoding(encoding: str) -> None:
+    """Raise a `DataError` unless this is the name of an encoding of text (data.encoding)."""
+    good = isinstance(encoding, str)
+    try:
+        # nothing would be decoded by any name; not all that decode put another character for a fault
+        b"x".decode(encoding if good else "", "replace")
+    except UnicodeDecodeError:
+        pass
+    except (LookupError, ValueError):
+        good = False
+    require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
 
 
 def read_text(path: Path, encoding: str | None = None) -> bytes:
@@ -39,6 +58,9 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"
+        if encoding == "utf-8":
+            other = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
+            expected = f"UTF-8 text (data.encoding={other} may read it)"
         raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
     except UnicodeError as error:
         raise DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error

@@ -1,14 +1,16 @@
-"""Tables in .parquet files."""
+"""Tables in .parquet and .feather files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.ipc
 import pyarrow.parquet
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import CHUNK, Limit, content
+from splitmerge_cli.data.tables.arrow_file import check_promises, messages_of
 from splitmerge_cli.data.tables.table import Table
 
 MOST_PARQUET = 200_000
@@ -31,31 +33,82 @@ def read_parquet(path: Path, most: int = MOST_PARQUET) -> Table:
     DataError
         It is no such file, has more columns, or holds more than the limit (data.max_bytes).
     """
-    limit = Limit.now()
     packed = pa.BufferReader(content(path))
     try:
         source = pyarrow.parquet.ParquetFile(packed)
-        if (width := source.metadata.num_columns) > most:
-            raise DataError(f"{path}: {width} columns; expected at most {most}{_MORE if most == MOST_PARQUET else ''}")
+        _check_width(path, source.metadata.num_columns, most)
         schema = source.schema_arrow
         # words that stand in a dictionary stay there until it is known what they take
         if texts := [field.name for field in schema if _is_text(field.type)]:
             source = pyarrow.parquet.ParquetFile(packed, read_dictionary=texts)
-        coded = [j for j, kind in enumerate(source.schema_arrow.types) if pa.types.is_dictionary(kind)]
-        plain = pa.schema([(field.name, _plain_type(field.type)) for field in schema]) if coded else schema
-        batches, total = [], 0
+        width = source.metadata.num_columns
         # what pages hold is known when they are unpacked
-        for batch in source.iter_batches(max(1, min(1 << 16, CHUNK // max(1, width)))):
-            total += _plain_size(batch, coded)
-            limit.check(path, total, " unpacked")
-            columns = batch.columns
-            for j in coded:
-                columns[j] = pc.cast(columns[j], plain.field(j).type)
-            batches.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
-        table = pa.Table.from_batches(batches, plain if coded else schema)
+        batches = source.iter_batches(max(1, min(1 << 16, CHUNK // max(1, width))))
+        return _plain_table(path, schema, source.schema_arrow, batches)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: not a readable parquet file: {error}") from error
-    return Table(path, table.columns, table.column_names)
+
+
+def read_feather(path: Path) -> Table:
+    """The columns of a .feather file (version 2, which is Arrow's file format) in the plain types of their values.
+
+    Raises
+    ------
+    DataError
+        It is no such file, has more columns than a .parquet file may have, or holds more than the limit
+        (data.max_bytes).
+    """
+    data = content(path)
+    if data.startswith(b"FEA1"):
+        raise DataError(f"{path}: a file of Feather's version 1; expected version 2, .parquet or .csv")
+    try:
+        check_promises(path, data)
+        source = pa.ipc.open_stream(messages_of(data))
+        _check_width(path, len(source.schema), MOST_PARQUET)
+        return _plain_table(path, source.schema, source.schema, map(_valid, source))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not a readable feather file: {error}") from error
+
+
+def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch whose offsets and words were checked: the reader takes them as they are."""
+    batch.validate(full=True)
+    return batch
+
+
+def _check_width(path: Path, width: int, most: int) -> None:
+    if width > most:
+        raise DataError(f"{path}: {width} columns; expected at most {most}{_MORE if most == MOST_PARQUET else ''}")
+
+
+def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Table:
+    """A table of batches whose columns are as `read`, where the file has them as `declared`."""
+    limit = Limit.now()
+    coded = [j for j, kind in enumerate(read.types) if pa.types.is_dictionary(kind)]
+    plain = pa.schema([(field.name, _plain_type(field.type)) for field in declared]) if coded else declared
+    kept, total = [], 0
+    for batch in batches:
+        total += _plain_size(batch, coded)
+        limit.check(path, total, " unpacked")
+        columns = batch.columns
+        for j in coded:
+            columns[j] = pc.cast(columns[j], plain.field(j).type)
+        kept.append(pa.RecordBatch.from_arrays(columns, schema=plain) if coded else batch)
+    arrow = pa.Table.from_batches(kept, plain)
+    table = Table(path, arrow.columns, arrow.column_names)
+    table.categories = _categories(declared)
+    return table
+
+
+def _categories(schema: pa.Schema) -> set[int]:
+    """Columns that hold categories: as dictionaries, or as what pandas notes of numbers."""
+    found = {j for j, kind in enumerate(schema.types) if pa.types.is_dictionary(kind)}
+    try:
+        noted = (schema.pandas_metadata or {}).get("columns", [])
+        names = {column["field_name"] for column in noted if column["pandas_type"] == "categorical"}
+    except (ValueError, TypeError, KeyError, AttributeError):  # the note is damaged: the columns are read as they are
+        return found
+    return found | {j for j, name in enumerate(schema.names) if name in names}
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError
 
-MISSING = {"", "nan"}  # compared in lower case, spaces stripped
+WRITTEN = (
+    *("", "NA", "N/A", "Na", "na", "n/a", "<NA>", "NaN", "nan", "NAN", "-nan", "-NaN"),
+    *("null", "NULL", "Null", "None", "#N/A", "#NA", "?", "-", "--", "."),
+)
+"""Missing cells of a mixed table as they are written, spaces around them stripped. ``none`` may be a level."""
+EMPTY = "an empty cell"
+"""What messages call a cell that holds nothing."""
+MISSING = {"", "nan"}  # of tokens and labels, compared in lower case, spaces stripped
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 """What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
 COLUMN_BYTES = 100
@@ -41,12 +48,18 @@ class Table:
         Number of the first row of data, as messages count rows.
     notes : list of str
         What the user should know of how the table was read.
+    categories : set of int
+        Columns that the file itself says to hold categories.
+    hint : str
+        What is said beside the error of a missing cell in one of the columns `hinted`.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
         self.path, self.columns, self.names, self.first = path, columns, names, first
         self._positions: tuple[list[str], dict[str, list[int]]] | None = None
         self.notes: list[str] = []
+        self.categories: set[int] = set()
+        self.hint, self.hinted = "", frozenset[int]()
 
     @property
     def width(self) -> int:
@@ -90,6 +103,10 @@ class Table:
         leading = takewhile(lambda j: NAMELESS.fullmatch(names[j]) or j in index, range(len(names) - 1))
         return sorted({*leading, *index})
 
+    def blank(self) -> list[int]:
+        """Columns without a name that seem to hold no cell, as a separator at the end of every row makes them."""
+        return []
+
     def leave_out(self, unnamed: Collection[int], reads: str, ask: str) -> None:
         """Note which of the `unnamed` columns are left out.
 
@@ -120,6 +137,25 @@ class Table:
                 )
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
+    def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
+        """Note which of the `blank` columns are left out; parameters as of `leave_out`.
+
+        Raises
+        ------
+        DataError
+            One of them holds a cell after all.
+        """
+        for j in blank:
+            column = self.cells(j)
+            held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
+            if pc.any(held).as_py():
+                i = int(np.argmax(held.to_numpy()))
+                raise DataError(
+                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.found(i, j)}: the column has no name; "
+                    f"expected {ask.format(n=j + 1)}"
+                )
+            self.notes.append(f"{self.path}: {self.column(j)} has neither a name nor a value: it is left out")
+
     def counts_from(self, j: int) -> int | None:
         """0 or 1 if the cells of column `j` are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
         column = self.cells(j)
@@ -141,7 +177,8 @@ class Table:
     def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
         """What is said of the cell of item `i` in column `j`, where something else was `expected`."""
         found = self.found(i, j) if found is None else found
-        return DataError(f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}; expected {expected}")
+        hint = f" ({self.hint})" if j in self.hinted and is_missing(found.strip("'")) else ""
+        return DataError(f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}; expected {expected}{hint}")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -178,4 +215,9 @@ def _is(cell: str, number: int) -> bool:
 def quoted(cell: str) -> str:
     """A cell as messages show it."""
     short = cell if len(cell) <= 40 else f"{cell[:37]}..."
-    return f"'{short}'" if cell.strip() else "an empty cell"
+    return f"'{short}'" if cell.strip() else EMPTY
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell of text, or `EMPTY`, stands for a missing one."""
+    return cell == EMPTY or cell.strip() in WRITTEN

@@ -22,6 +22,7 @@ from splitmerge_cli.data.base import MAGNITUDE, DataError
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quoted
 
+_ENDS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 WIDE = 1000
 """Columns from which on a text is parsed cell by cell, not column by column: each column costs the parser as much as
 some hundred cells."""
@@ -53,6 +54,8 @@ class Text(Table):
         Number of lines of the file before the rows.
     most : int, optional
         How many columns it may have; by default as many as memory holds.
+    decimal : str
+        What stands before the decimals of a number.
 
     Attributes
     ----------
@@ -65,9 +68,11 @@ class Text(Table):
         There is no row, or the first has too many cells.
     """
 
-    def __init__(self, path: Path, data: bytes, delimiter: str, before: int = 0, most: int | None = None) -> None:
+    def __init__(
+        self, path: Path, data: bytes, delimiter: str, before: int = 0, most: int | None = None, decimal: str = "."
+    ) -> None:
         super().__init__(path, [], None, 1 + before)
-        self.data, self.delimiter, self.before = data, delimiter, before
+        self.data, self.delimiter, self.before, self.decimal = data, delimiter, before, decimal
         # quotes in the first line alone cannot hide a line break: such a file need not be read row by row
         self.quoted = self.data.rfind(b'"') > self.data.find(b"\n")
         if not self.data.strip():
@@ -90,13 +95,26 @@ class Text(Table):
         rows = min(LOOKED_AT, max(3, LOOKED_AT_CELLS // self.width))
         return [[cell.strip() for cell in cells] for _, cells in islice(self.lines(), 1, 1 + rows)]
 
+    def number(self, cell: str) -> str:
+        """A cell as a number is written with a decimal point."""
+        return cell if self.decimal == "." or "." in cell else cell.replace(self.decimal, ".")
+
+    def blank(self) -> list[int]:
+        if self.names is None or not any(NAMELESS.fullmatch(name) for name in self.names):
+            return []
+        below = self.below()
+        return [
+            j
+            for j, name in enumerate(self.names)
+            if NAMELESS.fullmatch(name) and not any(cells[j] for cells in below if j < len(cells))
+        ]
+
     def other_delimiter(self) -> str | None:
         """What seems to end the cells of a table of one column: it stands as often in every row; None if nothing."""
         if self.width > 1:
             return None
         rows = [self.top[0][0], *(cells[0] for cells in self.below())]
-        known = {";": "a semicolon", "\t": "a tab", ",": "a comma"}
-        for end, what in known.items():
+        for end, what in _ENDS.items():
             if len(rows) > 1 and rows[0].count(end) and len({row.count(end) for row in rows}) == 1:
                 return what
         return None
@@ -140,7 +158,9 @@ class Text(Table):
         def fits(number: float) -> bool:
             return number in (0, 1) if binary else abs(number) <= MAGNITUDE
 
-        good = all(NUMBER.fullmatch(cell) and fits(float(cell)) for cells in read for cell in cells)
+        good = all(
+            NUMBER.fullmatch(number) and fits(float(number)) for cells in read for number in map(self.number, cells)
+        )
         if not good:
             return False  # what is wrong with it is said when it is read
         pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
@@ -217,9 +237,8 @@ class Text(Table):
                 if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked)):
                     found, self._block = wide
                     break
-                table = _parsed(
-                    self.data, self.delimiter, list(map(str, range(self.width))), types, skipped, block, self.quoted
-                )
+                names = list(map(str, range(self.width)))
+                table = _parsed(self.data, self.delimiter, names, types, skipped, block, self.quoted, self.decimal)
                 found = dict(zip(asked, table.columns, strict=True))
                 if rows not in (None, table.num_rows):
                     raise DataError(
@@ -272,7 +291,8 @@ class Text(Table):
                     texts[j].append(row[j].decode("utf-8"))
             data = b"\n".join([*cells, b""])
             block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
-            column = _parsed(data, self.delimiter, ["0"], {"0": kind[numeric[0]]}, 0, block).column(0).to_numpy()
+            types = {"0": kind[numeric[0]]}
+            column = _parsed(data, self.delimiter, ["0"], types, 0, block, False, self.decimal).column(0).to_numpy()
             if len(column) != len(cells) * len(numeric):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
@@ -339,7 +359,8 @@ class Text(Table):
         top = self.before + 1
         for i, (line, cells) in enumerate(self.lines(), start=top - self.first):
             if len(cells) != self.width:
-                hint = "" if self.delimiter != "," or ";" not in self.top[0][0] else " (a comma ends a cell, not ';')"
+                hint = f" ({_ENDS[self.delimiter]} ends a cell; data.separator names another)"
+                hint = hint if any(end in self.top[0][0] for end in _ENDS if end != self.delimiter) else ""
                 return DataError(
                     f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
                 )
@@ -366,6 +387,7 @@ def _parsed(
     skipped: int,
     block: int,
     quoted: bool = False,
+    decimal: str = ".",
 ) -> pa.Table:
     """The columns of `types` of a text; `names` are those of all."""
     return pyarrow.csv.read_csv(
@@ -375,7 +397,10 @@ def _parsed(
             delimiter=delimiter, ignore_empty_lines=False, newlines_in_values=quoted
         ),
         convert_options=pyarrow.csv.ConvertOptions(
-            column_types=types, strings_can_be_null=False, include_columns=list(types)
+            column_types=types,
+            strings_can_be_null=False,
+            include_columns=list(types),
+            decimal_point=decimal,
         ),
     )
 

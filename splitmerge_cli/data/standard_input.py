@@ -1,0 +1,63 @@
+"""A table that comes on standard input: read once, held in memory, and known by its first bytes."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from splitmerge_cli.data.base import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.opening import Limit
+
+SIGN = "-"
+"""The path that stands for it."""
+_SUFFIXES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\3\4": ".xlsx", b"\x93NUMPY": ".npy"}
+"""Endings of names that go with the first bytes of formats that are not text."""
+_GZIP = b"\x1f\x8b"
+
+_held: tuple[BinaryIO, bytes] | None = None
+"""The stream that was read, and what came on it."""
+
+
+class StandardInput(type(Path())):  # type: ignore[misc]
+    """The path of standard input, as messages show it."""
+
+
+def path() -> Path:
+    """What stands for standard input where a path is expected."""
+    found: Path = StandardInput("standard input")
+    return found
+
+
+def stands_for_it(path: object) -> bool:
+    """Whether a path, as it is typed or from `path`, means standard input."""
+    return path == SIGN or isinstance(path, StandardInput)
+
+
+def held(limit: "Limit") -> bytes:
+    """What came on standard input, which is read when it is first asked for.
+
+    Raises
+    ------
+    DataError
+        It is a terminal, is closed, or holds more than the limit.
+    """
+    global _held
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or stream.closed:
+        raise DataError(f"data.path={SIGN}: standard input is closed; expected a table on it")
+    if _held is None or _held[0] is not stream:
+        if stream.isatty():
+            raise DataError(f"data.path={SIGN}: standard input is a terminal; expected a table on it (... < FILE)")
+        _held = stream, limit.read("standard input", stream)
+    return _held[1]
+
+
+def is_packed(data: bytes) -> bool:
+    """Whether what came is gzipped."""
+    return data.startswith(_GZIP)
+
+
+def suffix(data: bytes) -> str:
+    """The ending of a name that goes with what came; empty for text."""
+    return next((suffix for magic, suffix in _SUFFIXES.items() if data.startswith(magic)), "")

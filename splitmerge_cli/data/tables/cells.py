@@ -1,0 +1,156 @@
+"""The cells of a column of a mixed table: which are missing, which are numbers, which values there are."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables.table import NUMBER, Table
+from splitmerge_cli.data.tables.text import Text
+
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[-+]\d{2}:?\d{2}))?"
+_DAY = (
+    r"(\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})"
+    rf"|\d{{1,2}}-\d{{1,2}}-\d{{4}}|\d{{1,2}}[-. ]*{_MONTH}[-., ]*(\d{{4}}|\d{{2}})|{_MONTH} ?\d{{1,2}},? ?\d{{4}})"
+)
+DATE = rf"(?i)^({_DAY}([t ,]+{_TIME})?|{_TIME})$"
+"""Dates and times of day as they are written."""
+_PADDED = r"^0\d+$"
+"""Digits that are no number: their zeros at the front tell them apart."""
+_CURRENCY = "$€£¥"
+DECORATED = (
+    rf"(?i)^[-+]?[{_CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
+    rf" ?(%|[{_CURRENCY}]|eur|usd|gbp|chf)?$"
+)
+"""Numbers with commas, a currency or a percent sign."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a column.
+
+    Attributes
+    ----------
+    table : Table
+    j : int
+        Position of the column.
+    missing : numpy.ndarray
+        bool ``[N]``.
+    numbers : numpy.ndarray or None
+        float64 ``[N]``, NaN where a cell is missing; None of words.
+    text : pyarrow.ChunkedArray or None
+        The cells without spaces around them; None of a column of another type.
+    is_number : numpy.ndarray or None
+        bool ``[N]``, of text: which cells are numbers.
+    other : str or None
+        What else the column holds, so that it is read as nothing: ``date``, or the name of its type.
+    boolean : bool
+        Whether the file itself says that its values are true and false.
+    category : bool
+        Whether the file itself says that its values are categories.
+    """
+
+    table: Table
+    j: int
+    missing: NDArray[np.bool_]
+    numbers: NDArray[np.float64] | None
+    text: pa.ChunkedArray | None = None
+    is_number: NDArray[np.bool_] | None = None
+    other: str | None = None
+    boolean: bool = False
+
+    @property
+    def category(self) -> bool:
+        """Whether the file itself says that its values are categories."""
+        return self.j in self.table.categories
+
+    @property
+    def present(self) -> int:
+        """Number of cells that are not missing."""
+        return int(len(self.missing) - self.missing.sum())
+
+    def first(self, which: NDArray[np.bool_]) -> int:
+        """The first row for which `which` holds."""
+        return int(np.argmax(which))
+
+    def matches(self, pattern: str) -> NDArray[np.bool_]:
+        """Which cells of text match a regular expression; of other columns none."""
+        if self.text is None:
+            return np.zeros(len(self.missing), dtype=bool)
+        found: NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(self.text, pattern), False).to_numpy()
+        return found & ~self.missing
+
+    def values(self, as_words: bool = False) -> tuple[NDArray[np.int64], list[str], NDArray[np.float64] | None]:
+        """Code of every cell (-1 where it is missing), what the codes stand for, and the numbers that these are.
+
+        Values are in ascending order: as numbers, or in that of the alphabet.
+        """
+        codes = np.full(len(self.missing), -1, dtype=np.int64)
+        there = ~self.missing
+        if self.numbers is not None and not (as_words and self.text is not None):
+            values, codes[there] = np.unique(self.numbers[there], return_inverse=True)
+            return codes, [_as_word(value, self.boolean) for value in values.tolist()], values
+        assert self.text is not None
+        encoded = pc.dictionary_encode(self.text.filter(pa.array(there))).combine_chunks()
+        words = encoded.dictionary.to_pylist()
+        order = sorted(range(len(words)), key=words.__getitem__)
+        rank = np.empty(len(words), dtype=np.int64)
+        rank[order] = np.arange(len(words))
+        codes[there] = rank[encoded.indices.to_numpy()]
+        return codes, [words[k] for k in order], None
+
+
+def _as_word(value: float, boolean: bool) -> str:
+    if boolean:
+        return "true" if value else "false"
+    return str(int(value)) if value.is_integer() and abs(value) < 2.0**53 else repr(value)
+
+
+def cells_of(table: Table, j: int, also: Sequence[str | int | float] = ()) -> Cells:
+    """The cells of column `j`; `also`: what else stands for a missing one."""
+    column = table.cells(j)
+    kind, types = column.type, pa.types
+    if types.is_string(kind) or types.is_large_string(kind):
+        return _of_text(table, j, column, also)
+    if types.is_null(kind):
+        return Cells(table, j, np.ones(len(column), dtype=bool), np.full(len(column), np.nan))
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+        dated = types.is_temporal(kind)
+        absent = pc.is_null(column).to_numpy()
+        return Cells(table, j, absent, None, other="date" if dated else str(kind))
+    numbers = pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan).to_numpy()
+    absent = missing.in_numbers(numbers, also)
+    return Cells(table, j, absent, np.where(absent, np.nan, numbers), boolean=types.is_boolean(kind))
+
+
+def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str | int | float]) -> Cells:
+    text = pc.utf8_trim_whitespace(column)
+    absent = missing.in_text(text, also)
+    plain = pc.if_else(pa.array(absent), pa.scalar(None, text.type), text)
+    if isinstance(table, Text) and table.decimal != ".":
+        with_comma = pc.match_substring_regex(plain, r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
+        plain = pc.if_else(with_comma, pc.replace_substring(plain, table.decimal, "."), plain)
+    numeric = pc.fill_null(pc.match_substring_regex(plain, f"(?i)^({NUMBER.pattern})$"), False)
+    is_number: NDArray[np.bool_] = numeric.to_numpy()
+    cells = Cells(table, j, absent, None, text, is_number)
+    if not is_number.any() or cells.matches(_PADDED).any():
+        return cells
+    numbers = pc.fill_null(
+        pc.cast(pc.if_else(numeric, plain, pa.scalar(None, text.type)), pa.float64()), np.nan
+    ).to_numpy()
+    if also:  # -99.0 is the missing -99, too
+        absent = absent | (missing.in_numbers(numbers, also) & is_number)
+        numbers = np.where(absent, np.nan, numbers)
+    whole = bool((is_number | absent).all())
+    return Cells(table, j, absent, numbers if whole else None, text, is_number)
+
+
+def is_decorated(cell: str) -> bool:
+    """Whether a cell is a number with commas, a currency or a percent sign."""
+    return re.match(DECORATED.replace(r"\x{a0}", "\xa0").replace(r"\x{202f}", "\u202f"), cell.strip()) is not None

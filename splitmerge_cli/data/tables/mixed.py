@@ -1,0 +1,166 @@
+"""Tables of columns of several types, with cells that may be missing: what each column is read as, and what is said."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, noted, require
+from splitmerge_cli.data.opening import Limit
+from splitmerge_cli.data.tables.cells import cells_of
+from splitmerge_cli.data.tables.columns import codes, index
+from splitmerge_cli.data.tables.inference import Reading, as_asked, inferred
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, listed, quoted
+from splitmerge_cli.data.tables.wanted import Wanted
+
+SKIP = "skip"
+ALIASES = {"ordinal": "categorical"}
+"""Types that are read as others: the order of the levels is not used."""
+SHOWN = 6
+"""Levels of a column that a note lists."""
+_PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w.-]*", re.ASCII | re.IGNORECASE)
+"""Names of columns that need no quotes on the command line."""
+
+
+def typed(table: Table, j: int) -> str:
+    """Column `j` as it is typed: its name where that needs no quotes and is that of one column, else its number."""
+    name = table.names[j] if table.names else ""
+    return name if _PLAIN.fullmatch(name) and len(table.named(name)) == 1 else str(j + 1)
+
+
+def asked_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
+    """The option data.types by the positions of the columns."""
+    known = (*COLUMN_TYPES, *ALIASES, SKIP)
+    if types is None:
+        return {}
+    require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
+    found: dict[int, str] = {}
+    for column, type in types.items():
+        require(type in known, f"data.types.{column}", type, f"one of {', '.join(known)}")
+        found[index(table, "data.types", column)] = ALIASES.get(type, type)
+    return found
+
+
+def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
+    """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules.
+
+    Raises
+    ------
+    DataError
+        A column that cannot be read (the message names the first such cell, and what leaves all of them out); none is
+        left; a type that its column does not fit.
+    """
+    require(table.width <= MOST_COLUMNS, "data.kind", "mixed", f"at most {MOST_COLUMNS} columns in {table.path}")
+    types = asked_types(table, wanted.types)
+    rows = table.rows
+    table.take(N)
+    labels, kept = wanted.resolve(table)
+    kept = [j for j in kept if types.get(j) != SKIP]
+    Limit.now().check(table.path, 8 * table.rows * len(kept), " as numbers")
+    readings: dict[int, Reading] = {}
+    names: list[str] | None = None
+    for j in kept:
+        cells = cells_of(table, j, wanted.missing)
+        key = typed(table, j)
+        chosen = wanted.columns is not None
+        readings[j] = as_asked(cells, types[j]) if j in types else inferred(cells, key, chosen)
+        if readings[j].names and names is None:
+            names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
+            readings[j] = Reading(why="every value differs: they are the names of the items", names=True)
+    _raise_problems(table, wanted, readings)
+    _note_left_out(table, readings)
+    read = [j for j in kept if readings[j].type is not None]
+    if not read:
+        said = "; ".join(note.partition(": ")[2] for note in table.notes)
+        raise DataError(f"{table.path}: no column is left for the data{f' ({said})' if said else ''}; expected one")
+    values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
+    _note_read(table, readings, read, values)
+    found = [readings[j].type for j in read]
+    return Dataset(
+        name,
+        "mixed",
+        values,
+        None if labels is None else codes(table, labels, "a true label")[0],
+        columns=[table.names[j] for j in read] if table.names else None,
+        types=tuple(type for type in found if type is not None),
+        names=names,
+        meta={"path": str(table.path), "rows": rows} | noted(table.notes),
+    )
+
+
+def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading]) -> None:
+    """Raise what is wrong with the first column that is rejected, with what leaves out all such columns."""
+    bad = [j for j, reading in readings.items() if reading.problem]
+    if not bad:
+        return
+    first = readings[bad[0]]
+    if wanted.columns is not None:
+        others = [typed(table, j) for j in readings if j not in bad]
+        leaves_out = f"data.columns=[{','.join(others)}] reads the others" if others else ""
+    else:
+        dropped = [*map(str, wanted.drop), *(typed(table, j) for j in bad)]
+        what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
+        leaves_out = f"data.drop=[{','.join(dropped)}] leaves {what} out"
+    ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
+    raise DataError(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}")
+
+
+def _note_left_out(table: Table, readings: Mapping[int, Reading]) -> None:
+    """Note which columns are left out, a line for each reason."""
+    reasons: dict[str, list[int]] = defaultdict(list)
+    for j, reading in readings.items():
+        if reading.type is None and not reading.problem:
+            reasons[reading.why].append(j)
+    for why, columns in reasons.items():
+        several = len(columns) > 1
+        shown = listed([table.column(j) for j in columns])
+        reads = "" if "no value" in why or "is '" in why else _would_read(table, columns)
+        table.notes.append(f"{table.path}: {shown} {'are' if several else 'is'} left out: {why}{reads}")
+
+
+def _would_read(table: Table, columns: Sequence[int]) -> str:
+    what = "the first" if len(columns) > 1 else "it"
+    return f" (data.types={{{typed(table, columns[0])}:categorical}} would read {what})"
+
+
+def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:
+    """Note what every column is read as, in one line."""
+    by_type: dict[str, list[str]] = {type: [] for type in COLUMN_TYPES}
+    for d, j in enumerate(read):
+        type = readings[j].type
+        assert type is not None
+        name = table.names[j] if table.names else f"column {j + 1}"
+        by_type[type.type].append(name + _SAID[type.type](values[:, d], type.levels))
+    shown = "; ".join(f"{type}: {listed(columns)}" for type, columns in by_type.items() if columns)
+    table.notes.append(f"{table.path}: columns are read as {shown} (data.types={{NAME:TYPE}} says otherwise)")
+    absent = np.isnan(values)
+    if absent.any():
+        at: list[int] = np.flatnonzero(absent.any(axis=0)).tolist()
+        counted = [
+            f"{table.names[read[d]] if table.names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in at
+        ]
+        nothing = int(absent.all(axis=1).sum())
+        empty = f"; rows without any value: {nothing}" if nothing else ""
+        table.notes.append(f"{table.path}: missing cells: {listed(counted)}{empty}")
+
+
+def _levels(values: Any, levels: tuple[str, ...]) -> str:
+    counts = np.bincount(values[~np.isnan(values)].astype(np.int64), minlength=len(levels))
+    most = sorted(range(len(levels)), key=lambda k: -counts[k])[:SHOWN] if len(levels) > SHOWN else range(len(levels))
+    shown = [f"{' '.join(quoted(levels[k])[1:-1].split())} {counts[k]}" for k in most]
+    more = f"{len(levels)} levels: " if len(levels) > SHOWN else ""
+    return f" ({more}{', '.join(shown)}{', ...' if more else ''})"
+
+
+def _range(values: Any, levels: tuple[str, ...]) -> str:
+    return f" ({np.nanmin(values):g} to {np.nanmax(values):g})" if not np.isnan(values).all() else ""
+
+
+_SAID: dict[str, Callable[[Any, tuple[str, ...]], str]] = {
+    "binary": _levels,
+    "categorical": _levels,
+    "count": _range,
+    "real": _range,
+}

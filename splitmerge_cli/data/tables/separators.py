@@ -1,0 +1,110 @@
+"""What ends the cells of a text table, and what stands before the decimals of its numbers, told by its first rows."""
+
+import csv as csv_module
+import re
+from dataclasses import dataclass
+from io import StringIO
+from itertools import islice
+
+from splitmerge_cli.data.tables.table import NUMBER
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
+DECIMALS = {"point": ".", "comma": ","}
+BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".txt": "tab"}
+"""The separator of a table whose rows do not tell, by the ending of its name."""
+WORDS = {"comma": "a comma", "semicolon": "a semicolon", "tab": "a tab", "space": "a run of spaces"}
+LOOKED_AT = 100
+"""Rows that are looked at."""
+_BYTES = 1 << 20
+_WITH_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+_WITH_POINT = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of a text table are written.
+
+    Attributes
+    ----------
+    separator, decimal : str
+        Keys of `SEPARATORS` and `DECIMALS`.
+    """
+
+    separator: str
+    decimal: str = "point"
+
+
+def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
+    """How a table is written, as far as it is not said.
+
+    The separator is the first that gives all rows that are looked at the same number of cells, two at least, without
+    another separator in any of them, but for a decimal comma: the default one, then semicolon, tab and comma. Runs of
+    spaces separate if there is no other one and all cells below the first row are numbers. Else it is the default.
+    Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
+
+    Parameters
+    ----------
+    data : bytes
+        The text, from `read_text`.
+    default : str
+        The separator if the rows do not tell.
+    separator, decimal : str
+        What is said of them; ``auto``: look at the rows.
+    """
+    if separator != "auto" and decimal != "auto":
+        return Layout(separator, decimal)
+    lines = _first_lines(data)
+    if separator == "auto":
+        separator = _separator(lines, default)
+    if decimal == "auto":
+        decimal = "point"
+        cells = [cell.strip() for row in _rows(lines, separator) for cell in row] if separator == "semicolon" else []
+        if any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells)):
+            decimal = "comma"
+    return Layout(separator, decimal)
+
+
+def _first_lines(data: bytes) -> str:
+    """The text of the first rows; empty where not even one is short enough to be looked at."""
+    part = data[:_BYTES]
+    if len(part) < len(data):
+        part = part[: part.rfind(b"\n") + 1]
+    # a character is not cut: parts end with lines
+    return part.decode("utf-8", errors="replace")
+
+
+def _rows(lines: str, separator: str) -> list[list[str]]:
+    if separator == "space":
+        return [line.split() for line in islice(lines.splitlines(), LOOKED_AT)]
+    reader = csv_module.reader(StringIO(lines, newline=""), delimiter=SEPARATORS[separator])
+    try:
+        return [cells or [""] for cells in islice(reader, LOOKED_AT)]
+    except csv_module.Error:  # a stray carriage return: who parses the file says so
+        return []
+
+
+def _separator(lines: str, default: str) -> str:
+    regular = []
+    for candidate in dict.fromkeys([default, "semicolon", "tab", "comma"]):
+        rows = _rows(lines, candidate)
+        if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+            continue
+        if all(_is_whole(cell, candidate) for row in rows for cell in row):
+            return candidate
+        regular.append(candidate)
+    if default in regular or not lines.strip():
+        return default
+    if regular:
+        return regular[0]
+    rows = _rows(lines, "space")
+    spaced = len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows)
+    single = all(len(row) == 1 for row in _rows(lines, default))
+    if spaced and single and all(NUMBER.fullmatch(cell) for row in rows[1:] for cell in row):
+        return "space"
+    return default
+
+
+def _is_whole(cell: str, separator: str) -> bool:
+    """Whether a cell holds no other separator, or is a number with a decimal comma."""
+    others = [end for name, end in SEPARATORS.items() if name not in (separator, "space")]
+    return not any(end in cell for end in others) or _WITH_COMMA.fullmatch(cell.strip()) is not None

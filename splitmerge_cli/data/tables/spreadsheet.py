@@ -1,0 +1,157 @@
+"""Tables in .xlsx files: a sheet is read as the text table that it would be saved as."""
+
+import csv as csv_module
+import re
+import zipfile
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.opening import CHUNK, Limit, content
+from splitmerge_cli.data.tables.entities import refuse_entities
+from splitmerge_cli.data.tables.table import listed
+from splitmerge_cli.data.tables.text import Text
+
+TIMES = 4
+"""How many times its text a file takes: its words are objects of their own while it is read."""
+_NOT_STORED = re.compile(rb"</f>\s*(<v\s*/>|<v>\s*</v>|</c>)")
+"""A formula without the value that it had when the file was saved."""
+
+
+class Sheet(Text):
+    """The rows of a sheet; a cell that holds a line break is no more than a cell."""
+
+    def lines(self) -> Iterator[tuple[int, list[str]]]:
+        for number, (_, cells) in enumerate(super().lines(), start=self.before + 1):
+            yield number, cells
+
+
+def read_sheet(path: Path, sheet: str | int | None = None) -> Sheet:
+    """A sheet of an .xlsx file: the cells that are stored, empty rows and columns around them left out.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    sheet : str or int, optional
+        Its name, or its number (1 the first); by default the only one that holds cells.
+
+    Raises
+    ------
+    DataError
+        It is no such file, holds more than the limit (data.max_bytes), several sheets hold cells and none is chosen, or
+        there is no such sheet.
+    """
+    import openpyxl
+
+    data = content(path)
+    try:
+        formulas = _check_members(path, data)
+        book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
+        found = _chosen(path, book.worksheets, sheet)
+        before, text = _as_text(path, found)
+    except DataError:
+        raise
+    except Exception as error:  # a damaged file raises all kinds
+        raise DataError(f"{path}: not a readable .xlsx file: {error or type(error).__name__}") from error
+    table = Sheet(path, text, ",", before)
+    if formulas:
+        table.notes.append(
+            f"{path}: formulas without a stored value are read as empty cells (a spreadsheet program stores the values "
+            "when it saves the file)"
+        )
+    return table
+
+
+def _check_members(path: Path, data: bytes) -> bool:
+    """Unpack a file once to see that it is within the limit and defines no entities; whether its formulas lack
+    values."""
+    limit, total, formulas = Limit.now(TIMES), 0, False
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        for member in archive.infolist():
+            parts = []
+            with archive.open(member) as stream:
+                while part := stream.read(CHUNK):
+                    total += len(part)
+                    limit.check(path, total, " unpacked")
+                    parts.append(part)
+            if member.filename.endswith((".xml", ".rels")):
+                whole = b"".join(parts)
+                refuse_entities(whole)
+                formulas = formulas or _NOT_STORED.search(whole) is not None
+    return formulas
+
+
+def _chosen(path: Path, sheets: list[Any], sheet: str | int | None) -> Any:
+    names = [found.title for found in sheets]
+    for found in sheets:
+        found.reset_dimensions()  # what a file says of them may be wrong
+    if sheet is None:
+        filled = [
+            found for found in sheets if any(any(map(_is_there, row)) for row in found.iter_rows(values_only=True))
+        ]
+        if len(filled) > 1:
+            raise DataError(
+                f"{path}: sheets that hold cells: {listed([found.title for found in filled])}; expected "
+                f"data.sheet={_typed(filled[0].title, names)}, or another of them"
+            )
+        if not filled:
+            raise DataError(f"{path}: the file is empty; expected a sheet with at least one row")
+        return filled[0]
+    if str(sheet) in names:
+        return sheets[names.index(str(sheet))]
+    if str(sheet).isdecimal() and 1 <= int(sheet) <= len(sheets):
+        return sheets[int(sheet) - 1]
+    raise DataError(f"data.sheet={sheet}: {path} has no such sheet; expected one of {listed(names)}, or its number")
+
+
+def _typed(name: str, names: list[str]) -> str:
+    """A sheet as it is typed: its name where that needs no quotes."""
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else str(names.index(name) + 1)
+
+
+def _is_there(value: object) -> bool:
+    return value is not None and value != ""
+
+
+def _as_text(path: Path, sheet: Any) -> tuple[int, bytes]:
+    """Number of empty rows at the top, and the others with commas."""
+    limit = Limit.now()
+    rows: list[list[str]] = []
+    before, size, width = 0, 0, 0
+    for values in sheet.iter_rows(values_only=True):
+        cells = [_cell(value) for value in values]
+        while cells and not cells[-1]:
+            cells.pop()
+        if not cells and not rows:
+            before += 1
+            continue
+        size += sum(map(len, cells)) + len(cells)
+        limit.check(path, size, " as cells")
+        width = max(width, len(cells))
+        rows.append(cells)
+    while rows and not rows[-1]:
+        rows.pop()
+    if not rows:
+        raise DataError(f"{path}: sheet {sheet.title} is empty; expected at least one row")
+    limit.check(path, len(rows) * width, " as cells")
+    out = StringIO(newline="")
+    csv_module.writer(out, lineterminator="\n").writerows(cells + [""] * (width - len(cells)) for cells in rows)
+    return before, out.getvalue().removesuffix("\n").encode("utf-8")
+
+
+def _cell(value: object) -> str:
+    """A cell as it would stand in a text."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, datetime):
+        midnight = value.time() == time()
+        return value.date().isoformat() if midnight else value.isoformat(" ", "seconds")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value).strip()

@@ -1,0 +1,226 @@
+"""Text tables of the user's own: how they are written, whether their first row names the columns, their parsed cells.
+
+The first row names the columns if it holds a name that is asked for (truth, columns, drop, types), or if its first cell
+is empty above cells that count the rows. Else, of ``binary`` and ``points``, if it holds words and no number; of
+``mixed`` too, where words beside numbers are data unless a word stands above numbers alone, which is asked about; of
+``tokens`` if a cell is "token", "mention" or "word" (or the plural), or if it is the only token that is not a number.
+Of numbers alone see `splitmerge_cli.data.tables.text.Text.names_by_number`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError
+from splitmerge_cli.data.tables.cells import is_decorated
+from splitmerge_cli.data.tables.columns import is_number, position
+from splitmerge_cli.data.tables.encoded import read_text
+from splitmerge_cli.data.tables.free_text import tabs
+from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS, WORDS, Layout, layout
+from splitmerge_cli.data.tables.table import MISSING, NUMBER, is_missing, quoted
+from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.tables.wanted import Wanted
+
+HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
+TRUTH_VALUES = {"true": 1, "yes": 1, "false": 0, "no": 0}
+"""Words of ``binary`` columns, in small letters."""
+_TRUTH_VALUE = re.compile(rb"\b(true|false|yes|no)\b", re.IGNORECASE)
+PARSED_AS = {
+    "tokens": [pa.string()],
+    "binary": [pa.uint8(), pa.float64()],
+    "points": [pa.float64()],
+    "mixed": [pa.string()],
+}
+"""Types that a text file's columns of data are tried as."""
+_SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
+"""The first line by which spreadsheet programs say what separates cells."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a text is written, as far as the user says it.
+
+    Attributes
+    ----------
+    suffix : str
+        Ending of its name.
+    separator, decimal, encoding : str
+        As in `splitmerge_cli.data.tables.files.csv`.
+    """
+
+    suffix: str
+    separator: str
+    decimal: str
+    encoding: str
+
+
+def read_written(path: Path, wanted: Wanted, header: str | bool, written: Written) -> Text:
+    """A parsed text file; parameters and errors as of `splitmerge_cli.data.tables.files.csv`."""
+    data = read_text(path, written.encoding)
+    notes: list[str] = []
+    before, told = 0, written.separator
+    if wanted.kind != "tokens":
+        if sep := _SEP_LINE.match(data):
+            data, before = data[sep.end() :], 1
+            told = told if told != "auto" else _name_of(sep[1].decode())
+        blank = re.match(rb"([ \t]*\r?\n)+", data)
+        if blank and data[blank.end() :].strip():
+            lines = data.count(b"\n", 0, blank.end())
+            notes.append(f"{path}: rows without any cell at the top: {lines}; they are left out")
+            data, before = data[blank.end() :], before + lines
+    default = BY_SUFFIX.get(written.suffix, "comma")
+    looks = wanted.kind != "tokens" or wanted.mentioned or written.suffix not in BY_SUFFIX
+    if looks:
+        found = layout(data, default, told, written.decimal)
+    else:
+        found = Layout(default if told == "auto" else told, "point" if written.decimal == "auto" else written.decimal)
+    notes += _said(path, found, default, told, written.decimal)
+    if found.separator == "space":
+        data = tabs(path, data, before)
+    delimiter = "\t" if found.separator == "space" else SEPARATORS[found.separator]
+    data, ends = _without_empty_end(data, delimiter)
+    if ends:
+        notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
+    table = Text(path, data, delimiter, before, decimal=DECIMALS[found.decimal])
+    table.notes += notes
+    return parsed(table, wanted, header)
+
+
+def _name_of(separator: str) -> str:
+    return next(name for name, end in SEPARATORS.items() if end == separator)
+
+
+def _said(path: Path, found: Layout, default: str, separator: str, decimal: str) -> list[str]:
+    """What is noted of a layout that is neither the usual one nor asked for."""
+    said = []
+    if separator == "auto" and found.separator != default:
+        said.append(f"{WORDS[found.separator]} ends a cell (data.separator)")
+    if decimal == "auto" and found.decimal == "comma":
+        said.append("numbers have a decimal comma (data.decimal)")
+    return [f"{path}: {' and '.join(said)}"] if said else []
+
+
+def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
+    """The rows without those at the end of which every cell is empty, and how many these were."""
+    end, rows, empty = len(data), 0, (delimiter + " \r").encode()
+    while delimiter.encode() in (line := data[(start := data.rfind(b"\n", 0, end) + 1) : end]) and start > 0:
+        if line.strip(empty):
+            break
+        end, rows = start - 1, rows + 1
+    return (data[:end], rows) if rows else (data, 0)
+
+
+def parsed(table: Text, wanted: Wanted, header: str | bool) -> Text:
+    """A table with its names and cells; errors as of `splitmerge_cli.data.tables.files.csv`."""
+    if _has_header(table, wanted) if header == "auto" else header:
+        table.take_header()
+        if len(table.top) == 1:
+            raise DataError(f"{table.path}: the file holds a header and no row of data; expected at least one row")
+    t, kept = wanted.resolve(table)
+    # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats
+    kinds = [dict.fromkeys(kept, number) for number in PARSED_AS[wanted.kind]]
+    if wanted.kind == "binary" and _TRUTH_VALUE.search(table.data):
+        kinds.append(dict.fromkeys(kept, pa.string()))
+    if wanted.kind != "mixed":
+        table.hint, table.hinted = f"missing cells are read by {wanted.as_mixed(table)}", frozenset(kept)
+    # those without a name are looked at before they are left out
+    asked = {*kept, *table.unnamed(), *table.blank(), *([] if t is None else [t])}
+    text = wanted.kind in ("tokens", "mixed")
+    table.parse(kinds, None if text else lambda cell: misfit(wanted.kind, cell, table), sorted(asked))
+    return table
+
+
+def _has_header(table: Text, wanted: Wanted) -> bool:
+    head = [cell.strip() for cell in table.top[0]]
+    if any(isinstance(column, str) and column in head for column in wanted.mentioned):
+        return True
+    # true labels, and columns that are not read, may be words: they do not tell
+    chosen = _positions(wanted.columns or [], len(head)) or set(range(len(head)))
+    told = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
+    if table.heads_index():
+        return True
+    if wanted.kind == "tokens":
+        return _heads_tokens(table, head, told)
+
+    def is_data(j: int) -> bool:
+        truth_value = wanted.kind == "binary" and head[j].lower() in TRUTH_VALUES
+        return is_number(table.number(head[j])) or truth_value
+
+    # an empty cell or a NaN is a faulty number, not a name
+    words = [j for j in told if not is_data(j) and head[j].lower() not in MISSING]
+    numbers = any(map(is_data, told))
+    if wanted.kind == "mixed" and numbers:
+        below = [cells for cells in table.below() if len(cells) == len(head)]
+        if not words:
+            return table.names_by_number(told)
+        if _are_years([head[j] for j in told if is_data(j)]):
+            raise table.asks()
+        # words above words are data beside numbers, as in a table without names
+        words = [j for j in words if below and all(_is_numeric(table, cells[j]) for cells in below)]
+        if not words:
+            return False
+    if words and numbers:
+        raise DataError(
+            f"{table.path}: row {1 + table.before}: {quoted(head[words[0]])} beside numbers; expected names alone or "
+            "numbers alone (data.header=true or false says which)"
+        )
+    return bool(words) or table.names_by_number(told, wanted.kind == "binary")
+
+
+def _are_years(cells: Sequence[str]) -> bool:
+    """Whether there are two cells or more, each another year: names of columns as likely as data."""
+    years = all(cell.isdecimal() and 1800 <= int(cell) <= 2100 for cell in cells)
+    return len(cells) > 1 and years and len(set(cells)) == len(cells)
+
+
+def _is_numeric(table: Text, cell: str) -> bool:
+    return NUMBER.fullmatch(table.number(cell)) is not None
+
+
+def _heads_tokens(table: Text, head: Sequence[str], told: Sequence[int]) -> bool:
+    if HEADER_WORDS & {head[j].lower() for j in told}:
+        return True
+    if len(told) != 1 or len(table.top) == 1:
+        return False
+    if is_number(head[told[0]]):
+        # pandas calls the column of a list 0
+        if head[told[0]] == "0" and not any(
+            is_number(cells[told[0]]) for cells in table.below() if len(cells) == len(head)
+        ):
+            raise table.asks()
+        return False
+    rows = islice(table.lines(), 1, None)
+    return all(is_number(cells[told[0]]) for _, cells in rows if len(cells) == len(head))
+
+
+def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
+    """Positions of the columns that are given as numbers of columns."""
+    return {j for column in columns if (j := position(column, width)) is not None}
+
+
+def misfit(kind: str, cell: str, table: Text) -> str | None:
+    """What is expected in place of a cell of text; None if the cell is well."""
+    number = table.number(cell.strip(" \t"))
+    is_finite = NUMBER.fullmatch(number)
+    if kind == "binary":
+        if (is_finite and float(number) in (0, 1)) or cell.strip().lower() in TRUTH_VALUES:
+            return None
+        other = "other numbers: model=gaussian, other values: model=mixed"
+        return "0 or 1" if is_missing(cell) else f"0 or 1 ({other})"
+    if is_finite:
+        return None if abs(float(number)) <= MAGNITUDE else FINITE
+    if is_missing(cell):
+        return "a number"
+    parts = [part for part in re.split(r"[;\s]", cell) if part]
+    if parts and all(NUMBER.fullmatch(part.replace(",", "")) for part in parts):
+        if len(parts) > 1:
+            return "a number (cells end with a comma in .csv, with a tab in .tsv and .txt; data.separator says it)"
+        decimal = "; data.decimal=comma reads a comma as a point" if cell.count(",") == 1 else ""
+        return f"a number with a decimal point and without commas{decimal}"
+    if is_decorated(cell):
+        return "a number alone, without percent signs, currencies or signs between thousands"
+    return "a number (data.columns and data.drop choose the columns; model=mixed reads words, too)"

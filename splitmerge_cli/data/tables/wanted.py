@@ -1,0 +1,127 @@
+"""What is read of a table, as the user says it."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from splitmerge_cli.data.base import DataError, require
+from splitmerge_cli.data.tables.columns import index
+from splitmerge_cli.data.tables.separators import WORDS
+from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.data.tables.text import Text
+
+FEW = 3
+"""Rows below which it is not said that the first column counts them: that may well be chance."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is read of a file.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the data.
+    truth : str or int or None
+        Column of the true labels.
+    columns : list of str or int, or None
+        Columns of the data; None: all but the others.
+    drop : list of str or int
+        Columns that are left out.
+    types : mapping or None
+        ``mixed``: types of some columns.
+    missing : list
+        ``mixed``: what else stands in cells that are missing.
+    """
+
+    kind: str
+    truth: str | int | None
+    columns: list[str | int] | None
+    drop: list[str | int]
+    types: Mapping[str | int, str] | None = None
+    missing: list[str | int | float] = field(default_factory=list)
+
+    @property
+    def mentioned(self) -> list[str | int]:
+        """Columns that are named or numbered anywhere."""
+        typed = list(self.types) if isinstance(self.types, Mapping) else []
+        return [*([] if self.truth is None else [self.truth]), *(self.columns or []), *self.drop, *typed]
+
+    def resolve(self, table: Table) -> tuple[int | None, list[int]]:
+        """Positions of the true labels and of the data among the columns."""
+        labels = None if self.truth is None else index(table, "data.truth", self.truth)
+        if self.columns is not None:
+            kept = [index(table, "data.columns", column) for column in self.columns]
+            count = Counter(kept)
+            for column, j in zip(self.columns, kept, strict=True):
+                if j == labels or count[j] > 1:
+                    raise DataError(f"data.columns={column}: {table.path}: expected each column once, data.truth not")
+        else:
+            dropped = [index(table, "data.drop", column) for column in self.drop]
+            left_out = {*dropped, labels, *table.unnamed(), *table.blank()}
+            kept = [j for j in range(table.width) if j not in left_out]
+        if not kept:
+            raise DataError(f"{table.path}: no column is left for the data; expected at least one")
+        if self.kind == "tokens" and len(kept) != 1:
+            rest = "" if labels is None else " besides data.truth"
+            raise DataError(
+                f"{table.path}: {len(kept)} columns{rest}; expected 1 column of tokens (data.columns=[NAME]); "
+                f"several columns of words: {self.as_mixed(table)}"
+            )
+        return labels, kept
+
+    def as_mixed(self, table: Table) -> str:
+        """The command that reads the same as a mixed table."""
+        said = [f"data.{key}={_typed(value)}" for key, value in self._said() if value]
+        where = "-" if str(table.path) == "standard input" else _quoted(str(table.path))
+        return " ".join(["smcmc run data=csv", f"data.path={where}", *said, "model=mixed"])
+
+    def _said(self) -> Sequence[tuple[str, object]]:
+        return ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
+
+    def note(self, table: Table) -> None:
+        """Let a table note what is left out, or kept, of its columns though nobody asked for that."""
+        if self.columns is not None:
+            return
+        asked = {index(table, "data.drop", column) for column in self.drop}
+        if self.truth is not None:
+            asked.add(index(table, "data.truth", self.truth))
+        ask = "data.drop=[{n}], which leaves it out, or data.columns, which says all that is read"
+        blank = [j for j in table.blank() if j not in asked]
+        table.leave_out([j for j in table.unnamed() if j not in (*asked, *blank)], "data.columns would read it", ask)
+        table.leave_out_blank(blank, ask)
+        others = table.width - len(asked)
+        if table.names is None and 0 not in asked and others > 1 and self.kind == "points":
+            start = table.counts_from(0)
+            if start is not None and len(table.cells(0)) >= FEW:
+                table.notes.append(
+                    f"{table.path}: column 1 counts the rows from {start} and is read as data (data.drop=[1] leaves it "
+                    "out)"
+                )
+        if self.kind == "tokens" and isinstance(table, Text) and (found := table.other_delimiter()):
+            separator = next(name for name, words in WORDS.items() if words == found)
+            table.notes.append(
+                f"{table.path}: every row holds {found}, which is read as part of the token "
+                f"(data.separator={separator} lets it end a cell)"
+            )
+
+
+def _typed(value: object) -> str:
+    text = f"[{','.join(map(str, value))}]" if isinstance(value, list) else str(value)
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """A value as a shell takes it."""
+    return text if re.fullmatch(r"[\w./:,=\[\]~+-]+", text) else f"'{text}'"
+
+
+def as_list(key: str, value: Sequence[str | int] | str | int | None) -> list[str | int] | None:
+    """Columns as a list; one may stand without its brackets."""
+    if value is None:
+        return None
+    listed = [value] if isinstance(value, str | int) else value
+    good = isinstance(listed, Sequence) and all(isinstance(v, str | int) and not isinstance(v, bool) for v in listed)
+    require(good, key, value, "names or numbers of columns, such as [x,y] or [1,2]")
+    return list(listed)

@@ -1,0 +1,306 @@
+"""How tables are written: separators, decimals, encodings, truth values, blank rows and columns; other formats."""
+
+import io
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+
+from splitmerge_cli.data import standard_input
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.opening import limited, sha256
+from splitmerge_cli.data.tables.files import csv
+
+
+def read(tmp_path: Path, text: str | bytes, kind: str = "points", name: str = "t.csv", **options: Any) -> Dataset:
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return csv(path, kind, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "rows", "note"),
+    [
+        ("x;y\n1;2\n3;4\n", "t.csv", [[1, 2], [3, 4]], "a semicolon ends a cell (data.separator)"),
+        (
+            "x;y\n1,5;2\n3;4,25\n",
+            "t.csv",
+            [[1.5, 2], [3, 4.25]],
+            "a semicolon ends a cell (data.separator) and numbers ",
+        ),
+        ("1,5;2,5\n3,5;4,5\n", "t.csv", [[1.5, 2.5], [3.5, 4.5]], "numbers have a decimal comma"),
+        ("x;y\n1.5;2\n3;4\n", "t.txt", [[1.5, 2], [3, 4]], "a semicolon"),
+        ("x\ty\n1.5\t2\n", "t.csv", [[1.5, 2]], "a tab ends a cell"),
+        ("x,y\n1.5,2\n", "t.tsv", [[1.5, 2]], "a comma ends a cell"),
+        ("x,y\n1.5,2\n", "t.txt", [[1.5, 2]], "a comma ends a cell"),
+        ("x y\n1.5  2\n", "t.txt", [[1.5, 2]], "a run of spaces ends a cell"),
+        ("1.5 2\n2.5 3\n", "t.csv", [[1.5, 2], [2.5, 3]], "a run of spaces"),
+        ("sep=;\nx;y\n1,5;2\n", "t.csv", [[1.5, 2]], "decimal comma"),
+        ("\n\nx,y\n1.5,2\n", "t.csv", [[1.5, 2]], "rows without any cell at the top: 2"),
+        ("x,y\n1.5,2\n,\n , \r\n", "t.csv", [[1.5, 2]], "rows without any cell at the end: 2"),
+        ("x,y,\n1.5,2,\n2,3,\n", "t.csv", [[1.5, 2], [2, 3]], "column 3 ('') has neither a name nor a value"),
+        ("x,,y\n1.5,,2\n", "t.csv", [[1.5, 2]], "column 2 ('') has neither a name nor a value"),
+    ],
+)
+def test_rows_tell_how_they_are_written(
+    tmp_path: Path, text: str, name: str, rows: list[list[float]], note: str
+) -> None:
+    data = read(tmp_path, text, name=name)
+    assert data.values.tolist() == rows
+    assert note in " ".join(data.notes)
+
+
+@pytest.mark.parametrize("text", ["x,y\n1.5,2\n", "x,y\r\n1.5,2\r\n", "\ufeffx,y\n1.5,2\n", '"x","y"\n"1.5","2"\n'])
+def test_what_is_written_as_usual_is_not_noted(tmp_path: Path, text: str) -> None:
+    data = read(tmp_path, text)
+    assert data.values.tolist() == [[1.5, 2]] and data.notes == [] and data.columns == ["x", "y"]
+
+
+def test_a_decimal_comma_in_wide_tables(tmp_path: Path) -> None:
+    rows = [[i + j / 4 for j in range(1500)] for i in range(2)]
+    text = "\n".join(";".join(f"{x:.2f}".replace(".", ",") for x in row) for row in rows)
+    assert read(tmp_path, text, header=False).values.tolist() == rows
+
+
+def test_separator_and_decimal_may_be_said(tmp_path: Path) -> None:
+    assert read(tmp_path, "1,5\n2,5\n", separator="tab", decimal="comma").values.tolist() == [[1.5], [2.5]]
+    assert read(tmp_path, "x\ty\n1,5\t2\n", name="t.tsv", decimal="comma").values.tolist() == [[1.5, 2]]
+    assert read(tmp_path, "a,b;c\n1,2\n3,4\n", separator="comma").columns == ["a", "b;c"]
+    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): '1,5'; expected .*; data.decimal=comma reads"):
+        read(tmp_path, "x\ty\n1,5\t2\n", name="t.tsv")
+    with pytest.raises(DataError, match=r"data.separator=pipe: expected one of auto, comma, semicolon, tab, space"):
+        read(tmp_path, "1\n", separator="pipe")
+    with pytest.raises(DataError, match=r"data.decimal=dot: expected one of auto, point, comma"):
+        read(tmp_path, "1\n", decimal="dot")
+
+
+def test_a_cell_in_a_blank_column_far_down_is_named(tmp_path: Path) -> None:
+    text = "x,y,\n" + "1.5,2,\n" * 1500 + "1.5,2,9\n"
+    with pytest.raises(DataError, match=r"row 1502, column 3 \(''\): '9': the column has no name; expected data.drop"):
+        read(tmp_path, text)
+
+
+def test_text_in_other_encodings(tmp_path: Path) -> None:
+    for encoding, other in (("latin-1", "latin-1"), ("utf-16", "utf-16")):
+        data = "town\nKöln\nUlm\nKöln\n".encode(encoding)
+        with pytest.raises(DataError, match=rf"byte 0x\w\w; expected UTF-8 text \(data.encoding={other} may read it"):
+            read(tmp_path, data, "tokens", header=True)
+        assert read(tmp_path, data, "tokens", header=True, encoding=encoding).vocabulary == ["Köln", "Ulm"]
+    with pytest.raises(DataError, match=r"data.encoding=klingon: expected the name of an encoding"):
+        read(tmp_path, "a\n", encoding="klingon")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,b\nTrue,yes\nFALSE,No\n", [[1, 1], [0, 0]]),
+        ("a,b\n1,yes\n0.0, no \n", [[1, 1], [0, 0]]),
+        ("true,false\nfalse,true\n", [[1, 0], [0, 1]]),
+        ("y,n\n1,0\n", [[1, 0]]),
+    ],
+)
+def test_truth_values_are_binary(tmp_path: Path, text: str, rows: list[list[int]]) -> None:
+    assert read(tmp_path, text, "binary").values.tolist() == rows
+
+
+def test_truth_values_of_typed_tables(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [True, False], "b": ["yes", "no"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.feather")
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    for name in ("t.parquet", "t.feather", "t.xlsx"):
+        assert csv(tmp_path / name, "binary").values.tolist() == [[1, 1], [0, 0]]
+
+
+def test_the_first_row_with_another_value_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"row 3, column 2 \('b'\): 'maybe'; expected 0 or 1 .*model=mixed"):
+        read(tmp_path, "a,b\nyes,no\nno,maybe\nperhaps,no\n", "binary")
+
+
+@pytest.mark.parametrize("kind", ["points", "binary", "tokens"])
+@pytest.mark.parametrize("cell", ["", "NA", "?", "null"])
+def test_a_missing_cell_says_what_reads_it(tmp_path: Path, kind: str, cell: str) -> None:
+    if kind == "tokens" and cell:
+        return  # words as good as any
+    text = f"x,who\n1,a\n0,b\n{cell},a\n"
+    with pytest.raises(DataError, match=r"row 4, column 1 \('x'\): .*; expected .* \(missing cells are read by smcmc"):
+        read(tmp_path, text, kind, truth="who", header=True)
+    with pytest.raises(DataError, match=r"data.path=\S*t.csv data.drop=\[who\] model=mixed\)$"):
+        read(tmp_path, text, kind, drop=["who"], header=True)
+
+
+@pytest.mark.parametrize("cell", ["12%", "$5", "1,200.50", "5 €"])
+def test_numbers_with_signs_are_named(tmp_path: Path, cell: str) -> None:
+    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): .* expected a number (alone, |with a decimal)"):
+        read(tmp_path, f'x,y\n"{cell}",1\n')
+
+
+# feather and spreadsheets
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame({"x": [1.5, 2.5, -3.0], "y": [1, 2, 3], "who": ["a", "b", "a"]})
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4", "uncompressed"])
+def test_feather(tmp_path: Path, compression: str) -> None:
+    pyarrow.feather.write_feather(frame(), tmp_path / "t.feather", compression=compression)
+    data = csv(tmp_path / "t.feather", "points", truth="who")
+    assert data.values.tolist() == [[1.5, 1], [2.5, 2], [-3, 3]] and data.columns == ["x", "y"]
+    assert data.truth is not None and data.truth.tolist() == [0, 1, 0]
+
+
+def test_feather_that_unpacks_to_more_than_the_limit(tmp_path: Path) -> None:
+    table = pa.table({"x": np.zeros(1_000_000)})
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather", compression="zstd")
+    with (
+        limited(1_000_000),
+        pytest.raises(DataError, match=r"t.feather: \d+ bytes unpacked; expected at most 1000000 bytes"),
+    ):
+        csv(tmp_path / "t.feather", "points")
+
+
+def test_damaged_feather_files_are_refused_or_read(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    pyarrow.feather.write_feather(frame(), out, compression="zstd")
+    rng, rejected = np.random.default_rng(0), 0
+    for _ in range(150):
+        damaged = bytearray(out.getvalue())
+        for place in rng.integers(len(damaged), size=2):
+            damaged[place] = rng.integers(256)
+        try:
+            read(tmp_path, bytes(damaged), "mixed", "t.feather")
+        except DataError as error:
+            rejected += 1
+            assert "\n" not in str(error)
+    assert 0 < rejected < 150
+    with pytest.raises(DataError, match=r"a file of Feather's version 1; expected version 2"):
+        read(tmp_path, b"FEA1" + b"\0" * 50, name="t.feather")
+
+
+def workbook(path: Path, **sheets: pd.DataFrame) -> Path:
+    with pd.ExcelWriter(path) as writer:
+        for name, rows in sheets.items():
+            rows.to_excel(writer, sheet_name=name.replace("_", " "), index=False)
+    return path
+
+
+def test_a_spreadsheet(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", points=frame(), empty=pd.DataFrame())
+    data = csv(path, "points", truth="who")
+    assert data.values.tolist() == [[1.5, 1], [2.5, 2], [-3, 3]] and data.columns == ["x", "y"]
+    assert csv(path, "mixed", drop=["who"]).values[:, 0].tolist() == [1.5, 2.5, -3]
+
+
+def test_several_sheets_are_asked_about(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", old_data=frame(), new=frame() * 2)
+    with pytest.raises(DataError, match=r"sheets that hold cells: old data, new; expected data.sheet=1, or another"):
+        csv(path, "points")
+    for sheet in ("new", 2, "2"):
+        assert csv(path, "points", drop=["who"], sheet=sheet).values[0, 0] == 3
+    with pytest.raises(DataError, match=r"data.sheet=3: .* has no such sheet; expected one of old data, new"):
+        csv(path, "points", sheet=3)
+    with pytest.raises(DataError, match=r"data.sheet=1: expected null: .* is no .xlsx file"):
+        read(tmp_path, "1\n", sheet=1)
+
+
+def test_cells_of_a_sheet_are_named_by_its_rows(tmp_path: Path) -> None:
+    rows = pd.DataFrame([["x", "y"], [1.5, "two\nlines"], [2.5, "b"], ["oops", "b"], [4.5, "b"]])
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
+        rows.to_excel(writer, startrow=3, index=False, header=False)
+    with pytest.raises(DataError, match=r"t.xlsx: row 7, column 1 \('x'\): 'oops'; expected a number"):
+        csv(tmp_path / "t.xlsx", "points", columns=["x"])
+
+
+def test_formulas_that_were_never_computed_are_noted(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (["x", "y"], [1.5, "=A2*2"], [2.5, "=A3*2"]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    data = csv(tmp_path / "t.xlsx", "mixed")
+    assert data.columns == ["x"] and "formulas without a stored value are read as empty cells" in data.notes[0]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4", b"x,y\n1,2\n"])
+def test_a_file_that_is_no_spreadsheet(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(DataError, match=r"t.xlsx: not a readable .xlsx file: "):
+        read(tmp_path, content, name="t.xlsx")
+
+
+def test_a_spreadsheet_that_defines_entities_or_unpacks_to_more(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", a=pd.DataFrame({"x": np.zeros(9000)}))
+    with limited(200_000), pytest.raises(DataError, match=r"t.xlsx: \d+ bytes unpacked; expected at most"):
+        csv(path, "points")
+    evil = tmp_path / "e.xlsx"
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(evil, "w") as made:
+        for name in source.namelist():
+            text = source.read(name)
+            if name.endswith("sheet1.xml"):
+                text = b'<!DOCTYPE x [<!ENTITY a "aaaa">]>' + text
+            made.writestr(name, text)
+    with pytest.raises(DataError, match=r"a document type"):
+        csv(evil, "points")
+
+
+def test_formats_that_are_not_read_say_what_is(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"unknown format '.xls'; expected one of .*; save it as .xlsx or .csv"):
+        read(tmp_path, b"x", name="t.xls")
+
+
+# standard input
+
+
+def given(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("how", ["csv", "gz", "parquet", "feather", "xlsx"])
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    out, rows = io.BytesIO(), frame()[["x", "y"]]
+    if how in ("csv", "gz"):
+        rows.to_csv(out, index=False, compression={"method": "gzip"} if how == "gz" else None)
+    else:
+        {"parquet": rows.to_parquet, "feather": rows.to_feather}.get(how, lambda to: rows.to_excel(to, index=False))(
+            out
+        )
+    given(monkeypatch, out.getvalue())
+    first = sha256("-")
+    assert csv("-", "points").values.tolist() == [[1.5, 1], [2.5, 2], [-3, 3]]
+    assert sha256("-") == first
+
+
+def test_what_standard_input_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, b"x,y\n1,2\n3\n")
+    with pytest.raises(DataError, match=r"^standard input: row 3: cells: 1; expected 2"):
+        csv("-", "points")
+    given(monkeypatch, b"x" * 5000)
+    with limited(1000), pytest.raises(DataError, match=r"^standard input: more than 1000 bytes"):
+        csv("-", "tokens")
+    given(monkeypatch, b"\x93NUMPY")
+    with pytest.raises(DataError, match=r"an .npy file; expected text"):
+        csv("-", "points")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(DataError, match=r"data.path=-: standard input is closed"):
+        csv("-", "points")
+
+    class Terminal(io.BytesIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Terminal(b"1\n")))
+    with pytest.raises(DataError, match=r"standard input is a terminal"):
+        csv("-", "points")
+    assert standard_input.path().name == "standard input"
+
+
+def test_dev_stdin_is_answered_with_what_is_read() -> None:
+    with pytest.raises(DataError, match=r"expected -, which stands for standard input, or a table"):
+        csv("/dev/stdin", "points")
