@@ -30,9 +30,7 @@ def sampled(N: int, M: int, K: int, seed: int = 0) -> NDArray[np.int32]:
 def main(quick: bool) -> list[dict[str, Any]]:
     """Time the search of every loss and size, and print the rows."""
     found = []
-    print(
-        f"{'loss':<8}{'items':>8}{'partitions':>12}{'clusters':>10}{'seconds':>9}{'expected':>10}{'sampled':>10}"
-    )
+    print(f"{'loss':<8}{'items':>8}{'partitions':>12}{'clusters':>10}{'seconds':>9}{'expected':>10}{'sampled':>10}")
     for N, M, K in SIZES[:2] if quick else SIZES:
         rows = sampled(N, M, K)
         for loss in LOSSES:

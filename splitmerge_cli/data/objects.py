@@ -1,6 +1,7 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
         ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. ``tokens``: a sequence of N strings or
         numbers. ``graph``: a networkx graph, or a symmetric matrix ``[N, N]`` of which an entry that is not 0 is an
         edge; directions, weights and self-loops are left out. ``documents``: texts, each a string or a sequence of
-        words; or a matrix ``[documents, words]`` of counts. A `Dataset` is returned as it is.
+        words; or a matrix ``[documents, words]`` of counts. ``mixed``: a data frame, or an array, whose columns are
+        read as those of a file are (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
     kind : str
         As `Dataset` has it.
     truth : array_like, optional
@@ -189,4 +191,33 @@ def _counted(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[
     return counts, [str(word) for word in vectorizer.get_feature_names_out()]
 
 
-_READERS = {"points": _points, "binary": _binary, "tokens": _tokens, "graph": _graph, "documents": _documents}
+def _mixed(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
+    import pyarrow as pa
+
+    from splitmerge_cli.data.tables.mixed import read_mixed
+    from splitmerge_cli.data.tables.parquet import from_arrow
+    from splitmerge_cli.data.tables.wanted import Wanted
+
+    if not isinstance(data, pd.DataFrame):
+        values, columns, names = _table(data, "cells")
+        data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
+        data.columns = data.columns.map(str)
+    try:
+        # a categorical column is one of the values that it has
+        plain = data.astype({c: object for c in data.columns if isinstance(data[c].dtype, pd.CategoricalDtype)})
+        table = pa.Table.from_pandas(plain.rename(columns=str), preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"data: {error}; expected a value of one type in each column") from error
+    found = read_mixed(from_arrow(name, table), Wanted("mixed", None, None, []), None, name)
+    _, _, names = _frame(data)
+    return replace(found, truth=truth, names=found.names if names is None else names)
+
+
+_READERS = {
+    "points": _points,
+    "binary": _binary,
+    "tokens": _tokens,
+    "graph": _graph,
+    "documents": _documents,
+    "mixed": _mixed,
+}

@@ -37,6 +37,8 @@ def new_items(dataset: Dataset, new: Any) -> Dataset:
         if missing:
             raise DataError(f"new items: no column '{missing[0]}'; expected {', '.join(dataset.columns)}")
         new = new.rename(columns=str)[dataset.columns]
+    if dataset.kind == "mixed":
+        return _cells(dataset, new)
     found = from_object(new, dataset.kind)
     if dataset.kind == "tokens":
         return _coded(dataset, found)
@@ -54,6 +56,41 @@ def _ties(dataset: Dataset, new: Any) -> Dataset:
         )
     # held in a data set of another kind: it is no graph
     return Dataset("new nodes", "binary", (values != 0).astype(np.uint8))
+
+
+def _cells(dataset: Dataset, new: Any) -> Dataset:
+    """Cells of a mixed table under the codes that they have in the data; a level that the data do not have is missing,
+    as nothing is known of it."""
+    frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
+    types = dataset.types or ()
+    if frame.shape[1] != len(types):
+        raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
+    values = np.full(frame.shape, np.nan)
+    for j, column in enumerate(types):
+        cells = frame.iloc[:, j]
+        present = np.flatnonzero(cells.notna())
+        try:
+            if column.levels:
+                code = {_level(level): k for k, level in enumerate(column.levels)}
+                values[present, j] = [code.get(_level(cell), np.nan) for cell in cells.iloc[present]]
+            else:
+                values[present, j] = cells.iloc[present].astype(np.float64)
+        except (TypeError, ValueError) as error:
+            name = dataset.columns[j] if dataset.columns else j + 1
+            raise DataError(f"new items: column {name}: {error}; expected numbers ({column.type})") from error
+    return Dataset("new items", "mixed", values, columns=dataset.columns, types=types)
+
+
+def _level(cell: Any) -> str:
+    """A level as text, as a file's would be: 1, 1.0 and "1" are the same, and True is "true"."""
+    text = str(cell).strip()
+    if isinstance(cell, bool | np.bool_):
+        return text.lower()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def _coded(dataset: Dataset, found: Dataset) -> Dataset:

@@ -60,7 +60,7 @@ def clusters(dataset: Any, labels: ArrayLike, certainty: ArrayLike | None = None
 
 def _said(rows: pd.DataFrame) -> Iterator[str]:
     for name, level, mean in zip(rows["column"], rows["level"], rows["mean"], strict=True):
-        yield f"{name} = {mean:.4g}" if level is None else f"{name}={level}: {mean:.0%}"
+        yield f"{name} = {mean:.4g}" if not isinstance(level, str) else f"{name}={level}: {mean:.0%}"
 
 
 def _commonest(dataset: Any, here: NDArray[np.bool_]) -> Iterator[str]:
@@ -103,7 +103,7 @@ def columns(dataset: Any, labels: ArrayLike) -> pd.DataFrame:
     own = np.asarray(labels)
     x = dataset.values.toarray() if issparse(dataset.values) else np.asarray(dataset.values)
     names = dataset.columns or [f"column {j + 1}" for j in range(x.shape[1])]
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for j, name in enumerate(names):
         column = None if dataset.types is None else dataset.types[j]
         kind = column.type if column else ("binary" if dataset.kind == "binary" else "real")

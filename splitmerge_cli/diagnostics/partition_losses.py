@@ -184,7 +184,7 @@ class ExpectedLoss:
         """The expected loss of the labels of the blocks ``[A]``."""
         K, C = int(labels.max()) + 1, len(self.cluster_weight)
         most = 4 * max(self.cluster.size, 2**16)
-        if C * K <= most:
+        if most >= C * K:
             cells = (self.cluster * K + labels[:, None]).ravel()
             items = None if len(self.size) == len(self.block) else np.repeat(self.size, len(self.weight))
             counts = np.bincount(cells, weights=items, minlength=C * K).astype(np.int64)

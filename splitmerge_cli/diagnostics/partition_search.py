@@ -97,7 +97,7 @@ class Search:
         if labels.max() >= 0:
             self.sizes = loss.sizes(labels)
             self.table = loss.intersections(labels).toarray().astype(np.int32)
-        self.work = 0
+        self.work = self.used = 0
         self.pack()
 
     def place(self, i: int) -> bool:

@@ -315,6 +315,10 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
     }
 
 
+def _observed(column):
+    return column[~np.isnan(column)]
+
+
 def _log_factorials(const int64_t[::1] counts):
     """log x! of counts, ndarray of float of the same shape."""
     cdef Py_ssize_t i
@@ -496,6 +500,23 @@ cdef class Mixed(Model):
             raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
         freeze(data.values)
         return cls(data.values, data.types, **params)
+
+    @classmethod
+    def with_defaults_of(cls, data, **params):
+        given = read_options("model", cls.OPTIONS, params)
+        kinds, _ = _types_of(data.values, data.types)
+        of = {kind: [_observed(data.values[:, j]) for j in range(len(kinds)) if kinds[j] == kind] for kind in TYPES}
+        found = dict(params)
+        if given["rate"] is None:
+            means = [cells.mean() if cells.size else 0.0 for cells in of["count"]]
+            found["rate"] = [given["shape"] / (mean if mean > 0.0 else 1.0) for mean in means] or None
+        reals = [cells if cells.size else np.zeros(1) for cells in of["real"]]
+        if reals:
+            mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
+            numbers = [_per_column(f"model.{key}", given[key], len(reals), "real") for key in ("m0", "b0")]
+            m0, b0 = prior_of("diag", *numbers, mean, variance, np.zeros(len(reals)), np.zeros(len(reals)))
+            found |= {"m0": m0.tolist(), "b0": b0.tolist()}
+        return found
 
     def __dealloc__(self):
         free(self.count)

@@ -348,7 +348,7 @@ def mixed_log_weight(
                     total += log_codes(cells.astype(int), np.full(levels[j], options["alpha"], dtype=float))
         return total
 
-    return _log_weight(log_lik, concentration, options["prior"])
+    return mixture_log_weight(log_lik, concentration, options["prior"])
 
 
 def hdp_log_weight(

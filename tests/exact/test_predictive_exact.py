@@ -1,9 +1,11 @@
 """Predictive densities of new items against enumeration of all partitions, with and without the new item."""
 
+from dataclasses import replace
 from typing import Any
 
 import networkx
 import numpy as np
+import pandas
 import pytest
 from scipy.special import logsumexp
 
@@ -24,6 +26,13 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "full": ({"name": "gaussian", "covariance": "full", "concentration": 0.3}, POINTS, [[0.3, 95.0], [9.0, -40.0]]),
     "bernoulli": ({"name": "bernoulli", "concentration": 2.5}, BITS, [[0, 1, 1, 0], [1, 1, 1, 1]]),
     "lines": ({"name": "lines"}, POINTS[:, ::-1] / 10, [[1.0, 2.0]]),
+    "mixed": (
+        {"name": "mixed"},
+        pandas.DataFrame(
+            {"sex": ["f", "m", "f", "f", None], "n": [1, 5, 2, 900, 3], "x": [1.5, -2.0, np.nan, 9.0, 3.25]},
+        ),
+        pandas.DataFrame({"sex": ["m", None], "n": [3, 700], "x": [2.0, 7.5]}),
+    ),
     "irm": ({"name": "irm"}, GRAPH, [[1, 1, 0, 0, 0], [0, 0, 0, 0, 0]]),
 }
 
@@ -56,7 +65,7 @@ def test_density_is_the_ratio_of_the_evidences(name: str) -> None:
     found = [logsumexp(density + weight, axis=1) for _, density, weight in by_state(configured, data, items, states)]
     mixed = logsumexp(np.stack(found) + (joint - logsumexp(joint))[:, None], axis=0)
     for i, row in enumerate(items.values):
-        one = Dataset("one", items.kind, items.values[i : i + 1])
+        one = replace(items, values=items.values[i : i + 1], names=None)
         whole = node_added(data, row) if data.kind == "graph" else stacked(data, one)
         _, with_it = log_joints(build(options, data, whole)[0])
         assert mixed[i] == pytest.approx(logsumexp(with_it) - logsumexp(joint), abs=1e-10)
@@ -74,7 +83,7 @@ def test_probabilities_are_of_the_clusters_that_are_joined(name: str) -> None:
     found = predict(configured, data, items, [State(z, 3, {})], point)
     np.testing.assert_allclose(found.probability.sum(axis=1), 1)
     for i, row in enumerate(items.values):
-        one = Dataset("one", items.kind, items.values[i : i + 1])
+        one = replace(items, values=items.values[i : i + 1], names=None)
         whole = node_added(data, row) if data.kind == "graph" else stacked(data, one)
         model, _ = build(options, data, whole)
         joint = []

@@ -49,6 +49,18 @@ def read_parquet(path: Path, most: int = MOST_PARQUET) -> Table:
         raise DataError(f"{path}: not a readable parquet file: {error}") from error
 
 
+def from_arrow(name: str, table: pa.Table) -> Table:
+    """The columns of a table that is in memory, in the plain types of their values; messages call it `name`.
+
+    Raises
+    ------
+    DataError
+        It has more columns than a .parquet file may have.
+    """
+    _check_width(Path(name), table.num_columns, MOST_PARQUET)
+    return _plain_table(Path(name), table.schema, table.schema, table.to_batches())
+
+
 def read_feather(path: Path) -> Table:
     """The columns of a .feather file (version 2, which is Arrow's file format) in the plain types of their values.
 
