@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.api.selection import AUTO, model_for_object, settle
 from splitmerge_cli.config import ConfigError, choices, compose, locate
 from splitmerge_cli.config.groups import choice
 from splitmerge_cli.data.base import Dataset
@@ -52,7 +53,8 @@ def sample(
     ----------
     model : str or mapping
         Name of a model (``smcmc list models``); or a mapping of its `name` and options, such as
-        ``{"name": "gaussian", "covariance": "full"}``.
+        ``{"name": "gaussian", "covariance": "full"}``. "auto", and ``"covariance": "auto"``: see
+        `splitmerge_cli.api.selection`; what was chosen is printed.
     data : object
         An array, data frame (pandas, polars), sparse matrix, networkx graph, or texts, as the model reads them; see
         `splitmerge_cli.data.objects.from_object`. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
@@ -111,14 +113,20 @@ def sample(
     keys: dict[str, Any] = {"chains": chains, "seed": seed, "iterations": iterations, "budget": budget}
     keys |= {"workers": workers, "progress": _shown(progress)}
     keys |= _chosen("model", model) | ({} if sampler is None else _chosen("sampler", sampler))
+    if keys["model"] == AUTO and not isinstance(data, str | Path):
+        keys["model"] = model_for_object(data)
+        if keys["model"] == "gaussian":
+            keys.setdefault("model.covariance", AUTO)
     dataset, of_data = _data(data, str(keys["model"]), truth)
     keys |= of_data | dict(options or {})
+    overrides = [f"{key}={AUTO}" if value == AUTO else _override(key, value) for key, value in keys.items()]
+    overrides = settle(overrides, None, print)
     folder = None if store is not None else tempfile.TemporaryDirectory(prefix="smcmc-")
     keys["out"] = str(store) if folder is None else folder.name
     from splitmerge_cli import runs
 
     try:
-        path = runs.run(compose([_override(key, value) for key, value in keys.items()]))
+        path = runs.run(compose([*overrides, _override("out", keys["out"])]))
     except Interrupted as interruption:
         path = interruption.path
     return Posterior(Run(path), dataset, folder)
@@ -158,7 +166,7 @@ _FILES = {"documents": "corpus", "graph": "edges"}
 
 def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, Any]]:
     """The data set of an object, and the keys that name it."""
-    kind = locate(choice("model", model)["_target_"]).kind
+    kind = "mixed" if model == AUTO else locate(choice("model", model)["_target_"]).kind
     if isinstance(data, str | Path):
         if truth is not None:
             raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")

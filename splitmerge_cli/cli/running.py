@@ -1,6 +1,7 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
 import sys
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -77,6 +78,10 @@ def run(
     from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs import closing
 
+    if any(given.endswith("=auto") and given.startswith("model") for given in overrides):
+        from splitmerge_cli.api.selection import settle
+
+        overrides = settle(overrides, config_dir, partial(typer.echo, err=True))
     composed = draft(overrides, config_dir)
     # of a run that was finished before nothing is built
     if done := runs.finished(composed):

@@ -29,7 +29,7 @@ MAY = {
     "verify": {"config", "core", "data", "models", "priors", "runs", "samplers"},
     "api": {"config", "data", "diagnostics", "plots", "results", "runs"},
     "estimators": {"api"},
-    "cli": {"config", "data", "diagnostics", "papers", "results", "runs", "verify"},
+    "cli": {"api", "config", "data", "diagnostics", "papers", "results", "runs", "verify"},
 }
 
 
