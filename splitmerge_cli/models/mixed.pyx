@@ -69,9 +69,9 @@ cdef extern from *:
 
     /* Log predictive of an item's cells in the eight clusters of a block, but for what is the same in all of them. The
        rows of a block, eight lanes each: one of zeros, which a missing discrete cell reads; one for each level of each
-       discrete column; for each column of counts a constant, a slope and the sum (a whole number); for the real columns
-       without missing cells a common level and degree, then mean and gain of each; for those with missing cells mean,
-       gain, level and degree. */
+       discrete column; for each column of counts a constant, a slope, the sum (a whole number) and two logs that score
+       an item which the cluster counts; for the real columns without missing cells a common level and degree, then mean
+       and gain of each; for those with missing cells mean, gain, level and degree. */
     static inline void score_mixed(const double *block, const int32_t *code, ptrdiff_t C, ptrdiff_t levels,
                                    const int32_t *tally, ptrdiff_t P, const double *rise, int64_t length, double shape,
                                    const double *x, ptrdiff_t complete, ptrdiff_t R, ptrdiff_t piece, double *power)
@@ -87,7 +87,7 @@ cdef extern from *:
             total += row[code[c]];
         total += more;
         row += levels;
-        for (ptrdiff_t p = 0; p < P; p++, row += 3) {
+        for (ptrdiff_t p = 0; p < P; p++, row += 5) {
             const int64_t n = tally[p];
             if (n < 0)
                 continue;
@@ -150,35 +150,36 @@ cdef extern from *:
             square[d] += more[d];
     }
 
-    /* b_n of one real column in the sums of a column and, unless NULL, of another, less the value v (0: nothing), n
-       cells in all; the posterior mean in `mean`. */
-    static inline double posterior_scale(int64_t sum, whole square, int64_t v, int64_t n, double kappa0, double m0,
-                                         double b0, double *mean)
+    /* b_n of one real column from its sums less the value v (0: nothing), n cells in all; the posterior mean in `mean`.
+       inverse: 1 / n, shrunk: 1 / kappa_n, by n. */
+    static inline double posterior_scale(int64_t sum, whole square, int64_t v, int64_t n, const double *inverse,
+                                         const double *shrunk, double kappa0, double m0, double b0, double *mean)
     {
-        double e, kappa = kappa0 + n, inverse;
+        double e;
         *mean = m0;
         if (!n)
             return b0;
-        inverse = 1.0 / n;
         sum -= v;
         square -= (whole)v * v;
-        e = (double)sum * inverse - m0;
-        *mean += n * e / kappa;
-        return b0 + 0.5 * (whole_double(whole_scatter(n, square, sum, sum)) * inverse + kappa0 * n / kappa * e * e);
+        e = (double)sum * inverse[n] - m0;
+        *mean += n * shrunk[n] * e;
+        return b0 + 0.5 * (whole_double(whole_scatter(n, square, sum, sum)) * inverse[n]
+                           + kappa0 * n * shrunk[n] * e * e);
     }
 
     static inline double scale_of(const int64_t *sum, const whole *square, ptrdiff_t d, int64_t v, int64_t n,
-                                  double kappa0, double m0, double b0, double *mean)
+                                  const double *inverse, const double *shrunk, double kappa0, double m0, double b0,
+                                  double *mean)
     {
-        return posterior_scale(sum[d], square[d], v, n, kappa0, m0, b0, mean);
+        return posterior_scale(sum[d], square[d], v, n, inverse, shrunk, kappa0, m0, b0, mean);
     }
 
     static inline double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2,
-                                       const whole *square2, ptrdiff_t d, int64_t n, double kappa0, double m0,
-                                       double b0)
+                                       const whole *square2, ptrdiff_t d, int64_t n, const double *inverse,
+                                       const double *shrunk, double kappa0, double m0, double b0)
     {
         double mean;
-        return posterior_scale(sum[d] + sum2[d], square[d] + square2[d], 0, n, kappa0, m0, b0, &mean);
+        return posterior_scale(sum[d] + sum2[d], square[d] + square2[d], 0, n, inverse, shrunk, kappa0, m0, b0, &mean);
     }
     """
     double log_rise(const double *rise, int64_t length, double shape, int64_t s, int64_t x) noexcept nogil
@@ -188,10 +189,14 @@ cdef extern from *:
     void weigh_mixed(const double *W, const double *power, double top, double *w) noexcept nogil
     void count_reals(int64_t *sum, whole *square, const double *x, Py_ssize_t R, int64_t sign) noexcept nogil
     void absorb_squares(whole *square, const whole *more, Py_ssize_t R) noexcept nogil
-    double scale_of(const int64_t *sum, const whole *square, Py_ssize_t d, int64_t v, int64_t n, double kappa0,
-                    double m0, double b0, double *mean) noexcept nogil
+    double scale_of(const int64_t *sum, const whole *square, Py_ssize_t d, int64_t v, int64_t n, const double *inverse,
+                    const double *shrunk, double kappa0, double m0, double b0, double *mean) noexcept nogil
     double scale_of_both(const int64_t *sum, const whole *square, const int64_t *sum2, const whole *square2,
-                         Py_ssize_t d, int64_t n, double kappa0, double m0, double b0) noexcept nogil
+                         Py_ssize_t d, int64_t n, const double *inverse, const double *shrunk, double kappa0,
+                         double m0, double b0) noexcept nogil
+
+# A real cell's own share is taken out in closed form while that keeps its digits, and by counting where it does not.
+cdef double LEAST_LEFT = 1e-4
 
 
 def _some(array, dtype):
@@ -336,7 +341,8 @@ def _tables(Py_ssize_t N, double beta0, double beta1, double alpha, totals, doub
     pseudo = [beta0, beta1, alpha]
     sums = [beta0 + beta1, *(alpha * levels for levels in totals)]
     cdef double[:, ::1] log_of = np.empty((len(pseudo) + len(sums), N + 2)), rise = np.empty_like(log_of)
-    cdef double[::1] log_c = np.empty(N + 2), log_n = np.empty(N + 2)
+    cdef double[::1] log_c = np.empty(N + 2), log_n = np.empty(N + 2), inverse = np.zeros(N + 2)
+    cdef double[::1] shrunk = np.empty(N + 3)
     for t in range(log_of.shape[0]):
         b = (pseudo + sums)[t]
         for n in range(N + 2):
@@ -344,10 +350,13 @@ def _tables(Py_ssize_t N, double beta0, double beta1, double alpha, totals, doub
         log_rising(b, N + 1, &rise[t, 0])
     for n in range(N + 2):
         kappa, a = kappa0 + n, a0 + 0.5 * n
+        inverse[n] = 1.0 / n if n else 0.0
+        shrunk[n] = 1.0 / kappa
         log_c[n] = lgamma(a + 0.5) - lgamma(a) + 0.5 * (log(kappa / (kappa + 1.0)) - log(2.0 * M_PI))
         log_n[n] = lgamma(a) - lgamma(a0) - 0.5 * (log(kappa / kappa0) + n * log(2.0 * M_PI))
+    shrunk[N + 2] = 1.0 / (kappa0 + N + 2)
     return {"log_of": np.asarray(log_of), "rise": np.asarray(rise), "log_c": np.asarray(log_c),
-            "log_n": np.asarray(log_n)}
+            "log_n": np.asarray(log_n), "inverse": np.asarray(inverse), "shrunk": np.asarray(shrunk)}
 
 
 def _rising(double shape, Py_ssize_t length):
@@ -380,7 +389,7 @@ cdef class Mixed(Model):
     Notes
     -----
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a change of a cluster O(D + levels). Memory:
-    12 bytes an item; a cluster 12 bytes a level, 32 a column of counts, 56 a real column; shared by the models of the
+    12 bytes an item; a cluster 12 bytes a level, 48 a column of counts, 56 a real column; shared by the models of the
     same data, 4 bytes a discrete or count cell, 8 a real one and 100 an item. Sums of reals are exact
     (docs/decisions/0006), and so is that of the log x! of counts, rounded to multiples of a unit.
     """
@@ -437,6 +446,8 @@ cdef class Mixed(Model):
     cdef const double *log_all          # [totals, N + 2] log(n + sum of a column's pseudo-counts)
     cdef const double *rise_add         # [3, N + 2] log rising factorials of the same
     cdef const double *rise_all         # [totals, N + 2]
+    cdef const double *inverse          # [N + 2] 1 / n, 0 at 0
+    cdef const double *shrunk           # [N + 3] 1 / kappa_n
     cdef const double *rise             # [length] of `shape`
     cdef const double *log_c            # [N + 2] the part of a real cell's predictive that depends on n alone
     cdef const double *log_n            # [N + 2] the part of a real column's likelihood that depends on n alone
@@ -448,6 +459,7 @@ cdef class Mixed(Model):
     # -- what follows from them
     cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
     cdef int8_t *stale                  # [cap] whether that is behind the statistics
+    cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
     cdef double *power                  # [cap] log predictive of the item at hand, but for `constant`
 
     def __init__(self, x, types, **options):
@@ -472,6 +484,7 @@ cdef class Mixed(Model):
         self.log_add, self.rise_add = doubles_of(by_count.log_of), doubles_of(by_count.rise)
         self.log_all, self.rise_all = self.log_add + 3 * (N + 2), self.rise_add + 3 * (N + 2)
         self.log_c, self.log_n = doubles_of(by_count.log_c), doubles_of(by_count.log_n)
+        self.inverse, self.shrunk = doubles_of(by_count.inverse), doubles_of(by_count.shrunk)
         self.length = min(data.largest + 1, LONGEST_TABLE)
         by_sum = shared(_rising, self.shape, self.length)
         self._hold(by_sum)
@@ -483,7 +496,7 @@ cdef class Mixed(Model):
         self.C, self.P, self.R, self.complete, self.S = data.C, data.P, data.R, data.complete, data.S
         self.levels, self.piece, self.constant_unit = data.levels, data.piece, data.constant_unit
         self.sums = self.P + self.R + 1
-        self.rows = self.levels + 3 * self.P + 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
+        self.rows = self.levels + 5 * self.P + 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
         self.code, self.tally, self.x = ints_of(data.code), ints_of(data.tally), doubles_of(data.x)
         self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
         self.slot, self.slot_discrete = ints_of(data.slot), ints_of(data.slot_discrete)
@@ -525,6 +538,7 @@ cdef class Mixed(Model):
         free(self.square)
         free(self.at)
         free(self.stale)
+        free(self.stale_own)
         free(self.power)
 
     # -- statistics
@@ -536,6 +550,7 @@ cdef class Mixed(Model):
         self.square = <whole *> larger(self.square, 16 * self.R * old, 16 * self.R * cap)
         self.at = <double *> larger(self.at, old * row, cap * row)
         self.stale = <int8_t *> larger(self.stale, old, cap)
+        self.stale_own = <int8_t *> larger(self.stale_own, old, cap)
         self.power = <double *> larger(self.power, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.stale[k] = True
@@ -610,6 +625,7 @@ cdef class Mixed(Model):
         cdef double rate, scale, product = 1.0, level = 0.0
         cdef double *common
         self.stale[k] = False
+        self.stale_own[k] = True
         for c in range(self.C):
             log_all = self.log_all + self.total_of[c] * M + self.cells(k, self.slot_discrete[c])
             for r in range(self.first[c], self.first[c + 1]):
@@ -622,14 +638,15 @@ cdef class Mixed(Model):
                 row[0] -= self.rise[sum[c]]
             row[8] = -log(rate + 1.0)
             (<int64_t *> row)[16] = sum[c]
-            row += 24
+            row += 40
         sum += self.P
         if self.complete:
             n = self.size[k]
             common = row
             row += 16
             for c in range(self.complete):
-                scale = scale_of(sum, square, c, 0, n, self.kappa0, self.m0[c], self.b0[c], row)
+                scale = scale_of(sum, square, c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c], self.b0[c],
+                                 row)
                 row[8] = 0.5 * self.shrink(n) / scale
                 row += 16
                 level += self.log_b0[c]
@@ -641,14 +658,15 @@ cdef class Mixed(Model):
             common[8] = -(self.a0 + 0.5 * n + 0.5)
         for c in range(self.complete, self.R):
             n = self.cells(k, self.slot_real[c])
-            scale = scale_of(sum, square, c, 0, n, self.kappa0, self.m0[c], self.b0[c], row)
+            scale = scale_of(sum, square, c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c], self.b0[c], row)
             row[8] = 0.5 * self.shrink(n) / scale
             row[16] = self.log_c[n] - 0.5 * log(scale)
             row[24] = -(self.a0 + 0.5 * n + 0.5)
             row += 32
 
     cdef inline double shrink(self, Py_ssize_t n) noexcept nogil:
-        return (self.kappa0 + n) / (self.kappa0 + n + 1.0)
+        """kappa_n / (kappa_n + 1)"""
+        return (self.kappa0 + n) * self.shrunk[n + 1]
 
     # -- probabilities
     cdef inline void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
@@ -658,8 +676,7 @@ cdef class Mixed(Model):
                     self.power + block)
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it or not, but for `constant`: from the statistics, for
-        clusters that change with every item."""
+        """Log predictive of item i in cluster k, which counts it or not, but for `constant`: from the statistics."""
         cdef Py_ssize_t c, n, M = self.N + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
@@ -667,7 +684,7 @@ cdef class Mixed(Model):
         cdef const whole *square = self.squares_of(k)
         cdef const double *x = self.x + i * self.R
         cdef int64_t v, s
-        cdef double rate, scale, mean, q, total = 0.0, scales = 1.0, factors = 1.0, log_q = 0.0
+        cdef double rate, scale, mean, total = 0.0
         for c in range(self.C):
             if code[c]:
                 n = self.cells(k, self.slot_discrete[c]) - counted
@@ -682,35 +699,92 @@ cdef class Mixed(Model):
                           - v * log(rate + 1.0))
         sum += self.P
         for c in range(self.R):
-            if x[c] != x[c]:
-                continue
-            n = self.cells(k, self.slot_real[c]) - counted
-            scale = scale_of(sum, square, c, <int64_t> x[c] if counted else 0, n, self.kappa0, self.m0[c], self.b0[c],
-                             &mean)
-            q = 1.0 + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)
-            total += self.log_c[n] - 0.5 * self.log_b0[c]
-            scales *= scale / self.b0[c]
-            if not scales < 1e150:
-                total -= 0.5 * log(scales)
-                scales = 1.0
-            if c >= self.complete:
-                total -= (self.a0 + 0.5 * n + 0.5) * log(q)
-                continue
-            factors *= q
-            if not factors < 1e150:
-                log_q += log(factors)
-                factors = 1.0
-        if self.R:
-            total -= 0.5 * log(scales)
+            if x[c] == x[c]:
+                n = self.cells(k, self.slot_real[c]) - counted
+                scale = scale_of(sum, square, c, <int64_t> x[c] if counted else 0, n, self.inverse, self.shrunk,
+                                 self.kappa0, self.m0[c], self.b0[c], &mean)
+                total += (self.log_c[n] - 0.5 * log(scale) - (self.a0 + 0.5 * n + 0.5)
+                          * log(1.0 + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)))
+        return total
+
+    cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
+        """Bring the rows that score an item which cluster k counts up to date; ``settle`` has been called."""
+        cdef Py_ssize_t c
+        cdef double rate
+        cdef double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7) + 8 * self.levels
+        self.stale_own[k] = False
+        for c in range(self.P):
+            rate = self.rate[c] + self.cells(k, self.slot_count[c]) - 1.0
+            # of no observed cell nobody asks
+            row[24] = log1p(1.0 / rate) if rate > 0.0 else 0.0
+            row[32] = log(rate + 1.0) if rate > -1.0 else 0.0
+            row += 40
+
+    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Log predictive of item i in cluster k, which counts it, given the others there, but for `constant`: in closed
+        form from the rows of ``score_mixed``. Where that would lose digits, from the statistics."""
+        cdef Py_ssize_t c, n = self.size[k], M = self.N + 2
+        cdef const int32_t *count = self.count + k * self.levels
+        cdef const int32_t *code = self.code + i * self.C
+        cdef const int64_t *sum = self.sum + k * self.sums
+        cdef const double *x = self.x + i * self.R
+        cdef const double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7) + 8 * self.levels
+        cdef int64_t v, s
+        cdef double kappa, turn, left, product = 1.0, log_q = 0.0, total = 0.0
+        if self.stale_own[k]:
+            self.settle_own(k)
+        for c in range(self.C):
+            if code[c]:
+                total += (self.log_add[self.table_of[code[c]] * M + count[code[c]] - 1]
+                          - self.log_all[self.total_of[c] * M + self.cells(k, self.slot_discrete[c]) - 1])
+        for c in range(self.P):
+            v = self.tally[i * self.P + c]
+            if v >= 0:
+                s = sum[c] - v
+                total += log_rise(self.rise, self.length, self.shape, s, v) - (self.shape + s) * row[24] - v * row[32]
+            row += 40
         if self.complete:
-            total -= (self.a0 + 0.5 * (self.size[k] - counted) + 0.5) * (log_q + log(factors))
+            kappa = self.kappa0 + n
+            turn = (kappa + 1.0) * self.shrunk[n - 1]
+            total += row[0] - self.complete * (self.log_c[n] - self.log_c[n - 1])
+            row += 16
+            for c in range(self.complete):
+                left = 1.0 - turn * row[8] * (x[c] - row[0]) * (x[c] - row[0])
+                if not left >= LEAST_LEFT:
+                    return self.direct(i, k, True)
+                product *= left
+                if product < 1e-150:
+                    log_q += log(product)
+                    product = 1.0
+                row += 16
+            total += (self.a0 + 0.5 * n - 0.5) * (log_q + log(product))
+        for c in range(self.complete, self.R):
+            if x[c] == x[c]:
+                n = self.cells(k, self.slot_real[c])
+                turn = (self.kappa0 + n + 1.0) * self.shrunk[n - 1]
+                left = 1.0 - turn * row[8] * (x[c] - row[0]) * (x[c] - row[0])
+                if not left >= LEAST_LEFT:
+                    return self.direct(i, k, True)
+                total += row[16] - self.log_c[n] + self.log_c[n - 1] + (self.a0 + 0.5 * n - 0.5) * log(left)
+            row += 32
         return total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         return self.direct(i, k, False) + self.constant[i] * self.constant_unit
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
-        cdef double r = exp(self.direct(i, b, own == b) - self.direct(i, a, own == a))
+        cdef Py_ssize_t block = a & ~7
+        cdef double r
+        if self.stale[a]:
+            self.settle(a)
+        if self.stale[b]:
+            self.settle(b)
+        self.score(i, block)
+        if (b & ~7) != block:
+            self.score(i, b & ~7)
+        if own >= 0:
+            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.direct(i, own, True)
+        r = exp(self.power[b] - self.power[a])
         return r * self.weight_of(b, own == b) / self.weight_of(a, own == a) if sized else r
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
@@ -723,7 +797,7 @@ cdef class Mixed(Model):
             self.score(i, k)
         if own >= 0:
             # alone, its own cluster stands for the new one
-            self.power[own] = self.direct(i, own, True) if self.size[own] > 1 else self.power[self.K]
+            self.power[own] = self.score_own(i, own) if self.size[own] > 1 else self.power[self.K]
             w_own = self.W[own]
             self.W[own] = self.scan_weight(self.size[own] - 1)
         # not of a new cluster that the prior rules out: it may outweigh all others
@@ -775,10 +849,11 @@ cdef class Mixed(Model):
             n = self.cells(a, self.slot_real[c])
             if both:
                 n += self.cells(e, self.slot_real[c])
-                scale = scale_of_both(sum, self.squares_of(a), sum2, self.squares_of(e), c, n, self.kappa0, self.m0[c],
-                                      self.b0[c])
+                scale = scale_of_both(sum, self.squares_of(a), sum2, self.squares_of(e), c, n, self.inverse,
+                                      self.shrunk, self.kappa0, self.m0[c], self.b0[c])
             else:
-                scale = scale_of(sum, self.squares_of(a), c, 0, n, self.kappa0, self.m0[c], self.b0[c], &mean)
+                scale = scale_of(sum, self.squares_of(a), c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
+                                 self.b0[c], &mean)
             total += self.log_n[n] - 0.5 * n * self.log_b0[c]
             if c >= self.complete:
                 total -= (self.a0 + 0.5 * n) * log(scale / self.b0[c])
