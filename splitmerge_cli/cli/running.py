@@ -28,8 +28,9 @@ Groups (smcmc list shows their choices): sampler, model, data, schedule (move_on
 weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=as_printed
 model.alpha=0.1; smcmc sampler info NAME and smcmc model info NAME explain them.
 
-Your own data: data=csv data.path=FILE with model=lines (columns x, y), gaussian (numbers), bernoulli (0/1) or emm (one
-column of tokens); data.columns, data.drop and data.truth choose the columns. data=corpus data.path=FILE (or a folder)
+Your own data: data=csv data.path=FILE (without a model it says what the table holds) with model=lines (columns x, y),
+gaussian (numbers), bernoulli (0/1) or emm (one column of tokens); data.columns, data.drop and data.truth choose the
+columns. data=corpus data.path=FILE (or a folder)
 with model=hdp: documents, their topics; data.heldout=0.2 perplexity.every=10 evaluates documents that are held out.
 
 experiment=ID takes the settings of a figure (smcmc list figures).
@@ -83,6 +84,10 @@ def run(
 
         overrides = settle(overrides, config_dir, partial(typer.echo, err=True))
     composed = draft(overrides, config_dir)
+    if composed.undecided:
+        from splitmerge_cli.runs.undecided import require_model
+
+        require_model(composed)
     # of a run that was finished before nothing is built
     if done := runs.finished(composed):
         for note in done.summary.get("notes", []):

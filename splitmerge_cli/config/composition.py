@@ -70,6 +70,22 @@ class Draft:
         self._search_path = tuple(hydra_config.searchpath)
         self._hydra_config = hydra_config
 
+    @property
+    def given(self) -> list[str]:
+        """The overrides as they were typed."""
+        return list(self._hydra_config.overrides.task)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a table of the user's own is to be read and neither its kind nor a model is chosen."""
+        decides = re.compile(r"[+]*(model([@.]\S*)?|data\.kind)=")
+        return (
+            self._chosen.get("data") == "csv"
+            and not self._chosen.get("experiment")
+            and self._chosen.get("model") == "emm"
+            and not any(map(decides.match, self.given))
+        )
+
     def checked(self) -> DictConfig:
         """The configuration, checked and resolved; see `compose`."""
         return self._resolved(check=True)

@@ -4,6 +4,14 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
+from splitmerge_cli.config.foreign import meant
+
+ALWAYS = (
+    *("N", "seed", "chains", "iterations", "budget", "thin", "K0", "init", "warmup", "timing", "resume", "workers"),
+    *("out", "progress", "data.path"),
+)
+"""Keys that every configuration has, or that stand for the user's own data."""
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be run; the message names the key and what was expected."""
@@ -28,7 +36,11 @@ def unknown(group: str, name: str, known: Sequence[str]) -> str:
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
-    """A key that there is not; the nearest that there is."""
+    """A key that there is not; the one that does what other programs call so, or the nearest that there is."""
+    within = [candidate for candidate in known if candidate.endswith(f".{key}")]
+    if not within and (found := meant(key, known, ALWAYS)):
+        added = f" ({found[1]})" if found[1] else ""
+        return f"{key}: no such key. Did you mean {found[0]}?{added} `smcmc run --cfg job` shows them all."
     near = nearest(key, known)
     hint = f" Did you mean {near}?" if near else ""
     return f"{key}: no such key.{hint} `smcmc run --cfg job` shows them all."

@@ -33,6 +33,7 @@ from splitmerge_cli.runs.job import Ended, Recorded, Sweep, blocked, in_process,
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.runs.progress import SweepProgress
 from splitmerge_cli.runs.stored import dataset_of, open_run
+from splitmerge_cli.runs.undecided import require_model
 
 LOOK = 0.2
 """Seconds between two looks at runs that another process makes."""
@@ -167,6 +168,7 @@ def _checked(job: list[str], config_dir: str | Path | None) -> JobOutcome:
     path = None
     try:
         composed = draft(job, config_dir)
+        require_model(composed)
         if done := finished(composed):
             return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
         plan = prepare(composed.checked())

@@ -94,7 +94,7 @@ CASES = [
     ([*CSV, "data.path=empty.csv"], ["empty.csv"]),
     ([*CSV, "data.path=binary.csv", "N=7"], ["N=7", "6"]),
     ([*CSV, "data.path=binary.csv", "K0=7"], ["K0=7", "6"]),
-    (["data=csv", "data.path=binary.csv"], ["binary.csv", "1 column of tokens"]),
+    (["data=csv", "model=emm", "data.path=binary.csv"], ["binary.csv", "1 column of tokens", "model=mixed"]),
     ([*CSV, "data.path=names.csv"], ["names.csv: row 1", "0, 1", "data.header=true or false"]),
     ([*CSV, "data.path=5"], ["data.path=5"]),
     ([*CSV, "data.path=twice.csv", "data.truth=t"], ["data.truth=t", "2 columns"]),

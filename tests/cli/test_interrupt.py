@@ -112,7 +112,12 @@ main()
     ("module", "name", "args", "said"),
     [
         ("splitmerge_cli.runs.datasets", "_dataset", '"run"', "smcmc: interrupted"),
-        ("splitmerge_cli.runs.plan", "file_digests", '"run", "data=csv", "data.path=x.csv"', "smcmc: interrupted"),
+        (
+            "splitmerge_cli.runs.plan",
+            "file_digests",
+            '"run", "data=csv", "model=emm", "data.path=x.csv"',
+            "smcmc: interrupted",
+        ),
         ("splitmerge_cli.runs.finish", "assemble", '"run", "N=20", "iterations=20", "progress=none"', "continues it"),
         ("splitmerge_cli.plots.style", "save", '"plot", "RUN"', "smcmc: interrupted"),
         ("splitmerge_cli.diagnostics.summary", "table", '"diagnose", "RUN"', "smcmc: interrupted"),

@@ -209,7 +209,7 @@ def test_own_data(smcmc) -> None:
 
 
 def test_a_files_content_is_part_of_the_identity(smcmc) -> None:
-    args = ["data=csv", "data.path=tokens.csv", "iterations=5", "progress=none"]
+    args = ["data=csv", "data.path=tokens.csv", "model=emm", "iterations=5", "progress=none"]
     Path("tokens.csv").write_text("a\nb\nc\n" * 3)
     one = run_path(smcmc("run", *args))
     Path("elsewhere.csv").write_text("a\nb\nc\n" * 3)

@@ -312,7 +312,7 @@ def test_encodings() -> None:
     put("w.txt", "größe\n".encode("latin-1"))
     table = corpus(put("t.csv", "1,größe\n".encode("latin-1")), vocabulary="w.txt", encoding="latin-1")
     assert table.vocabulary == ["größe"]
-    with pytest.raises(DataError, match=r"^t.txt: row 1: byte 0x00; expected UTF-8 text \(data.encoding=latin-1"):
+    with pytest.raises(DataError, match=r"^t.txt: row 1: byte 0x00; expected text in utf-8 \(data.encoding\)"):
         corpus(put("t.txt", "ab cd".encode("utf-16-le")))
     with pytest.raises(DataError, match=r"^t.txt: row 2: byte 0xdf; expected UTF-8 text \(data.encoding=latin-1"):
         corpus(put("t.txt", "gross\nweiß\n".encode("latin-1")))

@@ -105,6 +105,8 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
         ([f"w{i % 101}" for i in range(300)], "101 different words in 300 rows; expected at most 100: data.types="),
         ([f"w{i % 15}" for i in range(20)], r"15 different words in 20 rows; expected at most 10: .*data.drop=\[c\]"),
         (["$5", "$7.50", "$9"], r"row 2, column 1 \('c'\): '\$5'; expected numbers alone, without percent signs"),
+        (["1.5 kg", "2 kg", "7 kg"], "'1.5 kg'; expected numbers alone, without the unit 'kg'"),
+        (["(200)", "300", "(150)"], r"'\(200\)'; expected numbers alone"),
         (["12%", "15 %", "20"], "'12%'; expected numbers alone"),
         (["1,200", "3,400", "900"], "'1,200'; expected numbers alone"),
         (

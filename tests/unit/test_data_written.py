@@ -41,6 +41,11 @@ def read(tmp_path: Path, text: str | bytes, kind: str = "points", name: str = "t
         ("x,y\n1.5,2\n", "t.txt", [[1.5, 2]], "a comma ends a cell"),
         ("x y\n1.5  2\n", "t.txt", [[1.5, 2]], "a run of spaces ends a cell"),
         ("1.5 2\n2.5 3\n", "t.csv", [[1.5, 2], [2.5, 3]], "a run of spaces"),
+        ("x|y\n1.5|2\n", "t.csv", [[1.5, 2]], "a vertical bar ends a cell"),
+        ("1.5,2\n2.5,3\n", "t.data", [[1.5, 2], [2.5, 3]], ""),
+        ("1.5 2\n2.5 3\n", "t", [[1.5, 2], [2.5, 3]], "a run of spaces"),
+        ("# made by hand\n# x and y\nx,y\n1.5,2\n", "t.csv", [[1.5, 2]], "rows that begin with # or % at the top: 2"),
+        ("# x,y\n1.5,2\n", "t.csv", [[1.5, 2]], ""),
         ("sep=;\nx;y\n1,5;2\n", "t.csv", [[1.5, 2]], "decimal comma"),
         ("\n\nx,y\n1.5,2\n", "t.csv", [[1.5, 2]], "rows without any cell at the top: 2"),
         ("x,y\n1.5,2\n,\n , \r\n", "t.csv", [[1.5, 2]], "rows without any cell at the end: 2"),
@@ -74,8 +79,10 @@ def test_separator_and_decimal_may_be_said(tmp_path: Path) -> None:
     assert read(tmp_path, "a,b;c\n1,2\n3,4\n", separator="comma").columns == ["a", "b;c"]
     with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): '1,5'; expected .*; data.decimal=comma reads"):
         read(tmp_path, "x\ty\n1,5\t2\n", name="t.tsv")
-    with pytest.raises(DataError, match=r"data.separator=pipe: expected one of auto, comma, semicolon, tab, space"):
-        read(tmp_path, "1\n", separator="pipe")
+    with pytest.raises(
+        DataError, match=r"data.separator=dash: expected one of auto, comma, semicolon, tab, pipe, space"
+    ):
+        read(tmp_path, "1\n", separator="dash")
     with pytest.raises(DataError, match=r"data.decimal=dot: expected one of auto, point, comma"):
         read(tmp_path, "1\n", decimal="dot")
 
@@ -248,6 +255,12 @@ def test_a_spreadsheet_that_defines_entities_or_unpacks_to_more(tmp_path: Path) 
             made.writestr(name, text)
     with pytest.raises(DataError, match=r"a document type"):
         csv(evil, "points")
+
+
+def test_a_file_under_the_name_of_another_format(tmp_path: Path) -> None:
+    workbook(tmp_path / "t.xlsx", a=frame()).rename(tmp_path / "t.csv")
+    with pytest.raises(DataError, match=r"t.csv: by its first bytes a .xlsx file|byte 0x"):
+        csv(tmp_path / "t.csv", "points")
 
 
 def test_formats_that_are_not_read_say_what_is(tmp_path: Path) -> None:

@@ -232,10 +232,23 @@ def _has_header(table: Text, columns: Columns) -> bool:
         return False
     if head[s].lower() in HEADER_WORDS and head[t].lower() in HEADER_WORDS:
         return True
+    # where names repeat, a pair that no other row has anything to do with names the columns
+    if len(table.top) > 1 and _repeats(below):
+        table.notes.append(
+            f"{table.path}: row {table.row(0)}: {quoted(head[s])} and {quoted(head[t])} stand nowhere else: they are "
+            "read as names of columns (data.header=false reads them as an edge)"
+        )
+        return True
     raise DataError(
         f"{table.path}: row {table.row(0)}: {quoted(head[s])} and {quoted(head[t])} stand nowhere else; expected "
         "names of columns or of nodes (data.header=true or false says which)"
     )
+
+
+def _repeats(ends: Sequence[pa.ChunkedArray]) -> bool:
+    """Whether a name ends two rows."""
+    both = pa.chunked_array([chunk for column in ends for chunk in column.chunks])
+    return len(pc.unique(both)) < len(both)
 
 
 def _below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:

@@ -84,8 +84,8 @@ def edges(
         Two nodes are tied if the weights of their rows, in both directions, add up to more.
     header : {"auto", True, False}
         Whether the first row of a text file names the columns. ``auto``: it does if it holds a name given as `source`,
-        `target` or `weights`, if it holds common names of such columns (source, from, node1, ...), or if it holds words
-        and all rows below have whole numbers.
+        `target` or `weights`, if it holds common names of such columns (source, from, node1, ...), if it holds words
+        and all rows below have whole numbers, or if it holds two words that stand nowhere else and names below repeat.
     separator : {"auto", "comma", "tab", "semicolon", "space"}
         What separates the cells of a text file; ``space``: any run of spaces and tabs. ``auto``: a comma in .csv, a tab
         in .tsv, else what the first row holds.

@@ -25,10 +25,11 @@ _PADDED = r"^0\d+$"
 """Digits that are no number: their zeros at the front tell them apart."""
 _CURRENCY = "$€£¥"
 DECORATED = (
-    rf"(?i)^[-+]?[{_CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
-    rf" ?(%|[{_CURRENCY}]|eur|usd|gbp|chf)?$"
+    rf"(?i)^['\"(]?[-+]?[{_CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
+    rf" ?(%|[{_CURRENCY}]|eur|usd|gbp|chf)?['\")]?$"
 )
-"""Numbers with commas, a currency or a percent sign."""
+"""Numbers with commas, a currency or a percent sign, in brackets or quotes of another kind."""
+_NUMBER_OF_UNIT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,14 @@ class Cells:
             return np.zeros(len(self.missing), dtype=bool)
         found: NDArray[np.bool_] = pc.fill_null(pc.match_substring_regex(self.text, pattern), False).to_numpy()
         return found & ~self.missing
+
+    def unit(self) -> str | None:
+        """What follows the number in every cell, as the unit of a quantity; None if that is not so."""
+        there = self.matches(_NUMBER_OF_UNIT + r"\pL[\pL/²³]{0,5}$")
+        if self.text is None or not self.present or int(there.sum()) < self.present:
+            return None
+        rest = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(there)), _NUMBER_OF_UNIT, ""))
+        return str(rest[0].as_py()) if len(rest) == 1 else None
 
     def values(self, as_words: bool = False) -> tuple[NDArray[np.int64], list[str], NDArray[np.float64] | None]:
         """Code of every cell (-1 where it is missing), what the codes stand for, and the numbers that these are.

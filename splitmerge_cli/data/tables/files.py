@@ -27,7 +27,7 @@ from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import PARSED_AS, TRUTH_VALUES, Written, misfit, parsed, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
 
-FORMATS = ".csv, .tsv, .txt (also .gz), .parquet, .feather, .xlsx, .npy, .npz"
+FORMATS = ".csv, .tsv, .txt, .data, .dat (also .gz), .parquet, .feather, .xlsx, .npy, .npz"
 _ARROW = {".parquet": read_parquet, ".feather": read_feather, ".npy": read_npy}
 _CHOOSE = "data.columns and data.drop choose"
 
@@ -52,9 +52,9 @@ def csv(
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv or .txt file (optionally .gz), .parquet, .feather, .xlsx or .npy; ``points`` also a sparse matrix
-        in .npz, as ``scipy.sparse.save_npz`` writes it. ``-``: standard input, which is read once and held in memory;
-        text, .parquet, .feather and .xlsx are told apart by their first bytes.
+        A text file (.csv, .tsv, .txt, .data, .dat or without an ending, optionally .gz), .parquet, .feather, .xlsx or
+        .npy; ``points`` also a sparse matrix in .npz, as ``scipy.sparse.save_npz`` writes it. ``-``: standard input,
+        which is read once and held in memory; text, .parquet, .feather and .xlsx are told apart by their first bytes.
     kind : {"tokens", "binary", "points", "mixed"}
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1, or of true and false,
         or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types, cells of which may be
@@ -75,7 +75,7 @@ def csv(
         ``mixed``: types of columns (binary, categorical, count, real; ordinal, which is read as categorical; skip).
     missing : sequence or str or number, optional
         ``mixed``: what stands in cells that are missing, besides `splitmerge_cli.data.tables.table.WRITTEN`.
-    separator : {"auto", "comma", "semicolon", "tab", "space"}
+    separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
         What ends the cells of a text; ``auto``: see `splitmerge_cli.data.tables.separators.layout`. Of tokens, unless a
         column is named or numbered, a comma in .csv and a tab in .tsv and .txt.
     decimal : {"auto", "point", "comma"}
@@ -123,7 +123,7 @@ def csv(
         raise DataError(
             f"{path}: an .npy file; expected text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
         )
-    as_text = suffix in BY_SUFFIX or (isinstance(path, StandardInput) and not suffix)
+    as_text = suffix in BY_SUFFIX
     _check_options(path, as_text, suffix, {"separator": separator, "decimal": decimal, "encoding": encoding}, sheet)
     if kind == "points" and (matrix := _matrix(path, suffix)) is not None:
         return _points(matrix, wanted, N)

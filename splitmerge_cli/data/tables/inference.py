@@ -7,7 +7,7 @@ the column                                                   is read as
 ===========================================================  =================================================
 no value; one value                                          nothing: it is left out
 dates; text that is free, or of too many words               nothing: it is rejected
-words beside numbers, numbers with signs or commas       nothing: it is rejected
+words beside numbers, numbers with signs, units, commas      nothing: it is rejected
 categories that the file itself declares                     categorical (two: binary)
 two words, or two whole numbers                              binary
 text of which every cell differs                             the names of the items; left out
@@ -189,6 +189,11 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         i = cells.first(decorated)
         expected = "numbers alone, without percent signs, currencies or commas between thousands"
         return Reading(problem=str(table.error(i, j, expected)), ways=(as_categories,))
+    if (unit := cells.unit()) is not None:
+        i = cells.first(~cells.missing)
+        return Reading(
+            problem=str(table.error(i, j, f"numbers alone, without the unit '{unit}'")), ways=(as_categories,)
+        )
     if numeric < present and 2 * numeric >= present and not cells.matches(r"^0\d+$").any():
         i = cells.first(~(cells.is_number | cells.missing))
         found = str(cells.text[i].as_py()) if cells.text is not None else ""

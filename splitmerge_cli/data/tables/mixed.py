@@ -24,6 +24,26 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w.-]*", re.ASCI
 """Names of columns that need no quotes on the command line."""
 
 
+READ_AS = "columns are read as "
+"""What the note begins with that says how."""
+
+
+class RejectedColumns(DataError):
+    """Columns that no type fits.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong with the first.
+    drop : list of str or int
+        Columns to leave out, those that the user leaves out among them; empty where the user chose the columns.
+    """
+
+    def __init__(self, message: str, problem: str, drop: list[str | int]) -> None:
+        super().__init__(message)
+        self.problem, self.drop = problem, drop
+
+
 def typed(table: Table, j: int) -> str:
     """Column `j` as it is typed: its name where that needs no quotes and is that of one column, else its number."""
     name = table.names[j] if table.names else ""
@@ -86,7 +106,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         columns=[table.names[j] for j in read] if table.names else None,
         types=tuple(type for type in found if type is not None),
         names=names,
-        meta={"path": str(table.path), "rows": rows} | noted(table.notes),
+        meta={"path": str(table.path), "rows": rows, "typed": [typed(table, j) for j in read]} | noted(table.notes),
     )
 
 
@@ -104,7 +124,8 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
         what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
         leaves_out = f"data.drop=[{','.join(dropped)}] leaves {what} out"
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
-    raise DataError(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}")
+    drop = [] if wanted.columns is not None else [*wanted.drop, *(typed(table, j) for j in bad)]
+    raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop)
 
 
 def _note_left_out(table: Table, readings: Mapping[int, Reading]) -> None:
@@ -134,7 +155,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         name = table.names[j] if table.names else f"column {j + 1}"
         by_type[type.type].append(name + _SAID[type.type](values[:, d], type.levels))
     shown = "; ".join(f"{type}: {listed(columns)}" for type, columns in by_type.items() if columns)
-    table.notes.append(f"{table.path}: columns are read as {shown} (data.types={{NAME:TYPE}} says otherwise)")
+    table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
     absent = np.isnan(values)
     if absent.any():
         at: list[int] = np.flatnonzero(absent.any(axis=0)).tolist()

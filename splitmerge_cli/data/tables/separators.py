@@ -8,11 +8,17 @@ from itertools import islice
 
 from splitmerge_cli.data.tables.table import NUMBER
 
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"point": ".", "comma": ","}
-BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".txt": "tab"}
+BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".txt": "tab", ".data": "comma", ".dat": "comma", "": "comma"}
 """The separator of a table whose rows do not tell, by the ending of its name."""
-WORDS = {"comma": "a comma", "semicolon": "a semicolon", "tab": "a tab", "space": "a run of spaces"}
+WORDS = {
+    "comma": "a comma",
+    "semicolon": "a semicolon",
+    "tab": "a tab",
+    "pipe": "a vertical bar",
+    "space": "a run of spaces",
+}
 LOOKED_AT = 100
 """Rows that are looked at."""
 _BYTES = 1 << 20
@@ -38,8 +44,9 @@ def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "a
     """How a table is written, as far as it is not said.
 
     The separator is the first that gives all rows that are looked at the same number of cells, two at least, without
-    another separator in any of them, but for a decimal comma: the default one, then semicolon, tab and comma. Runs of
-    spaces separate if there is no other one and all cells below the first row are numbers. Else it is the default.
+    another separator in any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma.
+    Runs of spaces separate if there is no other one and all cells below the first row are numbers. Else it is the
+    default.
     Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
 
     Parameters
@@ -85,7 +92,7 @@ def _rows(lines: str, separator: str) -> list[list[str]]:
 
 def _separator(lines: str, default: str) -> str:
     regular = []
-    for candidate in dict.fromkeys([default, "semicolon", "tab", "comma"]):
+    for candidate in dict.fromkeys([default, "semicolon", "tab", "pipe", "comma"]):
         rows = _rows(lines, candidate)
         if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
             continue

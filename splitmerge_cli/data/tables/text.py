@@ -22,7 +22,7 @@ from splitmerge_cli.data.base import MAGNITUDE, DataError
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quoted
 
-_ENDS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+_ENDS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 WIDE = 1000
 """Columns from which on a text is parsed cell by cell, not column by column: each column costs the parser as much as
 some hundred cells."""

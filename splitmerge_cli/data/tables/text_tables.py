@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError
+from splitmerge_cli.data.standard_input import suffix as magic_suffix
 from splitmerge_cli.data.tables.cells import is_decorated
 from splitmerge_cli.data.tables.columns import is_number, position
 from splitmerge_cli.data.tables.encoded import read_text
@@ -61,6 +62,8 @@ class Written:
 def read_written(path: Path, wanted: Wanted, header: str | bool, written: Written) -> Text:
     """A parsed text file; parameters and errors as of `splitmerge_cli.data.tables.files.csv`."""
     data = read_text(path, written.encoding)
+    if other := magic_suffix(data):
+        raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a name that ends so")
     notes: list[str] = []
     before, told = 0, written.separator
     if wanted.kind != "tokens":
@@ -72,8 +75,12 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
             lines = data.count(b"\n", 0, blank.end())
             notes.append(f"{path}: rows without any cell at the top: {lines}; they are left out")
             data, before = data[blank.end() :], before + lines
+        if comments := _comments(data):
+            lines = data.count(b"\n", 0, comments)
+            notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
+            data, before = data[comments:], before + lines
     default = BY_SUFFIX.get(written.suffix, "comma")
-    looks = wanted.kind != "tokens" or wanted.mentioned or written.suffix not in BY_SUFFIX
+    looks = wanted.kind != "tokens" or wanted.mentioned
     if looks:
         found = layout(data, default, told, written.decimal)
     else:
@@ -88,6 +95,19 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
     table = Text(path, data, delimiter, before, decimal=DECIMALS[found.decimal])
     table.notes += notes
     return parsed(table, wanted, header)
+
+
+def _comments(data: bytes) -> int:
+    """Bytes of the comments at the top: rows that begin with # or %, unless the last has the cells of the next row."""
+    start = 0
+    while data[start : start + 1] in (b"#", b"%") and (end := data.find(b"\n", start)) >= 0:
+        start = end + 1
+    top, first = data[:start].splitlines()[-1:], data[start : (data.find(b"\n", start) + 1) or len(data)]
+    # a last one may hold the names of the columns
+    named = top and any(
+        top[0].count(end) and top[0].count(end) == first.count(end) for end in (b",", b";", b"\t", b"|")
+    )
+    return 0 if named else start
 
 
 def _name_of(separator: str) -> str:

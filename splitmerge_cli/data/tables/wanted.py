@@ -107,9 +107,13 @@ class Wanted:
             )
 
 
+def typed_list(columns: Sequence[str | int]) -> str:
+    """Columns as they are typed."""
+    return f"[{','.join(map(str, columns))}]"
+
+
 def _typed(value: object) -> str:
-    text = f"[{','.join(map(str, value))}]" if isinstance(value, list) else str(value)
-    return _quoted(text)
+    return _quoted(typed_list(value) if isinstance(value, list) else str(value))
 
 
 def _quoted(text: str) -> str:

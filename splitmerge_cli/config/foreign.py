@@ -1,0 +1,96 @@
+"""Words of other programs for what a key here does: scikit-learn, R, Stan and others. One table, for messages alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_INFERRED = "the number of clusters is inferred; K0 is that of the initial state"
+_NO_BURN_IN = "diagnostics leave out the first half of every chain; warmup is iterations of full Gibbs scans alone"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a word means here.
+
+    Attributes
+    ----------
+    words : tuple of str
+        As other programs write them, in small letters, without underscores.
+    keys : tuple of str
+        Keys that do it; of those in a group the first that the configuration has.
+    why : str
+        What there is to add.
+    """
+
+    words: tuple[str, ...]
+    keys: tuple[str, ...]
+    why: str = ""
+
+
+MEANINGS = (
+    Meaning(("nclusters", "k", "kinit", "ncomponents", "components", "clusters", "numclusters"), ("K0",), _INFERRED),
+    Meaning(
+        ("ntopics", "numtopics", "topics"), ("K0",), "the number of topics is inferred; K0 is that of the initial state"
+    ),
+    Meaning(
+        ("niter", "iter", "iters", "maxiter", "iterations", "samples", "nsamples", "numsamples", "draws", "ndraws"),
+        ("iterations",),
+    ),
+    Meaning(("sweeps", "steps", "nsteps", "epochs", "its", "mcmciterations"), ("iterations",)),
+    Meaning(("randomstate", "randomseed", "rngseed", "rng"), ("seed",)),
+    Meaning(("njobs", "cores", "ncores", "threads", "nthreads", "parallelchains", "numworkers", "cpus"), ("workers",)),
+    Meaning(
+        ("burnin", "burn", "nburn", "nburnin", "tune", "ntune", "discard", "numwarmup", "iterwarmup", "nwarmup"),
+        ("warmup",),
+        _NO_BURN_IN,
+    ),
+    Meaning(("nchains", "numchains", "restarts", "ninit"), ("chains",), "each chain has a start of its own"),
+    Meaning(("thinning", "nthin", "thinninginterval"), ("thin",)),
+    Meaning(("initparams", "initialization", "initialize", "initial", "start", "initialstate"), ("init",)),
+    Meaning(("time", "timelimit", "maxtime", "timeout", "seconds"), ("budget",), "in seconds of sampling a chain"),
+    Meaning(("output", "outputdir", "outdir", "outfolder", "results", "savedir"), ("out",)),
+    Meaning(("verbose", "verbosity", "quiet", "progressbar"), ("progress",)),
+    Meaning(("n", "nitems", "npoints", "size", "nrows", "numitems"), ("N",)),
+    Meaning(
+        ("alpha", "concentration", "dpalpha", "alpha0", "weightconcentrationprior", "alphaprior", "gamma"),
+        ("model.concentration", "model.gamma", "model.alpha"),
+    ),
+    Meaning(
+        ("covariancetype", "covtype", "covariance", "cov"),
+        ("model.covariance",),
+        "full, diag, or iso (spherical elsewhere)",
+    ),
+    Meaning(("meanprior", "priormean", "mu0"), ("model.m0",)),
+    Meaning(("meanprecisionprior", "kappa", "lambda0"), ("model.kappa0",)),
+    Meaning(("algorithm", "algo", "method", "solver"), ("sampler=NAME",), "smcmc list samplers"),
+    Meaning(("likelihood", "distribution", "family", "affinity"), ("model=NAME",), "smcmc list models"),
+    Meaning(("file", "filename", "filepath", "input", "datapath", "csv", "datafile"), ("data.path",)),
+    Meaning(("labels", "target", "y", "truelabels", "groundtruth", "labelcolumn", "class"), ("data.truth",)),
+    Meaning(("sep", "delimiter", "delim"), ("data.separator",)),
+    Meaning(("navalues", "nastrings", "missingvalues", "na", "nan"), ("data.missing",)),
+    Meaning(("dtype", "dtypes", "columntypes", "coltypes", "colclasses"), ("data.types",)),
+    Meaning(("usecols", "features", "variables", "selectedcolumns"), ("data.columns",)),
+    Meaning(("sheetname", "worksheet"), ("data.sheet",)),
+    Meaning(("idcol", "idcolumn", "indexcol", "exclude", "ignore"), ("data.drop",)),
+)
+
+
+def meant(key: str, known: Sequence[str], everywhere: Iterable[str]) -> tuple[str, str] | None:
+    """The key that does what another program calls so, and what there is to add; None if there is none.
+
+    Parameters
+    ----------
+    key : str
+        As it is typed.
+    known : sequence of str
+        Keys of the configuration, those of its choices among them.
+    everywhere : iterable of str
+        Keys that every configuration has.
+    """
+    word = key.lstrip("+~").rpartition(".")[2].lower().replace("_", "").replace("-", "")
+    offered = {*known, *everywhere}
+    for meaning in MEANINGS:
+        if word in meaning.words:
+            found = next((one for one in meaning.keys if one in offered or one.endswith("=NAME")), None)
+            if found is not None and found != key:
+                return found, meaning.why
+    return None

@@ -1,0 +1,125 @@
+"""A table of the user's own without a model: what it holds, and which commands cluster it."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from splitmerge_cli.config import ConfigError, choice, choices, plain
+from splitmerge_cli.config.composition import Draft
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.opening import limited
+from splitmerge_cli.data.tables.mixed import READ_AS, RejectedColumns
+from splitmerge_cli.data.tables.wanted import typed_list
+from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.identity import file_digests, of_data
+
+_SUITED = {"binary": ("binary",), "points": ("real", "count"), "tokens": ("categorical", "binary")}
+"""Types of the columns that models of each kind of data read."""
+MIXED = "mixed"
+
+
+def require_model(composed: Draft) -> None:
+    """Do nothing if a model was chosen, or the data bring one; else say what the table holds and what would cluster it.
+
+    Raises
+    ------
+    ConfigError
+        No model was chosen; or the configuration is wrong otherwise.
+    DataError
+        No model was chosen, and the table cannot be read as anything.
+    """
+    if not composed.undecided:
+        return
+    cfg = composed.checked()
+    with limited(cfg.data.max_bytes):
+        digests = of_data(file_digests(cfg))
+        options = {key: value for key, value in plain(cfg.data).items() if key != "kind"}
+        said, works = _answer(options, digests)
+    given = [one for one in composed.given if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
+    commands = [_command(given, extra, model) for model, extra in works]
+    raise ConfigError(f"{said}; expected a model: {', or '.join(commands)}")
+
+
+def _command(given: list[str], extra: dict[str, str], model: str) -> str:
+    words = [*given, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
+    return " ".join(["smcmc run", *(one if "'" in one else shlex.quote(one) for one in words)])
+
+
+def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]]]:
+    """What the table holds, and the models that read it with what each needs beside what is given."""
+    extra: dict[str, str] = {}
+    mixed: Dataset | None = None
+    failure: DataError | None = None
+    problem = ""
+    try:
+        mixed = loaded({**options, "kind": MIXED}, MIXED, digests)
+    except RejectedColumns as error:
+        failure, problem = error, f"; {error.problem}"
+        if error.drop:
+            extra = {"data.drop": typed_list(error.drop)}
+            mixed = loaded({**options, "kind": MIXED, "drop": error.drop}, MIXED, digests)
+    except DataError as error:
+        failure = error
+    if mixed is None and not str(options["path"]).endswith(".npz"):
+        assert failure is not None
+        raise failure
+    works = [(MIXED, extra)] if mixed is not None else []
+    for model in choices("model"):
+        if model == MIXED or (kind := kind_of(choice("model", model))) not in _SUITED:
+            continue
+        suited = list(_columns(mixed, kind))
+        for columns in (None, *suited):
+            chosen = {} if columns is None else {"data.columns": typed_list(columns)}
+            tried = options if columns is None else {**options, "columns": columns, "drop": None}
+            read = _read(tried, kind, digests)
+            if read is None or not _takes(model, read):
+                continue
+            # numbers are words, too, but hardly meant so
+            if kind == "tokens" and mixed is not None and not suited:
+                continue
+            # ids and the like are no data, numbers though they may be
+            if columns is None and mixed is not None and suited and read.values[0].size > mixed.values.shape[1]:
+                continue
+            works.append((model, chosen))
+            break
+    if not works:
+        assert failure is not None
+        raise failure
+    path = "standard input" if options["path"] == "-" else options["path"]
+    if mixed is None:
+        return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works
+    read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
+        " (data.types="
+    )
+    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}", works
+
+
+def _columns(mixed: Dataset | None, kind: str) -> Iterator[list[str]]:
+    """The columns that models of a kind may read, where these are not all."""
+    if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
+        return
+    suited = [
+        name
+        for name, type, cells in zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
+        if type.type in _SUITED[kind] and not np.isnan(cells).any()
+    ]
+    if suited and (kind != "tokens" or len(suited) == 1):
+        yield suited
+
+
+def _read(options: dict[str, Any], kind: str, digests: dict[str, str]) -> Dataset | None:
+    try:
+        return loaded({**options, "kind": kind, "types": None, "missing": None}, kind, digests)
+    except (ConfigError, DataError):
+        return None
+
+
+def _takes(model: str, dataset: Dataset) -> bool:
+    """Whether a model, its options at their defaults, takes a data set."""
+    try:
+        construct("model", choice("model", model), lambda cls, given: cls.from_data(dataset, **given))
+    except ConfigError:
+        return False
+    return True

@@ -1,0 +1,183 @@
+"""Help with data of the user's own: a table without a model, words of other programs, standard input, odd files."""
+
+import io
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from splitmerge_cli.config.errors import ALWAYS
+from splitmerge_cli.config.foreign import MEANINGS
+from splitmerge_cli.config.schema import all_keys
+
+QUICK = ["iterations=5", "chains=1", "progress=none"]
+PEOPLE = "name,age,sex,town\n" + "".join(
+    f"p{i},{20.5 + i},{'mf'[i % 2]},{('Ulm', 'Bonn', 'Rom')[i % 3]}\n" for i in range(12)
+)
+
+
+def rejected(smcmc: Any, *args: str) -> str:
+    """The one line of a command that is answered so; nothing is written."""
+    before = sorted(Path().rglob("*"))
+    result = smcmc(*args)
+    assert result.exit_code == 2 and result.stdout == "", result.output
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert sorted(Path().rglob("*")) == before
+    return str(result.stderr)
+
+
+def commands(answer: str) -> list[list[str]]:
+    """The commands of an answer, as a shell takes them."""
+    listed = answer.partition("expected a model: ")[2].strip().split(", or ")
+    return [shlex.split(one) for one in listed]
+
+
+# a table without a model
+
+
+def test_a_table_without_a_model_says_what_it_holds(smcmc) -> None:
+    Path("t.csv").write_text(PEOPLE)
+    answer = rejected(smcmc, "run", "data=csv", "data.path=t.csv", *QUICK)
+    assert answer.startswith("smcmc: t.csv: 12 rows; columns are read as binary: sex (f 6, m 6); categorical: town (")
+    assert "real: age (20.5 to 31.5)" in answer
+    said = commands(answer)
+    assert said[0][:4] == ["smcmc", "run", "data=csv", "data.path=t.csv"] and said[0][-1] == "model=mixed"
+    assert {args[-1] for args in said} == {"model=mixed", "model=gaussian"}
+    assert "data.columns=[age]" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        ("a,b\n1,0\n0,1\n0,0\n", {"mixed", "bernoulli", "gaussian", "lines"}),
+        ("a,b\nyes,no\nno,yes\nno,no\n", {"mixed", "bernoulli"}),
+        ("x,y\n1.5,2.5\n2.5,3.5\n7,1\n", {"mixed", "gaussian", "lines"}),
+        ("id,x\n17,2.5\n23,3.5\n4,1\n", {"mixed", "gaussian"}),
+        ("cat\ndog\ncat\nemu\ncat\ndog\n", {"mixed", "emm"}),
+        ("x,y\n1.5,NA\n2.5,1\n3.5,4.5\n", {"mixed", "gaussian"}),
+        ("when,x\n2020-01-01,2.5\n2020-01-02,3.5\n2020-01-03,3\n", {"mixed", "gaussian"}),
+    ],
+)
+def test_every_command_that_is_named_works(smcmc, text: str, models: set[str]) -> None:
+    Path("t.csv").write_text(text)
+    said = commands(rejected(smcmc, "run", "data=csv", "data.path=t.csv", *QUICK))
+    assert {args[-1].removeprefix("model=") for args in said} <= models
+    assert "model=mixed" in said[0] and len(said) >= 2 - (models == {"mixed"})
+    for args in said[1:]:
+        result = smcmc(*args[1:])
+        assert result.exit_code == 0, result.output
+
+
+def test_a_sweep_without_a_model_asks_too(smcmc) -> None:
+    Path("t.csv").write_text(PEOPLE)
+    result = smcmc("sweep", "data=csv", "data.path=t.csv", "seed=1,2", *QUICK)
+    assert result.exit_code == 2 and result.stderr.count("expected a model: smcmc run data=csv") == 2
+
+
+def test_a_table_that_nothing_reads_says_why(smcmc) -> None:
+    Path("t.csv").write_text("x,y\n1,2\n3\n")
+    assert "t.csv: row 3: cells: 1; expected 2" in rejected(smcmc, "run", "data=csv", "data.path=t.csv")
+    assert "nowhere.csv: no such file" in rejected(smcmc, "run", "data=csv", "data.path=nowhere.csv")
+
+
+def test_a_model_or_a_kind_that_is_chosen_is_taken(smcmc) -> None:
+    Path("t.csv").write_text("cat\ndog\ncat\n")
+    for chosen in ("model=emm", "data.kind=tokens"):
+        assert smcmc("run", "data=csv", "data.path=t.csv", chosen, *QUICK).exit_code == 0
+
+
+# words of other programs
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (["n_clusters=3"], "Did you mean K0? (the number of clusters is inferred"),
+        (["k=3"], "Did you mean K0? (the number of clusters"),
+        (["model.n_components=3"], "Did you mean K0?"),
+        (["n_iter=5"], "Did you mean iterations?"),
+        (["max_iter=5"], "Did you mean iterations?"),
+        (["samples=5"], "Did you mean iterations?"),
+        (["random_state=1"], "Did you mean seed?"),
+        (["n_jobs=2"], "Did you mean workers?"),
+        (["burn_in=10"], "Did you mean warmup? (diagnostics leave out"),
+        (["tune=10"], "Did you mean warmup?"),
+        (["data=gaussian", "model=gaussian", "model.alpha=1"], "Did you mean model.concentration?"),
+        (["data=gaussian", "model=gaussian", "alpha=1"], "Did you mean model.concentration?"),
+        (["data=gaussian", "model=gaussian", "covariance_type=full"], "Did you mean model.covariance? (full, diag, or"),
+        (["data=csv", "data.path=t.csv", "model=emm", "data.sep=x"], "Did you mean data.separator?"),
+        (["data=csv", "data.path=t.csv", "model=emm", "data.na_values=x"], "Did you mean data.missing?"),
+        (["algorithm=gibbs"], "Did you mean sampler=NAME?"),
+        # what there is comes first, and then the nearest
+        (["alpha=1"], "Did you mean model.alpha?"),
+        (["iteration=5"], "Did you mean iterations?"),
+    ],
+)
+def test_words_of_other_programs(smcmc, args: list[str], named: str) -> None:
+    assert named in rejected(smcmc, "run", *args)
+
+
+def test_words_are_written_as_they_are_looked_up_and_name_keys_that_there_are() -> None:
+    keys = {key for key, _ in all_keys()}
+    assert set(ALWAYS) - {"data.path"} <= keys
+    words = [word for meaning in MEANINGS for word in meaning.words]
+    assert len(set(words)) == len(words) and all(word == word.lower().replace("_", "") for word in words)
+    for meaning in MEANINGS:
+        for key in meaning.keys:
+            assert key in keys or key.partition(".")[0] in ("model", "data") or key.endswith("=NAME")
+
+
+# standard input
+
+
+def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_standard_input(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ["run", "data=csv", "data.path=-", "model=gaussian", *QUICK]
+    Path("t.csv").write_text("x,y\n1,2\n3,4\n")
+    runs = {}
+    from_file = smcmc(*[arg.replace("=-", "=t.csv") for arg in args]).stdout.strip()
+
+    def call(name: str, *args: str, input: str) -> Any:
+        from typer.testing import CliRunner
+
+        from splitmerge_cli.cli import app
+
+        runs[name] = CliRunner().invoke(app, list(args), input=input)
+        return runs[name]
+
+    first = call("first", *args, input="x,y\n1,2\n3,4\n")
+    # the identity is that of the content
+    assert first.exit_code == 0 and first.stdout.strip() == from_file
+    assert "done before" in first.stderr
+    other = call("other", *args, input="x,y\n1,2\n3,5\n")
+    assert other.exit_code == 0 and other.stdout.strip() != from_file
+    assert "done before" in call("again", *args, input="x,y\n1,2\n3,5\n").stderr
+    result = call("plot", "plot", other.stdout.strip(), input="x,y\n9,9\n3,5\n")
+    assert "expected the table on standard input that results/" in result.stderr
+    assert "a sweep does not read standard input" in call("sweep", "sweep", *args[1:], "seed=1,2", input="").stderr
+
+
+# networks
+
+
+def test_an_edge_list_under_any_two_words(smcmc) -> None:
+    for text in ("a,b\nAnn,Bob\nBob,Cy\n", "von,nach,wert\nAnn,Bob,2\nBob,Cy,1\n", "p,q\n1,2\n2,3\n"):
+        Path("e.csv").write_text(text)
+        result = smcmc("run", "data=edges", "data.path=e.csv", *QUICK)
+        assert result.exit_code == 0, result.output
+        summary = json.loads((Path(result.stdout.strip().splitlines()[-1]) / "summary.json").read_text())
+        assert summary["graph"]["nodes"] == 3 and summary["graph"]["edges"] == 2
+    Path("e.csv").write_text("a,b\nAnn,Bob\nBob,Cy\n")
+    result = smcmc("run", "data=edges", "data.path=e.csv", *QUICK)
+    assert "row 1: 'a' and 'b' stand nowhere else: they are read as names of columns" in result.stderr
+    result = smcmc("run", "data=edges", "data.path=e.csv", "data.header=false", *QUICK)
+    assert result.exit_code == 0 and "stand nowhere else" not in result.stderr
+    # where no name stands twice it may be an edge as well
+    Path("e.csv").write_text("Rome,Oslo\nBonn,Kyiv\n")
+    assert "(data.header=true or false says which)" in rejected(smcmc, "run", "data=edges", "data.path=e.csv", *QUICK)
