@@ -92,7 +92,8 @@ def run(
     if done := runs.finished(composed):
         for note in done.summary.get("notes", []):
             complain(f"note: {note}")
-        typer.echo("done before; resume=false repeats it", err=True)
+        recorded = done.config["trace"]["partitions"] != 0
+        typer.echo(f"done before{'' if recorded else ', no partitions recorded'}; resume=false repeats it", err=True)
     else:
         plan = runs.prepare(composed.checked())
         for note in plan.dataset.notes:

@@ -44,7 +44,15 @@ def _key(option: Option) -> Any:
 class Trace:
     """What is recorded beside the trace."""
 
-    partitions: int = _key(Count("partitions", 0, "record every n-th partition; 0: none", most=_COUNT))
+    partitions: int | None = _key(
+        Count(
+            "partitions",
+            None,
+            "record every n-th partition; 0: none; null: up to 500 a chain, fewer of many items",
+            optional=True,
+            most=_COUNT,
+        )
+    )
 
 
 @dataclass(frozen=True)

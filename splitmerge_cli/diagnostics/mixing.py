@@ -10,6 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
+STUCK = "constant within every chain, and the chains differ: they have not mixed at all"
+HALVES_DIFFER = "infinite: constant within every half chain, and the halves differ"
+DISTANCES_DIFFER = "infinite: every half chain keeps its distance from the median, and the halves differ"
+INFINITE = (STUCK, HALVES_DIFFER, DISTANCES_DIFFER)
+"""Why R-hat is undefined where it would be infinite: the chains have not converged."""
 _LARGE = 1e100
 """Magnitude from which on a series is divided by its largest: no measure here depends on the scale, squares do."""
 
@@ -37,12 +42,12 @@ def why_no_rhat(draws: ArrayLike, split: bool = True) -> str | None:
     if np.all(x == x[0, 0]):
         return "constant: the same value in every draw of every chain"
     if np.all(x == x[:, :1]):
-        return "constant within every chain, and the chains differ: they have not mixed at all"
+        return STUCK
     half = x.shape[1] // 2
     if split and np.all(x[:, :half] == x[:, :1]) and np.all(x[:, -half:] == x[:, -1:]):
-        return "infinite: constant within every half chain, and the halves differ"
+        return HALVES_DIFFER
     if split and _folds_are_constant(x):
-        return "infinite: every half chain keeps its distance from the median, and the halves differ"
+        return DISTANCES_DIFFER
     return None
 
 

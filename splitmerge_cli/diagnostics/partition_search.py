@@ -97,7 +97,9 @@ class Search:
         if labels.max() >= 0:
             self.sizes = loss.sizes(labels)
             self.table = loss.intersections(labels).toarray().astype(np.int32)
-        self.work = self.used = 0
+        self.work = 0
+        self.used = 0
+        """Columns in front that hold items, or held some since they were packed."""
         self.pack()
 
     def place(self, i: int) -> bool:

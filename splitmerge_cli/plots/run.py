@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from splitmerge_cli.plots import network, points, topics
+from splitmerge_cli.plots import network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import option, thinned
 from splitmerge_cli.plots.style import COLOURS, NAMES, REFERENCE, footnote
 from splitmerge_cli.results.read import Run
@@ -96,8 +96,8 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
 
 
 def pictures(run: Run) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name: traces, and the clusters found, where points, a network or words show
-    them.
+    """The pictures of a run, each with its name: traces; the clusters found, where points, a network or words show
+    them; the number of clusters, and how uncertain they are where that is known.
 
     Raises
     ------
@@ -111,6 +111,11 @@ def pictures(run: Run) -> Iterator[tuple[str, Figure]]:
         yield "points", points.clusters(run)
     if network.can_draw(run):
         yield "network", network.clusters(run)
+    if run.done:
+        yield "n_clusters", uncertainty.n_clusters(run)
+    if uncertainty.can_draw(run):
+        yield "co_clustering", uncertainty.co_clustering(run)
+        yield "credible_ball", uncertainty.credible_ball(run)
 
 
 SETTLED = 0.1

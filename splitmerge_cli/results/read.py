@@ -150,6 +150,47 @@ class Run:
         return self._table(names.DIAGNOSTICS, None).astype({"chain": "Int32"})
 
     @property
+    def has_similarity(self) -> bool:
+        """Whether this is a finished run that holds the co-clustering of its items."""
+        return (self.path / f"{names.SIMILARITY}.parquet").is_file()
+
+    def similarity(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per pair of items (row < other, from 1) that were together in a partition, with the probability.
+
+        Pairs that are not there were never together.
+        """
+        return self._table(names.SIMILARITY, columns)
+
+    def clusters(self) -> "pd.DataFrame":
+        """``clusters.csv`` of a finished run: row, cluster, name where items have names, certainty, second,
+        second_probability.
+
+        The last three are missing where they are not known.
+        """
+        import pandas as pd
+
+        from splitmerge_cli.results import schema
+
+        file = self.manifest.check(names.CLUSTERS)
+        with undamaged(file):
+            # a name such as NA is a name
+            text = {"name": str}
+            frame = pd.read_csv(file, dtype=text, keep_default_na=False, na_values={c: [""] for c in schema.MEMBERSHIP})
+            optional = {"name", *schema.MEMBERSHIP}
+            if any(name not in frame for name in schema.CLUSTERS if name not in optional):
+                raise ValueError(f"columns {list(frame)}; expected {list(schema.CLUSTERS)}")
+            frame = frame.reindex(columns=[c for c in schema.CLUSTERS if c in frame or c in schema.MEMBERSHIP])
+            for column in ("certainty", "second_probability"):
+                values = frame[column].astype(float)
+                if not values.dropna().between(0, 1).all():
+                    raise ValueError(f"{column}: expected probabilities")
+                frame[column] = values
+            frame["second"] = frame["second"].astype("Int64")
+            if frame["row"].tolist() != list(range(1, self.summary["N"] + 1)) or (frame["cluster"] < 0).any():
+                raise ValueError("expected a row for every item")
+            return frame
+
+    @property
     def has_topics(self) -> bool:
         """Whether this is a finished run of topics."""
         return (self.path / f"{names.TOPICS}.parquet").is_file()

@@ -11,6 +11,7 @@ from splitmerge_cli.results.names import (
     MOVES,
     PARTITIONS,
     PERPLEXITY,
+    SIMILARITY,
     TOKENS,
     TOPIC_DOCUMENTS,
     TOPIC_SIZES,
@@ -59,6 +60,11 @@ _COLUMNS = {
         pa.field("chain", pa.int32()),
         pa.field("value", pa.float64()),
         pa.field("note", pa.string()),
+    ],
+    SIMILARITY: [
+        pa.field("row", pa.int32()),
+        pa.field("other", pa.int32()),
+        pa.field("probability", pa.float64()),
     ],
     TOPICS: [
         pa.field("chain", pa.int32()),
@@ -123,6 +129,11 @@ SCORES = ("nmi", "ari")
 """Columns of the trace where the truth is known."""
 OPTIONAL = (*RESAMPLED, *SCORES)
 """Columns of the trace that only some runs have. A new one is named here, and nowhere else but where it is recorded."""
+
+
+CLUSTERS = ("row", "cluster", "name", "certainty", "second", "second_probability")
+"""Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier the last three are missing."""
+MEMBERSHIP = CLUSTERS[3:]
 
 
 def core(table: str, optional: Collection[str] = ()) -> pa.Schema:

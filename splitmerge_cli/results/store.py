@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -329,13 +329,29 @@ class RunStore:
         write_json(self.path / SUMMARY, summary)
         self._written.append(SUMMARY)
 
-    def write_clusters(self, labels: list[int], names: list[str] | None = None) -> None:
-        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known."""
+    def write_clusters(
+        self,
+        labels: list[int],
+        names: list[str] | None = None,
+        membership: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known.
+
+        `membership` has the columns `schema.MEMBERSHIP`, a value that there is not being NaN or below 0; without it
+        they are empty.
+        """
         import pandas as pd
 
         table = pd.DataFrame({"row": range(1, len(labels) + 1), "cluster": labels})
         if names is not None:
             table["name"] = names
+        for column in schema.MEMBERSHIP:
+            values = None if membership is None else pd.Series(membership[column])
+            if values is not None:
+                # of whole numbers whole ones, with gaps
+                whole = values.dtype.kind == "i"
+                values = values.astype("Int64").mask(values < 0) if whole else values.round(6)
+            table[column] = values
         write_text(self.path / CLUSTERS, table.to_csv(index=False, lineterminator="\n"))
         self._written.append(CLUSTERS)
 

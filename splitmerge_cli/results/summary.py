@@ -22,6 +22,40 @@ class Clustered(_Said):
     labels: list[Whole] | None = None
 
 
+Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
+
+
+class Bound(_Said):
+    """An extreme partition of a credible ball."""
+
+    n_clusters: Size
+    distance: Annotated[FiniteFloat, Field(ge=0)]
+    equals: Size
+    labels: list[Whole] | None = None
+
+
+class Ball(_Said):
+    """A credible ball around the point estimate."""
+
+    loss: str
+    level: Share
+    radius: Annotated[FiniteFloat, Field(ge=0)]
+    share: Share
+    partitions: Size
+    horizontal: Bound
+    vertical_upper: Bound
+    vertical_lower: Bound
+
+
+class Judged(_Said):
+    """Whether the chains have converged."""
+
+    converged: bool | None
+    quantity: str | None
+    rhat: FiniteFloat | None
+    note: str | None
+
+
 class HashTables(_Said):
     """Of a run of ``lshsm``: what its hash tables hold."""
 
@@ -49,6 +83,8 @@ class Summary(_Said):
     highest_log_joint: Clustered
     highest_log_lik: Clustered
     least_expected_vi: Clustered | None
+    credible_ball: Ball | None = None
+    convergence: Judged | None = None
     hash_tables: HashTables | None = None
     cache: dict[str, list[Whole]] | None = None
 
@@ -56,7 +92,9 @@ class Summary(_Said):
     def _agrees(self) -> Self:
         """Lists are as long as what they list."""
         estimates = [self.point_estimate, self.highest_log_joint, self.highest_log_lik, self.least_expected_vi]
-        partitions = [estimate.labels for estimate in estimates if estimate and estimate.labels is not None]
+        ball = self.credible_ball
+        bounds = [ball.horizontal, ball.vertical_upper, ball.vertical_lower] if ball else []
+        partitions = [one.labels for one in [*estimates, *bounds] if one and one.labels is not None]
         if any(len(labels) != self.N for labels in partitions):
             raise ValueError("labels of another number of items")
         if not len(self.iterations) == len(self.seconds) == self.chains:

@@ -37,12 +37,15 @@ class Builder:
         Labels of the file that `init` names; None if it names none.
     sizes : bool
         Whether the chains record the sizes of all clusters.
+    partitions : int
+        Iterations between two partitions that the chains record; 0: they record none.
     """
 
     cfg: "DictConfig"
     dataset: Dataset
     labels: NDArray[np.int32] | None
     sizes: bool
+    partitions: int
 
     @np.errstate(all="ignore")  # what overflows leaves no finite density, which is said below
     def chain(self, number: int) -> Chain:
@@ -74,7 +77,7 @@ class Builder:
             samplers,
             weights=weights,
             thin=cfg.thin,
-            partitions=cfg.trace.partitions,
+            partitions=self.partitions,
             truth=self.dataset.truth,
             timing=cfg.timing,
             warmup=(_full_scan(cfg, model, rng, samplers), cfg.warmup) if cfg.warmup else None,

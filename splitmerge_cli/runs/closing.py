@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders
 
-NOT_CONVERGED = 1.1
-"""R-hat from which on a run says that its chains have not converged."""
-
 
 def say(run: Run) -> None:
     """Print what a recorder says of a finished run, then what to be warned of."""
@@ -18,15 +15,21 @@ def say(run: Run) -> None:
 
 
 def warnings(run: Run) -> Iterator[str]:
-    """What to say of a run whose chains have not converged, or could not move."""
+    """What to say of a run whose chains have not converged or cannot show it, or could not move."""
     summary = run.summary
-    of = {name: summary["diagnostics"].get(f"rhat/{name}") for name in ("n_clusters", "log_joint")}
-    name, rhat = max(of.items(), key=lambda item: item[1] or 0.0)
-    if (rhat or 0.0) >= NOT_CONVERGED:
+    # runs made earlier do not have it
+    judged = summary.get("convergence") or {"converged": True}
+    if judged["converged"] is False:
+        rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
+        budget = run.config["budget"]
+        more = f"budget={2 * budget:g}" if budget else f"iterations={2 * max(summary['iterations'])}"
         yield (
-            f"the chains have not converged (R-hat of {name}: {rhat:.3g}); run longer, and see smcmc diagnose "
-            f"{run.path}"
+            f"the chains have not converged (R-hat of {judged['quantity']}: {rhat}): the best state stands in place of "
+            f"an estimate over all chains; run longer ({more}) or try another sampler (smcmc list sampler), "
+            f"and see smcmc diagnose {run.path}"
         )
+    elif judged["converged"] is None and summary["chains"] == 1:
+        yield "one chain cannot show whether it has converged; several can, such as chains=4"
     tables = summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         yield (

@@ -1,6 +1,7 @@
 """The clusterings of a finished run that are scored, and the one that stands for all of them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,16 @@ if TYPE_CHECKING:
 Outcomes = Sequence[Mapping[str, Any]]
 
 
-def clusterings_of(
-    plan: "Plan", path: Path, outcomes: Outcomes
-) -> tuple[dict[str, Clustering], "PointEstimate | None"]:
+@dataclass(frozen=True)
+class Pooled:
+    """The partition of least expected variation of information over all chains."""
+
+    estimate: "PointEstimate"
+    sampled: NDArray[np.int32]
+    """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
+
+
+def clusterings_of(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[dict[str, Clustering], Pooled | None]:
     """The clusterings that are scored, and the one of least expected variation of information over all chains."""
 
     def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
@@ -29,27 +37,28 @@ def clusterings_of(
         labels = {c: outcome[key] for c, outcome in enumerate(outcomes)}
         return Clustering(labels, labels[chain], f"chain {chain}: highest log {meaning}")
 
-    point, estimate = _point_estimates(plan, path, outcomes)
+    point, pooled = _point_estimates(plan, path, outcomes)
     return {
         "last": of_outcomes("last_labels", "best_log_joint", "joint"),
         "best": of_outcomes("best_labels", "best_log_joint", "joint"),
         "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
         "point": point,
-    }, estimate
+    }, pooled
 
 
-def _point_estimates(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Clustering, "PointEstimate | None"]:
+def _point_estimates(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Clustering, Pooled | None]:
     """Partitions of least expected variation of information: of all chains, and where they are scored of each."""
     from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
 
     if why := plan.recorder.not_estimated:
         return Clustering({}, None, why), None
-    sampled = _second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
+    sampled = second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
     if not sampled:
-        why = "no late partitions; trace.partitions=10 records some"
+        why = "no late partitions were recorded; trace.partitions=10 records more"
         return Clustering({}, None, why), None
     try:
-        estimate = minimise_expected_vi(np.concatenate(list(sampled.values())))
+        together = np.concatenate(list(sampled.values()))
+        estimate = minimise_expected_vi(together)
         each = {}
         if plan.dataset.truth is not None:
             each = {
@@ -57,17 +66,35 @@ def _point_estimates(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Clus
             }
     except TooManyClusters as error:
         return Clustering({}, None, str(error)), None
-    return Clustering(each, estimate.labels, f"{estimate.partitions} partitions of all chains"), estimate
+    return Clustering(each, estimate.labels, f"{estimate.partitions} partitions of all chains"), Pooled(
+        estimate, together
+    )
 
 
-def _second_half_partitions(path: Path, N: int, iterations: list[int]) -> dict[int, NDArray[np.int32]]:
-    """Recorded partitions ``[M, N]`` of the second half of every chain, thinned; chains that have none are left out."""
+def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+    """Recorded partitions of the second half of every chain, thinned to `most_partitions` of them, evenly spaced.
+
+    Parameters
+    ----------
+    path : Path
+        The folder of the run.
+    N : int
+        Items.
+    iterations : sequence of int
+        Iterations of every chain.
+
+    Returns
+    -------
+    dict
+        By chain int32 ``[M, N]``; chains that have none are left out.
+    """
     from splitmerge_cli.diagnostics.point_estimate import evenly, most_partitions
 
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         rows = file.read(columns=["chain", "iteration"]).to_pandas()
         late = rows["iteration"] > rows["chain"].map(dict(enumerate(iterations))) / 2
         chosen = [np.flatnonzero(late & (rows["chain"] == c)) for c in range(len(iterations))]
+        chosen = [_of_one_spacing(numbers, rows["iteration"].to_numpy()) for numbers in chosen]
         chosen = [numbers[evenly(len(numbers), most_partitions(N))] for numbers in chosen]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         for group in range(file.num_row_groups):
@@ -80,3 +107,10 @@ def _second_half_partitions(path: Path, N: int, iterations: list[int]) -> dict[i
     ends = np.cumsum([len(numbers) for numbers in chosen])
     each = np.split(np.concatenate(parts), ends[:-1])
     return {c: labels for c, labels in enumerate(each) if len(labels)}
+
+
+def _of_one_spacing(numbers: NDArray[np.int64], iterations: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of a chain whose iterations are multiples of the widest spacing among them: each weighs the same."""
+    if len(numbers) < 2:
+        return numbers
+    return numbers[iterations[numbers] % np.diff(iterations[numbers]).max() == 0]

@@ -259,7 +259,7 @@ def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float, stop: St
         wall = max(0.0, until - time.perf_counter())
         rows = chain.advance(plan.until_next(before), budget=plan.budget, wall=wall)
         _check_densities(store.chain, rows)
-        store.append(rows)
+        store.append(plan.recorder.spacing.thinned(rows))
         if chain.iteration > before:
             plan.recorder.evaluate(chain, store)
         if not plan.recorder.evaluates or _at_end(plan, chain) or time.perf_counter() >= until or stop.is_set():
@@ -293,7 +293,7 @@ def _drive_together(
             entries = []
             for store, chain, its_rows in zip(stores, chains, rows, strict=True):
                 _check_densities(store.chain, its_rows)
-                store.append(its_rows)
+                store.append(plan.recorder.spacing.thinned(its_rows))
                 if chain.iteration > before:
                     plan.recorder.evaluate(chain, store)
                 entries.append(store.entry(chain.state, _outcome(plan, chain, rate), finished))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from splitmerge_cli.runs.recorders.base import best
 if TYPE_CHECKING:
     import pandas as pd
 
-    from splitmerge_cli.diagnostics.point_estimate import PointEstimate
+    from splitmerge_cli.diagnostics.convergence import Convergence
+    from splitmerge_cli.runs.clusterings import Pooled
     from splitmerge_cli.runs.plan import Plan
 
 
@@ -25,20 +27,31 @@ def assemble(
     # imported late: pandas, arviz and scikit-learn take longer than a short run
     import pandas as pd
 
+    from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import diagnose
+    from splitmerge_cli.runs import uncertainty
     from splitmerge_cli.runs.clusterings import clusterings_of
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
     store.write_frame(schema.MOVES, moves)
-    clusterings, estimate = clusterings_of(plan, store.path, outcomes)
+    clusterings, pooled = clusterings_of(plan, store.path, outcomes)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     diagnostics = diagnose(_diagnosed_trace(store.path), moves, clusterings, plan.dataset.truth, rows)
     store.write_frame(schema.DIAGNOSTICS, diagnostics)
-    summary = _summary(plan, outcomes, diagnostics, estimate, clusterings["point"].note) | fields
+    judged = convergence(diagnostics)
+    summary = _summary(plan, outcomes, diagnostics, pooled, judged, clusterings["point"].note) | fields
+    membership = None
+    # what pools chains that differ describes none of them
+    if pooled is not None and judged.converged is not False:
+        labels = pooled.estimate.labels
+        summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.listed)
+        if plan.recorder.listed:
+            membership = uncertainty.membership_of(labels, pooled.sampled)
+            uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.listed:
-        store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names)
+        store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names, membership)
     store.write_summary(summary)
 
 
@@ -60,7 +73,8 @@ def _summary(
     plan: "Plan",
     outcomes: Sequence[Mapping[str, Any]],
     diagnostics: "pd.DataFrame",
-    estimate: "PointEstimate | None",
+    pooled: "Pooled | None",
+    judged: "Convergence",
     note: str,
 ) -> dict[str, Any]:
     overall = diagnostics[diagnostics["chain"].isna()]
@@ -79,12 +93,24 @@ def _summary(
         "log_lik": outcomes[lik]["best_log_lik"],
         **_described(outcomes[lik]["best_lik_labels"], plan.recorder.listed),
     }
-    central = estimate and {
-        "criterion": "least expected variation of information over partitions of the second halves of all chains",
-        "expected_vi": estimate.expected_vi,
-        "partitions": estimate.partitions,
-        **_described(estimate.labels, plan.recorder.listed),
-    }
+    central: dict[str, Any] | None = None
+    if pooled is not None:
+        central = {
+            "criterion": "least expected variation of information over partitions of the second halves of all chains",
+            "expected_vi": pooled.estimate.expected_vi,
+            "partitions": pooled.estimate.partitions,
+            **_described(pooled.estimate.labels, plan.recorder.listed),
+        }
+    withheld = judged.converged is False
+    if withheld:
+        said = (
+            f"the chains have not converged ({judged.shown}): the best state stands in place of an estimate over all "
+            "chains"
+        )
+        note = said if central is not None else f"{said}; {note}"
+    chosen = highest | {"note": note} if withheld or central is None else central
+    if judged.converged is None and central is not None and not withheld:
+        chosen = chosen | {"note": judged.note}
     return {
         "run_id": plan.id,
         **plan.recorder.facts,
@@ -103,10 +129,12 @@ def _summary(
             quantity: value if math.isfinite(value) else None
             for quantity, value in zip(overall["quantity"], overall["value"], strict=True)
         },
-        "point_estimate": central or highest | {"note": note},
+        "point_estimate": chosen,
         "highest_log_joint": highest,
         "highest_log_lik": likeliest,
         "least_expected_vi": central,
+        "credible_ball": None,
+        "convergence": asdict(judged),
     }
 
 

@@ -65,7 +65,8 @@ def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
     """Identity of a run: a hash of the resolved configuration and of the content of the files it reads.
 
     Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter, and a word that
-    was renamed enters as it first was: what was stored before the renaming is found.
+    was renamed enters as it first was: what was stored before the renaming is found. So does `trace.partitions` where
+    nothing is asked for: as 0, which was its default.
 
     Parameters
     ----------
@@ -76,6 +77,9 @@ def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
     """
     digests = file_digests(cfg) if digests is None else digests
     values = aliases.in_first_words(identity(cfg))
+    if values["trace"]["partitions"] is None:
+        # what is recorded where nothing was asked for was none at first: those runs are found
+        values["trace"] = values["trace"] | {"partitions": 0}
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]

@@ -145,7 +145,7 @@ def _prepared(cfg: "DictConfig") -> Plan:
     labels: NDArray[np.int32] | None = None
     if cfg.init not in INITIAL:
         labels, digests["init"] = read_labels(cfg.init)
-    builder = Builder(cfg, dataset, labels, sizes=recorder.sizes)
+    builder = Builder(cfg, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
     try:
         chains = builder.adaptive_chains() if learns(cfg) else [builder.chain(0)]
     except MemoryError as error:

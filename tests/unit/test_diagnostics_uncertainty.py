@@ -3,12 +3,15 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from splitmerge_cli.diagnostics import partition_search, similarity
+from splitmerge_cli.diagnostics import mixing, partition_search, similarity
+from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, minimise_expected_vi
+from splitmerge_cli.runs.recorders.spacing import Spacing
 from splitmerge_cli.verify.enumerate import partitions
 
 
@@ -259,3 +262,63 @@ def test_levels_that_are_none():
     for level in (0, -1, 1.01, float("nan")):
         with pytest.raises(ValueError, match="level="):
             credible_ball([0], [[0]], level)
+
+
+# ---- convergence
+
+
+def diagnosed(chains, **rhat):
+    """Rows of a diagnosis: R-hat, or why there is none."""
+    rows = [("mean/K", c, 1.0, None) for c in range(chains)]
+    for name, value in rhat.items():
+        said = isinstance(value, str)
+        rows.append((f"rhat/{name}", None, np.nan if said else value, value if said else None))
+    frame = pd.DataFrame(rows, columns=["quantity", "chain", "value", "note"])
+    return frame.astype({"chain": "Int32", "value": float})
+
+
+@pytest.mark.parametrize(
+    ("rhat", "expected"),
+    [
+        ({"K": 1.01, "log_joint": 1.05}, (True, "log_joint", 1.05)),
+        ({"K": 1.01, "largest": 1.1}, (False, "largest", 1.1)),
+        ({"K": 1.01, "log_joint": mixing.STUCK}, (False, "log_joint", None)),
+        ({"K": mixing.HALVES_DIFFER, "log_joint": 3.0}, (False, "K", None)),
+        ({"K": "constant: the same value in every draw of every chain", "log_lik": 1.0}, (True, "log_lik", 1.0)),
+        ({"K": mixing.TOO_FEW}, (None, None, None)),
+    ],
+)
+def test_the_largest_r_hat_decides(rhat, expected):
+    found = convergence(diagnosed(2, **rhat))
+    assert (found.converged, found.quantity, found.rhat) == expected
+    assert found.quantity is None or found.shown.startswith(f"R-hat of {found.quantity}: ")
+
+
+def test_one_chain_cannot_show_convergence():
+    found = convergence(diagnosed(1, K="one chain: R-hat compares chains"))
+    assert found.converged is None and found.note == ONE_CHAIN
+
+
+# ---- which partitions are recorded
+
+
+def test_a_doubled_spacing_keeps_its_share_of_any_second_half():
+    spacing = Spacing(4, 50)
+    for last in (3, 40, 200, 399, 1000, 12345, 10**6):
+        handed_out = np.arange(0, last + 1, 4)
+        kept = handed_out[spacing.recorded(handed_out)]
+        assert kept[0] == 0
+        assert len(kept) <= 50 + 25 * max(0, last // 200).bit_length() + 1
+        late = kept[kept > last / 2]
+        if last >= 200:
+            assert len(late[late % np.diff(late).max() == 0]) >= 12
+    # in any batches the same
+    whole = np.arange(0, 4000, 4)
+    parts = np.concatenate([spacing.recorded(part) for part in np.array_split(whole, 7)])
+    np.testing.assert_array_equal(parts, spacing.recorded(whole))
+    rows = {"iteration": whole, "partition_iteration": whole, "partition_K": whole}
+    thinned = spacing.thinned(rows)
+    assert len(thinned["iteration"]) == len(whole) > len(thinned["partition_K"]) == parts.sum()
+    assert Spacing(4).thinned(rows) is rows
+    assert spacing.on_average(None) == 4 and spacing.on_average(10**6) > 1000
+    assert Spacing(7).on_average(10**6) == 7

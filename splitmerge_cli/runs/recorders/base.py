@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from splitmerge_cli.results import schema
+from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -63,8 +64,15 @@ class Recorder:
         cfg = self.cfg
         return [
             Streamed(schema.TRACE, 5, cfg.thin, "thin"),
-            Streamed(schema.PARTITIONS, self.dataset.N, cfg.trace.partitions, "trace.partitions"),
+            Streamed(schema.PARTITIONS, self.dataset.N, self.spacing.on_average(cfg.iterations), "trace.partitions"),
         ]
+
+    @property
+    def spacing(self) -> Spacing:
+        """Which partitions are recorded; those that nobody asked for only where an estimate is made of them."""
+        if self.cfg.trace.partitions is None and self.not_estimated:
+            return Spacing(0)
+        return spacing_of(self.cfg, self.dataset.N)
 
     @property
     def listed(self) -> bool:

@@ -1,0 +1,68 @@
+"""Whether the chains of a run have converged, as far as R-hat shows it."""
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+
+from splitmerge_cli.diagnostics.mixing import INFINITE
+
+NOT_CONVERGED = 1.1
+"""R-hat from which on chains have not converged."""
+ONE_CHAIN = "one chain cannot show whether it has converged: R-hat compares chains"
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """What R-hat says of the chains of a run.
+
+    Attributes
+    ----------
+    converged : bool or None
+        False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite; None where there is none.
+    quantity : str or None
+        The one of the largest R-hat.
+    rhat : float or None
+        Its R-hat; None where there is none, or it is infinite.
+    note : str or None
+        Why it cannot be judged, or why R-hat is infinite.
+    """
+
+    converged: bool | None
+    quantity: str | None = None
+    rhat: float | None = None
+    note: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The quantity and its R-hat, for messages."""
+        return f"R-hat of {self.quantity}: " + ("infinite" if self.rhat is None else f"{self.rhat:.3g}")
+
+
+def convergence(diagnosis: pd.DataFrame) -> Convergence:
+    """Judge the chains of a run by the largest R-hat of all quantities that were recorded.
+
+    Parameters
+    ----------
+    diagnosis : pandas.DataFrame
+        Columns quantity, chain (null: over all chains), value, note, as of `summary.diagnose`.
+
+    Returns
+    -------
+    Convergence
+        Of one chain, and of chains too short for R-hat, nothing is known.
+    """
+    rows = diagnosis[diagnosis["chain"].isna() & diagnosis["quantity"].str.startswith("rhat/")]
+    names, values = rows["quantity"].str.removeprefix("rhat/").tolist(), rows["value"].tolist()
+    notes = rows["note"].tolist()
+    for name, note in zip(names, notes, strict=True):
+        if note in INFINITE:
+            return Convergence(False, name, None, note)
+    known = [(value, name) for name, value in zip(names, values, strict=True) if math.isfinite(value)]
+    if known:
+        worst, name = max(known, key=lambda item: item[0])
+        return Convergence(worst < NOT_CONVERGED, name, worst)
+    if diagnosis["chain"].dropna().nunique() < 2:
+        return Convergence(None, note=ONE_CHAIN)
+    # every quantity is one number in all chains, or there are too few draws
+    return Convergence(None, note=next((note for note in notes if note), None))

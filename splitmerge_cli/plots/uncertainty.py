@@ -1,0 +1,209 @@
+"""How uncertain the clusters of a run are: co-clustering, the credible ball, the number of clusters."""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.diagnostics.similarity import block_means
+from splitmerge_cli.diagnostics.summary import second_half
+from splitmerge_cli.plots import points
+from splitmerge_cli.plots.runs import option
+from splitmerge_cli.plots.style import COLOURS, NAMES, footnote, plain_text
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.clusterings import second_half_partitions
+from splitmerge_cli.runs.sweep import dataset_of
+
+BORDER = "#D55E00"
+MOST_NUMBERS = 12
+"""Clusters up to which the numbers of blocks are written into them."""
+BOUNDS = (
+    ("vertical_upper", "fewest clusters in the ball"),
+    ("vertical_lower", "most clusters in the ball"),
+    ("horizontal", "furthest in the ball"),
+)
+
+
+def can_draw(run: Run) -> bool:
+    """Whether a finished run lists the clusters of its items and a credible ball around them."""
+    return bool(run.done and run.summary.get("credible_ball") and "labels" in run.summary["point_estimate"])
+
+
+def subject(run: Run) -> str:
+    """Sampler, data and number of items, as titles begin."""
+    sampler = option(run, "sampler")
+    data = option(run, "data.path").rpartition("/")[2] if run.config["data"].get("path") else option(run, "data")
+    return f"{NAMES.get(sampler, sampler)} on {plain_text(data)}, N = {run.summary['N']:,}"
+
+
+def ordered(labels: ArrayLike, certainty: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Items by cluster, the largest first, in it the surest first: int64 ``[N]``; and where clusters end, ``[K]``."""
+    sure = np.zeros(len(np.asarray(labels))) if certainty is None else np.asarray(certainty)
+    clusters = [items[np.argsort(-sure[items], kind="stable")] for items in points.by_size(labels)]
+    return np.concatenate(clusters), np.cumsum([len(items) for items in clusters])
+
+
+def co_clustering(run: Run) -> Figure:
+    """Draw the posterior probability of every two items being in one cluster, items ordered by the point estimate.
+
+    Where the run does not hold the whole matrix its mean over the clusters of the point estimate is drawn.
+    """
+    labels = np.array(run.summary["point_estimate"]["labels"])
+    figure, ax = plt.subplots(figsize=(5.4, 4.7))
+    drawn: Any = None
+    order, ends = ordered(labels, run.clusters()["certainty"])
+    N = len(labels)
+    if run.has_similarity:
+        pairs = run.similarity(["row", "other", "probability"])
+        place = np.empty(N, np.int64)
+        place[order] = np.arange(N)
+        shown = np.eye(N)
+        a, b = place[pairs["row"] - 1], place[pairs["other"] - 1]
+        shown[a, b] = shown[b, a] = pairs["probability"]
+        drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
+        said = "Each cell is a pair of items"
+    else:
+        by_rank = np.empty(N, np.int64)
+        for rank, items in enumerate(points.by_size(labels)):
+            by_rank[items] = rank
+        means = block_means(_sampled(run), by_rank)
+        edges = np.concatenate([[0], ends])
+        drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
+        ax.set(ylim=(N, 0), aspect="equal")
+        said = "Each block is the mean over the pairs of items of two clusters"
+    _outline(ax, ends)
+    ax.set(xlabel="items, by cluster of the point estimate", ylabel="items")
+    bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
+    bar.set_label("probability of being in one cluster")
+    ax.set_title(f"Which items belong together: {subject(run)}")
+    footnote(
+        figure,
+        f"{said}. Lines: the {_count(len(ends))} of the point estimate, the largest first.\n"
+        "Within a cluster the surest items come first.",
+    )
+    return figure
+
+
+def credible_ball(run: Run) -> Figure:
+    """Draw the point estimate and the extremes of its credible ball: as points where they have two columns, else as
+    means of co-clustering over the clusters of each.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The data set of the run cannot be loaded again.
+    """
+    summary = run.summary
+    ball, estimate = summary["credible_ball"], summary["point_estimate"]
+    shown = [("point estimate", estimate)]
+    shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS]
+    figure, axes = plt.subplots(2, 2, figsize=(7.2, 6.2))
+    x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
+    sampled = None if x is not None else _sampled(run)
+    drawn: Any = None
+    for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
+        labels = np.array(partition["labels"])
+        if x is not None:
+            points.scatter(ax, x, labels, size=8.0)
+            ax.grid(False)
+            names = dataset_of(run).columns or ["column 1", "column 2"]
+            ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
+        else:
+            assert sampled is not None
+            drawn = _blocks(ax, sampled, labels)
+        ax.set_title(f"{name[0].upper()}{name[1:]}: {_count(partition['n_clusters'])}")
+    if drawn is not None:
+        figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
+    figure.suptitle(f"How far the clusters may differ: {subject(run)}", x=0.01, ha="left")
+    footnote(
+        figure,
+        f"Credible ball of level {ball['level']:g}: the partitions within a variation of information of "
+        f"{ball['radius']:.2f} nats of the point estimate hold {ball['share']:.1%} of {ball['partitions']:,} sampled "
+        "ones.\n"
+        + (
+            "Clusters by size; colours are those of each panel alone. Crosses: points alone."
+            if x is not None
+            else "Blocks: clusters of each panel, the largest first, as wide as they have items."
+        ),
+    )
+    return figure
+
+
+def n_clusters(run: Run) -> Figure:
+    """Draw the posterior of the number of clusters that hold items: of all chains, and of each."""
+    trace = run.trace(["chain", "iteration", "n_clusters"])
+    series = second_half(trace)["n_clusters"].astype(int)
+    values = np.arange(series.min(), series.max() + 1)
+    figure, ax = plt.subplots(figsize=(3.5, 2.7))
+    share = np.array([[(chain == k).mean() for k in values] for chain in series])
+    colour = COLOURS.get(option(run, "sampler"), "#444444")
+    ax.bar(values, share.mean(axis=0), width=0.8, color=colour, alpha=0.45, label="all chains")
+    if len(series) > 1:
+        for of_chain in share:
+            ax.plot(values, of_chain, ".", color="#222222", markersize=3.5, label="each chain", zorder=4)
+        handles, names = ax.get_legend_handles_labels()
+        ax.legend(
+            handles[-2:][::-1] if len(series) == 1 else [handles[-1], handles[0]], [names[-1], names[0]], fontsize=7
+        )
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="clusters that hold items", ylabel="posterior probability", ylim=(0, None))
+    ax.set_title(f"Number of clusters:\n{subject(run)}")
+    return figure
+
+
+def _sampled(run: Run) -> NDArray[np.int32]:
+    """The partitions ``[M, N]`` that the point estimate was made of."""
+    summary = run.summary
+    return np.concatenate(list(second_half_partitions(run.path, summary["N"], summary["iterations"]).values()))
+
+
+def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> Any:
+    """Mean co-clustering between the clusters of a partition, each as wide as it has items."""
+    clusters = points.by_size(labels)
+    by_rank = np.empty(len(labels), np.int64)
+    for rank, items in enumerate(clusters):
+        by_rank[items] = rank
+    edges = np.concatenate([[0], np.cumsum([len(items) for items in clusters])])
+    means = block_means(sampled, by_rank)
+    drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
+    ax.set(ylim=(len(labels), 0), aspect="equal", xticks=[], yticks=[])
+    ax.grid(False)
+    _outline(ax, edges[1:])
+    wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
+    for a in wide:
+        for b in wide:
+            middle = (edges[b] + edges[b + 1]) / 2, (edges[a] + edges[a + 1]) / 2
+            ax.text(
+                *middle,
+                f"{means[a, b]:.2f}",
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                color="white" if means[a, b] > 0.55 else "#222222",
+            )
+    return drawn
+
+
+def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
+    """Lines around the blocks of the clusters on the diagonal."""
+    ax.grid(False)
+    start = 0
+    width = max(0.3, 1.0 - 0.01 * len(ends))
+    for end in ends.tolist():
+        ax.plot(
+            [start, end, end, start, start],
+            [start, start, end, end, start],
+            color=BORDER,
+            linewidth=width,
+            zorder=3,
+            clip_on=False,
+        )
+        start = end
+
+
+def _count(clusters: int) -> str:
+    return f"{clusters:,} cluster{'s' * (clusters != 1)}"

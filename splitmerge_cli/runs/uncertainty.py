@@ -1,0 +1,65 @@
+"""How uncertain the point estimate of a run is: what stands of it in its files."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.results import schema
+from splitmerge_cli.results.store import RunStore
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.credible_ball import Bound
+
+LEVEL = 0.95
+"""Of the credible ball."""
+MOST_ITEMS = 2_000
+"""Items up to which the co-clustering of every pair is stored: 2 million rows."""
+
+
+def membership_of(labels: NDArray[np.int32], sampled: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]``."""
+    from splitmerge_cli.diagnostics.similarity import membership
+
+    found = membership(sampled, labels)
+    return dict(zip(schema.MEMBERSHIP, [found.certainty, found.second, found.second_probability], strict=True))
+
+
+def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], listed: bool) -> dict[str, Any]:
+    """What the summary says of the credible ball around the estimate; `listed`: with the labels of its bounds."""
+    from splitmerge_cli.diagnostics.credible_ball import credible_ball
+
+    ball = credible_ball(labels, sampled, LEVEL)
+
+    def described(bound: "Bound") -> dict[str, Any]:
+        return {
+            "n_clusters": bound.n_clusters,
+            "distance": bound.distance,
+            "equals": len(bound.partitions),
+            **({"labels": bound.partitions[0].tolist()} if listed else {}),
+        }
+
+    return {
+        "loss": ball.loss,
+        "level": ball.level,
+        "radius": ball.radius,
+        "share": ball.share,
+        "partitions": ball.partitions,
+        "horizontal": described(ball.horizontal),
+        "vertical_upper": described(ball.upper),
+        "vertical_lower": described(ball.lower),
+    }
+
+
+def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
+    """Write the co-clustering of every pair of at most `MOST_ITEMS` items, pairs that were never together left out."""
+    import pandas as pd
+
+    from splitmerge_cli.diagnostics.similarity import co_clustering
+
+    if sampled.shape[1] > MOST_ITEMS:
+        return
+    together = np.triu(co_clustering(sampled), k=1)
+    row, other = np.nonzero(together)
+    frame = pd.DataFrame({"row": row + 1, "other": other + 1, "probability": together[row, other]})
+    store.write_frame(schema.SIMILARITY, frame)

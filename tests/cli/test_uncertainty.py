@@ -1,0 +1,156 @@
+"""What a run says of how uncertain its clusters are: files, messages, pictures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.config import compose
+from splitmerge_cli.diagnostics.credible_ball import credible_ball
+from splitmerge_cli.diagnostics.similarity import co_clustering, membership
+from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import prepare, uncertainty
+from splitmerge_cli.runs.clusterings import second_half_partitions
+from splitmerge_cli.runs.identity import run_id
+
+MIXED = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=3", "model=gaussian", "N=24"]
+MIXED += ["sampler=sams", "chains=2", "iterations=1200", "progress=none"]
+STUCK = ["N=60", "init=prior", "sampler=gibbs", "chains=3", "iterations=200", "progress=none"]
+
+
+def run_path(result) -> Path:
+    assert result.exit_code == 0, result.output
+    return Path(result.stdout.splitlines()[-1])
+
+
+def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
+    result = smcmc("run", *MIXED)
+    run = Run(run_path(result))
+    assert "converged" not in result.stderr
+    summary = run.summary
+    assert summary["convergence"]["converged"] and summary["convergence"]["rhat"] < 1.1
+    assert summary["point_estimate"] == summary["least_expected_vi"]
+    pooled = np.concatenate(list(second_half_partitions(run.path, 24, summary["iterations"]).values()))
+    labels = np.array(summary["point_estimate"]["labels"])
+    # 1,200 iterations, every fourth: the late halves of two chains
+    assert len(pooled) == summary["credible_ball"]["partitions"] == 300
+    clusters, expected = run.clusters(), membership(pooled, labels)
+    assert list(clusters) == ["row", "cluster", "certainty", "second", "second_probability"]
+    np.testing.assert_array_equal(clusters["cluster"], labels)
+    np.testing.assert_allclose(clusters["certainty"], expected.certainty, atol=1e-6)
+    np.testing.assert_array_equal(clusters["second"].fillna(-1), expected.second)
+    np.testing.assert_allclose(clusters["second_probability"], expected.second_probability, atol=1e-6)
+    pairs, whole = run.similarity(), np.eye(24)
+    assert (pairs["row"] < pairs["other"]).all() and (pairs["probability"] > 0).all()
+    for row, other, probability in pairs[["row", "other", "probability"]].itertuples(index=False):
+        whole[row - 1, other - 1] = whole[other - 1, row - 1] = probability
+    np.testing.assert_allclose(whole, co_clustering(pooled), atol=1e-12)
+    assert {"similarity.parquet", "clusters.csv"} <= set(run.manifest.names)
+    ball, said = credible_ball(labels, pooled), summary["credible_ball"]
+    assert (said["radius"], said["share"]) == (ball.radius, ball.share) and said["share"] >= said["level"] == 0.95
+    assert said["horizontal"]["labels"] == ball.horizontal.partitions[0].tolist()
+    assert said["vertical_upper"]["n_clusters"] == ball.upper.n_clusters
+    assert said["vertical_lower"]["n_clusters"] == ball.lower.n_clusters
+    # what it recorded is no part of the identity where nothing was asked for
+    again = smcmc("run", *MIXED, "trace.partitions=0")
+    assert run_path(again) == run.path and "done before" in again.stderr
+    assert run_path(smcmc("run", *MIXED, "trace.partitions=4")) != run.path
+    plotted = smcmc("plot", str(run.path))
+    assert plotted.exit_code == 0, plotted.output
+    for name in ("n_clusters", "co_clustering", "credible_ball"):
+        assert (run.path / f"{name}.png").is_file() and f"{name}.png" in plotted.stdout
+
+
+def test_chains_that_have_not_converged_have_no_estimate(smcmc) -> None:
+    result = smcmc("run", *STUCK)
+    run = Run(run_path(result))
+    summary = run.summary
+    assert summary["convergence"]["converged"] is False
+    assert "the chains have not converged (R-hat of" in result.stderr and "iterations=400" in result.stderr
+    assert summary["point_estimate"]["labels"] == summary["highest_log_joint"]["labels"]
+    assert "have not converged" in summary["point_estimate"]["note"]
+    assert "highest log joint" in summary["point_estimate"]["criterion"]
+    assert summary["credible_ball"] is None and not run.has_similarity
+    clusters = run.clusters()
+    assert clusters["cluster"].tolist() == summary["highest_log_joint"]["labels"]
+    assert clusters[["certainty", "second", "second_probability"]].isna().all(axis=None)
+    # the traces, and the number of clusters of each chain
+    assert smcmc("plot", str(run.path)).exit_code == 0
+    assert (run.path / "n_clusters.png").is_file() and not (run.path / "credible_ball.png").exists()
+
+
+def test_one_chain_is_estimated_and_cannot_show_convergence(smcmc) -> None:
+    result = smcmc("run", *MIXED, "chains=1")
+    summary = Run(run_path(result)).summary
+    assert "one chain cannot show whether it has converged" in result.stderr
+    assert summary["convergence"]["converged"] is None
+    assert "one chain" in summary["point_estimate"]["note"]
+    assert summary["point_estimate"].items() >= summary["least_expected_vi"].items()
+    assert summary["credible_ball"]["partitions"] == 150
+
+
+def test_a_run_without_partitions_says_so_when_it_is_found(smcmc) -> None:
+    path = run_path(smcmc("run", *MIXED, "trace.partitions=0"))
+    assert Run(path).clusters()["certainty"].isna().all()
+    found = smcmc("run", *MIXED)
+    assert run_path(found) == path
+    assert "done before, no partitions recorded; resume=false repeats it" in found.stderr
+    assert run_path(smcmc("run", *MIXED, "resume=false")) == path
+    assert Run(path).clusters()["certainty"].notna().all()
+
+
+def test_no_matrix_of_more_items_than_that(smcmc, monkeypatch) -> None:
+    monkeypatch.setattr(uncertainty, "MOST_ITEMS", 23)
+    run = Run(run_path(smcmc("run", *MIXED)))
+    assert not run.has_similarity and run.summary["credible_ball"]
+    assert smcmc("plot", str(run.path)).exit_code == 0
+    assert (run.path / "co_clustering.png").is_file()
+
+
+def test_damaged_files_are_named(smcmc) -> None:
+    path = run_path(smcmc("run", *MIXED))
+    (path / "clusters.csv").write_text("row,cluster\n")
+    with pytest.raises(DamagedRun, match=r"clusters\.csv"):
+        Run(path).clusters()
+    (path / "similarity.parquet").write_bytes(b"")
+    with pytest.raises(DamagedRun, match=r"similarity\.parquet"):
+        Run(path).similarity()
+
+
+@pytest.mark.parametrize(
+    ("keys", "every", "doubled"),
+    [
+        (["iterations=10000"], 20, None),
+        (["iterations=1200"], 4, None),
+        (["iterations=3"], 4, None),
+        (["trace.partitions=7"], 7, None),
+        (["trace.partitions=0", "budget=5"], 0, None),
+        (["iterations=10000", "schedule=move_only"], 20, None),
+        (["iterations=10000", "schedule=move_only", "N=5000"], 500, None),
+        (["budget=5"], 4, 250),
+        (["budget=5", "schedule=move_only", "N=5000"], 500, 250),
+        (["iterations=10000", "N=100000", "chains=4"], 100, None),
+        (["budget=9", "N=100000", "chains=4"], 4, 50),
+    ],
+)
+def test_which_partitions_are_recorded(keys, every, doubled) -> None:
+    spacing = prepare(compose(["chains=1", *keys])).recorder.spacing
+    assert (spacing.every, spacing.doubled_after) == (every, doubled)
+
+
+def test_a_budget_ends_with_late_partitions_evenly_spaced(smcmc) -> None:
+    budget = ["N=20", "schedule=move_only", "budget=0.5", "chains=1", "progress=none", "thin=100"]
+    run = Run(run_path(smcmc("run", *budget)))
+    iterations = run.partitions(["iteration"])["iteration"].to_numpy()
+    last = run.summary["iterations"][0]
+    assert len(iterations) <= 250 * (1 + max(1, last // 1000).bit_length())
+    # the first 250 and every second, fourth, ... of those that follow
+    assert (np.diff(iterations)[:200] == 4).all() and (np.diff(np.diff(iterations)) >= 0).all()
+    pooled = second_half_partitions(run.path, 20, [last])
+    assert 60 <= len(pooled[0]) <= 251
+
+
+def test_ids_are_those_of_runs_that_recorded_none_by_default() -> None:
+    assert run_id(compose([])) == run_id(compose(["trace.partitions=0"])) == "d5a5c6bdc76a"
+    assert run_id(compose(["trace.partitions=20"])) != "d5a5c6bdc76a"
