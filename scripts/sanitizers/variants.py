@@ -43,12 +43,14 @@ def values_of(target: Any, key: str, default: Any) -> tuple[Any, ...]:
         return SMALL[key]
     if isinstance(default, bool):
         return default, not default
-    from splitmerge_cli.core.options import Choice, PositiveOrGamma
+    from splitmerge_cli.core.options import Choice, NumbersOrGamma, PositiveOrGamma
     from splitmerge_cli.priors import PriorOption, priors
 
     option = {listed.name: listed for listed in getattr(target, "OPTIONS", ())}.get(key)
     if isinstance(option, PositiveOrGamma):
         return 1.0, "gamma(1,1)"
+    if isinstance(option, NumbersOrGamma):
+        return default, "gamma(1,1)"
     if isinstance(option, PriorOption):
         return default, *(name for name in priors() if name != default)
     if isinstance(option, Choice):

@@ -213,10 +213,17 @@ class Positive(Number):
 
 @dataclass(frozen=True)
 class PositiveOrGamma(Option):
-    """A positive number, or a gamma prior under which it is resampled: read as float or `Gamma`."""
+    """A positive number, or a gamma prior under which it is resampled: read as float or `Gamma`.
+
+    Attributes
+    ----------
+    hierarchical : Gamma or None
+        What the word ``hierarchical`` stands for; None: it is no value.
+    """
 
     least: float = LEAST
     most: float = MOST
+    hierarchical: Gamma | None = None
 
     @property
     def type(self) -> str:
@@ -225,22 +232,12 @@ class PositiveOrGamma(Option):
     @property
     def expected(self) -> str:
         span = "" if (self.least, self.most) == (LEAST, MOST) else f" from {self.least:g} to {self.most:g},"
-        return f"a positive number{span} or gamma(shape,rate)"
+        return f"a positive number{span} or {_gamma_or(self.hierarchical)}"
 
     def convert(self, value: Any) -> float | Gamma:
-        if isinstance(value, Gamma):
-            found = value
-        elif isinstance(value, str):
-            match = _GAMMA.fullmatch(value.strip())
-            if match is None:
-                raise ValueError
-            found = Gamma(float(match[1]), float(match[2]))
-        else:
-            return _number(value, self.least, self.most)
-        for part in ("shape", "rate"):
-            if not 1e-3 <= getattr(found, part) <= 1e6:
-                raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(found, part):g}")
-        return found
+        if isinstance(value, str | Gamma):
+            return _gamma(value, self.hierarchical)
+        return _number(value, self.least, self.most)
 
 
 @dataclass(frozen=True)
@@ -262,6 +259,51 @@ class Numbers(Option):
         if isinstance(value, int | float):
             return _number(value, self.least, self.most)
         return [_number(entry, self.least, self.most) for entry in value]
+
+
+@dataclass(frozen=True)
+class NumbersOrGamma(Numbers):
+    """The same, or a gamma prior under which the numbers are resampled: read as float, list of float or `Gamma`.
+
+    Attributes
+    ----------
+    hierarchical : Gamma or None
+        What the word ``hierarchical`` stands for; None: it is no value.
+    """
+
+    hierarchical: Gamma | None = None
+
+    @property
+    def type(self) -> str:
+        return "number, list of numbers or gamma(shape,rate)"
+
+    @property
+    def expected(self) -> str:
+        return f"{super().expected}, or {_gamma_or(self.hierarchical)}"
+
+    def convert(self, value: Any) -> Any:
+        return _gamma(value, self.hierarchical) if isinstance(value, str | Gamma) else super().convert(value)
+
+
+def _gamma(value: str | Gamma, hierarchical: Gamma | None) -> Gamma:
+    """The gamma prior that a text says, its numbers in range."""
+    if isinstance(value, Gamma):
+        found = value
+    elif value.strip() == "hierarchical" and hierarchical is not None:
+        return hierarchical
+    else:
+        match = _GAMMA.fullmatch(value.strip())
+        if match is None:
+            raise ValueError
+        found = Gamma(float(match[1]), float(match[2]))
+    for part in ("shape", "rate"):
+        if not 1e-3 <= getattr(found, part) <= 1e6:
+            raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(found, part):g}")
+    return found
+
+
+def _gamma_or(hierarchical: Gamma | None) -> str:
+    return "gamma(shape,rate)" + ("" if hierarchical is None else f" or hierarchical, {hierarchical}")
 
 
 def _number(value: Any, least: float, most: float, inside: bool = False) -> float:

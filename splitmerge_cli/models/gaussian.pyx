@@ -16,6 +16,8 @@ cluster: log p = level + degree log q, with q a product over dimensions (diag), 
     its own point   q = prod 1 - g (kappa_n + 1) / (kappa_n - 1) (x - m_n)^2,            degree = a_n - 1/2
 
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
+
+b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
 """
 cimport cython
 from libc.math cimport INFINITY, M_PI, exp, log, sqrt
@@ -28,12 +30,15 @@ import scipy.sparse
 
 from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport DIAG, FULL, ISO, Normal
+from splitmerge_cli.models.scale_prior cimport ScalePrior
 
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import as_array, shared
-from splitmerge_cli.models.normal import prior_of
+from splitmerge_cli.models.normal import prior_of, variance_of
+from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
@@ -208,9 +213,10 @@ cdef extern from *:
 cdef double LEAST_LEFT = 1e-4
 
 
-def _prepare(given, str covariance, double kappa0, m0, b0):
+def _prepare(given, str covariance, kappa0, m0, b0):
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
     array of the data's size is made; a ValueError for what are no points, or a prior out of range."""
+    resampled = isinstance(b0, Gamma)
     points = np.asarray(given, dtype=None if given.dtype == np.float32 else np.float64)
     if points.ndim != 2 or not points.size:
         raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
@@ -234,24 +240,33 @@ def _prepare(given, str covariance, double kappa0, m0, b0):
     if covariance == "iso":
         units[:] = resolution(widest.max(), N, D)
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
+    unit = variance_of(covariance, variance)
+    # the least multiple of the variance that a resampled scale may become
+    least = LEAST_SCALE
     if covariance == "full" and D > 1:
         # a factorisation loses what the scatter exceeds the prior's by
-        largest = N * variance + min(kappa0, N) * (widest + np.abs(location)) ** 2
+        most = N if isinstance(kappa0, Gamma) else min(kappa0, N)
+        largest = N * variance + most * (widest + np.abs(location)) ** 2
+        least = max(least, 5e-11 * (largest / unit).max())
         narrow = 2.0 * scale < 1e-10 * largest
         if narrow.any():
             d = int(narrow.argmax())
+            found = f"a prior of mean {scale[d]:.3g}" if resampled else f"{scale[d]:.3g}"
             raise ValueError(f"model.b0: expected at least {5e-11 * largest[d]:.3g} in column {d + 1} with "
-                             f"covariance=full and this model.m0, got {scale[d]:.3g}: less leaves no digits of the "
+                             f"covariance=full and this model.m0, got {found}: less leaves no digits of the "
                              "covariances")
     x = np.empty((N, D))
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
         x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
     # the widest factor of a product over dimensions
-    factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (scale / units ** 2)
+    narrowest = least * unit if resampled else scale
+    factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
     return {"x": x, "middle": centre, "units": units, "m0": location / units, "b0": scale / units ** 2,
             "log_units": float(np.log(units).sum()), "log_b0": float(np.log(scale / units ** 2).sum()),
             "piece": max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01)))),
+            "unit": unit / units ** 2, "log_unit": float(np.log(unit[:1 if covariance == "iso" else D]).sum()),
+            "least": float(least),
             "points": None if points.dtype == given.dtype else points}
 
 
@@ -276,7 +291,9 @@ cdef class Gaussian(Normal):
     -----
     Cost: a point against K clusters O(D K), full O(D^2 K), in blocks of eight clusters; a change of a cluster O(D),
     full O(D^3). Memory: 12 bytes a point; a cluster 40 D + 150, full 12 D^2; shared by the models of the same data, the
-    data and 8 D + 40 bytes a point. Sums are exact (docs/decisions/0006).
+    data and 8 D + 40 bytes a point; b0 or kappa0 resampled: 32 bytes a point more. Sums are exact
+    (docs/decisions/0006). A resampled scale stays between 1e-10 and 1e10 of the variance of its column (full: the lower
+    end higher for many points, 5e-11 of the largest scatter).
     """
 
     cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
@@ -303,6 +320,11 @@ cdef class Gaussian(Normal):
     cdef int64_t *both_sum              # [D] of a union
     cdef whole *both_square             # [n_squares]
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
+    # -- b0 or kappa0 resampled: tables of this model alone
+    cdef double *free_c                 # [N + 2] log_c and log_n without what depends on b0 and kappa0
+    cdef double *free_n
+    cdef double *own_c                  # [N + 2] with the present ones: log_c, log_n
+    cdef double *own_n
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
@@ -313,7 +335,13 @@ cdef class Gaussian(Normal):
         if data.points is not None:
             points = data.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
-        self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
+        b0, kappa0 = given["b0"], given["kappa0"]
+        if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
+            n = 1 if given["covariance"] == "iso" else D
+            self.scale_prior = ScalePrior(b0, kappa0, data.b0[:n], data.unit[:n], data.units[:n] ** 2, data.log_unit,
+                                          data.least)
+            kappa0 = self.scale_prior.kappa0
+        self._options(N, D, given["covariance"], kappa0, given["a0"])
         self.vectors = points
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
         self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
@@ -322,6 +350,8 @@ cdef class Gaussian(Normal):
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._constants()
+        if self.scale_prior is not None:
+            self._own_tables()
         self.plug_in = self.shape_of != FULL
         self.set_labels(np.zeros(N, dtype=np.int32))
 
@@ -349,7 +379,25 @@ cdef class Gaussian(Normal):
             self.lane[d] = 1.0
         return 0
 
+    cdef int _own_tables(self) except -1:
+        """Tables that follow b0 and kappa0, from those of the start, which the models of a run share."""
+        cdef Py_ssize_t n, room = self.N + 2
+        cdef double half = 0.5 * self.D, kappa
+        self.free_c, self.free_n, self.own_c, self.own_n = doubles(room), doubles(room), doubles(room), doubles(room)
+        for n in range(room):
+            kappa = self.kappa0 + n
+            self.free_c[n] = self.log_c[n] - half * (log(kappa) - log(kappa + 1.0))
+            self.free_n[n] = self.log_n[n] + half * (log(kappa) - log(self.kappa0)) + 0.5 * n * self.log_b0
+        self.log_c, self.log_n = self.own_c, self.own_n
+        self.b0 = self.scale_prior.b0
+        self.scales_changed()
+        return 0
+
     def __dealloc__(self):
+        free(self.free_c)
+        free(self.free_n)
+        free(self.own_c)
+        free(self.own_n)
         free(self.sum)
         free(self.square)
         free(self.at)
@@ -480,6 +528,79 @@ cdef class Gaussian(Normal):
                 block[8 * d] = self.scatter[d]
         self.level[k] = self.log_c[n] - 0.5 * self.log_det[k]
         self.degree[k] = -self.a_n(n) - (0.5 * D if self.shape_of == ISO else 0.5)
+
+    # -- b0 and kappa0 resampled
+    cdef void scales_changed(self) noexcept nogil:
+        cdef Py_ssize_t n, d
+        cdef double half = 0.5 * self.D, log_first, log_kappa, log_next
+        self.kappa0 = self.scale_prior.kappa0
+        self.log_b0 = 0.0
+        for d in range(self.scale_prior.n):
+            self.log_b0 += log(self.b0[d])
+        if self.shape_of == ISO:
+            self.log_b0 *= self.D
+        log_first = log_kappa = log(self.kappa0)
+        for n in range(self.N + 2):
+            log_next = log(self.kappa0 + n + 1.0)
+            self.own_c[n] = self.free_c[n] + half * (log_kappa - log_next)
+            self.own_n[n] = self.free_n[n] - half * (log_kappa - log_first) - 0.5 * n * self.log_b0
+            log_kappa = log_next
+        for n in range(self.cap):
+            self.stale[n] = True
+            self.is_valid[n] = False
+
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """diag: for each column its precision, then its mean; iso: the precision of all, then the means; full:
+        Bartlett's decomposition. Means only where kappa0 is resampled."""
+        cdef Py_ssize_t d, n = self.size[k]
+        cdef double a = self.a_n(n), noise = 1.0 / sqrt(self.kappa0 + n), precision = 0.0, off
+        self.posterior(self.sums_of(k), self.squares_of(k), n)
+        if self.shape_of == FULL:
+            self.draw_inverse_covariance(rng, a, noise)
+            return
+        for d in range(self.D):
+            if d == 0 or self.shape_of == DIAG:
+                precision = rng.draw_gamma(a) / self.scatter[d]
+                self.scale_prior.count_precision(d, precision)
+            if self.scale_prior.of_kappa0:
+                # how far the drawn mean is from m0, in standard deviations of a point
+                off = sqrt(precision) * (self.mean[d] - self.m0[d]) + noise * rng.draw_normal()
+                self.scale_prior.count_distance(off)
+
+    cdef void draw_inverse_covariance(self, Rng rng, double a, double noise) noexcept nogil:
+        """The inverse of a covariance matrix, M M' with M = L'^-1 A: L the Cholesky factor of Psi_n in self.scatter,
+        A lower triangular, column after column: the root of a chi-square of 2 a - c degrees of freedom, c from 0, then
+        standard normals (Bartlett 1933)."""
+        cdef Py_ssize_t r, c, s, D = self.D
+        cdef double *column = self.work
+        cdef double *u = self.work + D
+        cdef double *solved = self.work + 2 * D
+        cdef double *row = self.scatter
+        cdef double v, off
+        # u = L^-1 (m_n - m0)
+        for r in range(D):
+            v = self.mean[r] - self.m0[r]
+            for s in range(r):
+                v -= row[s] * u[s]
+            u[r] = v * row[r]
+            row += r + 1
+        for c in range(D):
+            for r in range(D):
+                if r < c:
+                    column[r] = 0.0
+                else:
+                    column[r] = rng.draw_normal() if r > c else sqrt(2.0 * rng.draw_gamma(a - 0.5 * c))
+            if self.scale_prior.of_kappa0:
+                off = noise * rng.draw_normal()
+                for r in range(c, D):
+                    off += column[r] * u[r]
+                self.scale_prior.count_distance(off)
+            for r in range(D - 1, -1, -1):
+                v = column[r]
+                for s in range(r + 1, D):
+                    v -= self.scatter[s * (s + 1) // 2 + r] * solved[s]
+                solved[r] = v * self.scatter[r * (r + 1) // 2 + r]
+                self.scale_prior.count_precision(r, solved[r] * solved[r])
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:

@@ -2,6 +2,8 @@
 cimport cython
 
 from splitmerge_cli.core.capabilities cimport PlugIn
+from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.scale_prior cimport ScalePrior
 
 
 cdef enum:
@@ -11,7 +13,8 @@ cdef enum:
 cdef class Normal(PlugIn):
     cdef readonly Py_ssize_t D
     cdef readonly str covariance
-    cdef readonly double kappa0, a0
+    cdef readonly double kappa0, a0     # kappa0: the present one
+    cdef ScalePrior scale_prior         # of b0 and kappa0; None where both are fixed
     cdef int shape_of                   # DIAG, ISO, FULL
     cdef double log_units              # sum of the logs of the columns' units
     cdef double log_b0                  # sum over dimensions of log b0, in units^2
@@ -23,6 +26,8 @@ cdef class Normal(PlugIn):
     cdef int _constants(self) except -1
     cdef double predictive_constant(self, Py_ssize_t n)
     cdef double likelihood_constant(self, Py_ssize_t n)
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil
+    cdef void scales_changed(self) noexcept nogil
 
     @cython.final
     cdef inline double a_n(self, Py_ssize_t n) noexcept nogil:

@@ -4,18 +4,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.capabilities import PlugIn
+from splitmerge_cli.core.options import Gamma
 
 COVARIANCES: tuple[str, ...]
+HIERARCHICAL: Gamma
 
 def prior_of(
     covariance: str,
     m0: ArrayLike | None,
-    b0: ArrayLike | None,
+    b0: ArrayLike | Gamma | None,
     mean: NDArray[np.float64],
     variance: NDArray[np.float64],
     span: NDArray[np.float64],
     centre: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def variance_of(covariance: str, variance: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
 class Normal(PlugIn):
     @property

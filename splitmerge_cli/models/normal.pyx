@@ -10,12 +10,18 @@ import scipy.sparse
 
 from splitmerge_cli.core.capabilities cimport PlugIn
 from splitmerge_cli.core.memory cimport doubles_of
+from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli import priors
-from splitmerge_cli.core.options import Choice, Number, Numbers, read_options
+from splitmerge_cli.core.options import (
+    Choice, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, read_options,
+)
 from splitmerge_cli.core.shared import shared
+from splitmerge_cli.models.scale_prior import LEAST_SCALE, MOST_SCALE, started
 
 COVARIANCES = ("diag", "iso", "full")
+HIERARCHICAL = Gamma(0.5, 0.5)
+"""What the word stands for, of b0 in units of the data's variance; chosen by held-out density (docs/decisions/0017)."""
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units):
@@ -46,10 +52,12 @@ cdef class Normal(PlugIn):
                choices=COVARIANCES),
         Numbers("m0", None, "prior mean of the means, a number or one per column; null: that of the data",
                 optional=True, least=-1e100, most=1e100),
-        Number("kappa0", 0.1, "the prior's weight on m0, in points", least=1e-9, most=1e9),
+        PositiveOrGamma("kappa0", 0.1, "the prior's weight on m0, in points; gamma(shape,rate): resampled", least=1e-9,
+                        most=1e9, hierarchical=HIERARCHICAL),
         Number("a0", 2.0, "shape of the variances' prior", least=1e-3, most=1e6),
-        Numbers("b0", None, "scale of the variances' prior, a number or one per column; null: a tenth of the data's "
-                "variance", optional=True, least=1e-100, most=1e100),
+        NumbersOrGamma("b0", None, "scale of the variances' prior, a number or one per column; null: a tenth of the "
+                       "data's variance; gamma(shape,rate), in units of that variance: resampled", optional=True,
+                       least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
     )
 
     @classmethod
@@ -60,10 +68,13 @@ cdef class Normal(PlugIn):
             variance = np.asarray(x.multiply(x).mean(axis=0), dtype=np.float64).ravel() - mean ** 2
         else:
             variance = x.var(axis=0, dtype=np.float64)
-        covariance = read_options("model", cls.OPTIONS, params)["covariance"]
+        given = read_options("model", cls.OPTIONS, params)
         span, centre = np.zeros_like(mean), np.zeros_like(mean)
-        m0, b0 = prior_of(covariance, params.get("m0"), params.get("b0"), mean, variance, span, centre)
-        return params | {"m0": m0.tolist(), "b0": float(b0[0]) if covariance == "iso" else b0.tolist()}
+        m0, b0 = prior_of(given["covariance"], given["m0"], given["b0"], mean, variance, span, centre)
+        found = params | {"m0": m0.tolist()}
+        if isinstance(given["b0"], Gamma):
+            return found
+        return found | {"b0": float(b0[0]) if given["covariance"] == "iso" else b0.tolist()}
 
     cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1:
         """Keep the options of the prior of means and variances."""
@@ -79,6 +90,72 @@ cdef class Normal(PlugIn):
         self.inverse = doubles_of(by_size.inverse)
         self.log_c, self.log_n = doubles_of(by_size.log_c), doubles_of(by_size.log_n)
         return 0
+
+    # -- hyper-parameters that are resampled
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """Draw mean and variances of cluster k given its items, and add them to the sums of the ``scale_prior``."""
+        pass
+
+    cdef void scales_changed(self) noexcept nogil:
+        """Take over b0 and kappa0 of the ``scale_prior``, and set all that depends on them."""
+        pass
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """Draw means and variances of all clusters, b0 and kappa0 given these, and forget the former."""
+        cdef Py_ssize_t k
+        self.scale_prior.begin()
+        for k in range(self.K):
+            self.draw_cluster(rng, k)
+        self.scale_prior.draw(rng, self.K * self.a_n(0), <double> self.K * self.D)
+        self.scales_changed()
+        return self.K
+
+    @property
+    def refreshes(self):
+        """bool: whether b0, kappa0 or the concentration is resampled."""
+        return self.scale_prior is not None or self.random_concentration
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: concentration, b0, kappa0, those that are resampled. ``traced`` gives of b0 the geometric mean
+        over columns, each over the variance of its column."""
+        scales = () if self.scale_prior is None else self.scale_prior.names
+        return ("concentration",) * self.random_concentration + scales
+
+    cdef void traced(self, double *out) noexcept nogil:
+        cdef int t = 0
+        out[0] = self.prior.concentration
+        if self.scale_prior is None:
+            return
+        t += self.prior.random
+        if self.scale_prior.of_b0:
+            out[t] = self.scale_prior.geometric_mean()
+            t += 1
+        if self.scale_prior.of_kappa0:
+            out[t] = self.scale_prior.kappa0
+
+    cdef double log_extra(self) noexcept nogil:
+        cdef double total = PlugIn.log_extra(self)
+        return total if self.scale_prior is None else total + self.scale_prior.log_density()
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (P, 1): the scales b0 (iso: one), kappa0, those that are resampled; None where both
+        are fixed."""
+        return None if self.scale_prior is None else self.scale_prior.values[:, None]
+
+    def set_parameters(self, values):
+        """Set b0 and kappa0, as ``parameters`` gives them.
+
+        Raises
+        ------
+        ValueError
+            For another number of values, one out of range, or where both are fixed.
+        """
+        if self.scale_prior is None:
+            raise ValueError(f"model {type(self).__name__} keeps no parameters: b0 and kappa0 are fixed")
+        self.scale_prior.set_values(values)
+        self.scales_changed()
 
     cdef double predictive_constant(self, Py_ssize_t n):
         """log of the factors of a predictive that depend on n alone, in units."""
@@ -111,8 +188,10 @@ def prior_of(str covariance, m0, b0, mean, variance, span, centre):
     Parameters
     ----------
     covariance : str
-    m0, b0 : float, sequence of D floats, or None
+    m0 : float, sequence of D floats, or None
         Of the configuration.
+    b0 : float, sequence of D floats, Gamma, or None
+        Of the configuration; a `Gamma`: the scale is that at the start.
     mean, variance, span : ndarray of float, shape (D,)
         Of the data: means from `centre`, variances, ranges.
     centre : ndarray of float, shape (D,)
@@ -130,13 +209,13 @@ def prior_of(str covariance, m0, b0, mean, variance, span, centre):
         A parameter out of range.
     """
     cdef Py_ssize_t D = len(mean)
-    if covariance == "iso":
-        variance = np.full(D, variance.mean())
-    variance = np.where(variance == 0.0, 1.0, variance)
+    variance = variance_of(covariance, variance)
     location = _numbers("model.m0", m0, D)
     location = mean if location is None else location - centre
-    scale = _numbers("model.b0", b0, D)
-    if scale is None:
+    scale = None if isinstance(b0, Gamma) else _numbers("model.b0", b0, D)
+    if isinstance(b0, Gamma):
+        scale = started(b0, LEAST_SCALE, MOST_SCALE) * variance
+    elif scale is None:
         scale = 0.1 * variance
     elif covariance == "iso" and np.ptp(scale) > 0.0:
         raise ValueError("model.b0: expected one number, since covariance=iso has one variance")
@@ -149,6 +228,14 @@ def prior_of(str covariance, m0, b0, mean, variance, span, centre):
     if not (np.abs(location) <= 1e30).all():
         raise ValueError("model.m0: expected numbers of magnitude at most 1e30")
     return location, scale
+
+
+def variance_of(str covariance, variance):
+    """What scales are measured in, ndarray of float of shape (D,): the variances of the columns, iso their mean; of
+    columns without spread 1."""
+    if covariance == "iso":
+        variance = np.full(len(variance), variance.mean())
+    return np.where(variance == 0.0, 1.0, variance)
 
 
 def _numbers(str key, value, Py_ssize_t D):

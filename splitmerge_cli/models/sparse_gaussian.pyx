@@ -27,7 +27,7 @@ from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, 
 from splitmerge_cli.models.normal cimport DIAG, ISO, Normal
 
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import shared
 from splitmerge_cli.models.normal import prior_of
 
@@ -251,7 +251,8 @@ cdef class SparseGaussian(Normal):
     x : scipy.sparse array, shape (N, D)
         Points, CSR or what becomes it.
     **options
-        As of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected.
+        As of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are gamma priors of b0 and
+        kappa0.
 
     Raises
     ------
@@ -295,6 +296,10 @@ cdef class SparseGaussian(Normal):
         if given["covariance"] == "full":
             raise ValueError("model.covariance: expected diag or iso of sparse points, got full: a cluster would take "
                              f"{D * (D + 1) // 2} numbers")
+        for key in ("kappa0", "b0"):
+            if isinstance(given[key], Gamma):
+                raise ValueError(f"model.{key}: expected numbers of sparse points, got {given[key]}: only dense points "
+                                 "have it resampled")
         self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
         self.vectors = points
         data = shared(_prepare, points, self.covariance, given["m0"], given["b0"])

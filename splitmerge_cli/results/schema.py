@@ -123,7 +123,7 @@ _COLUMNS = {
     ],
 }
 
-RESAMPLED = ("concentration", "gamma", "alpha0")
+RESAMPLED = ("concentration", "gamma", "alpha0", "b0", "kappa0")
 """Hyper-parameters that the trace has where they are resampled."""
 SCORES = ("nmi", "ari")
 """Columns of the trace where the truth is known."""

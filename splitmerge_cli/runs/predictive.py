@@ -121,10 +121,10 @@ def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Mode
         return found
 
     model: Model = construct("model", options, build)
-    if not model.conjugate or model.prior is None:
+    if not model.conjugate or model.prior is None or not set(model.hyperparameters) <= {"concentration"}:
         raise ConfigError(
-            f"model={options['name']}: its states hold more than a partition, so new items are not predicted; expected "
-            "a model whose parameters are integrated out"
+            f"model={options['name']}: its states hold more than a partition and a concentration, so new items are not "
+            "predicted; expected a model whose parameters are integrated out, its scales fixed"
         )
     return model
 

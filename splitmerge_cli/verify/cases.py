@@ -18,6 +18,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.enumerate import (
     Concentration,
@@ -51,11 +52,12 @@ class Case:
     states : list of State
         Every state; of a model with parameters from a continuum every partition.
     pi : ndarray of float, shape (n_states,)
-        Their exact probabilities: of the law that a move of the partition keeps, which holds the concentration.
+        Their exact probabilities: of the law that a move of the partition keeps, which holds hyper-parameters that are
+        resampled.
     title : str
         The data and parameters, for people.
     resampled : ndarray of float, shape (n_states,), optional
-        Their exact probabilities where the concentration is resampled too.
+        Their exact probabilities where hyper-parameters are resampled too.
     held : callable, optional
         Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
         which moves of topics alone never change.
@@ -150,18 +152,27 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         another = partial(SparseGaussian, csr_array(points), **options)
     if options["m0"] is None:
         options["m0"] = points.mean(axis=0).tolist()
+    # one item has no spread: the model then takes 1
+    spread = np.where(np.ptp(points, axis=0) > 0.0, points.var(axis=0), 1.0)
+    if options["covariance"] == "iso":
+        spread = np.atleast_1d(spread.mean())
     if options["b0"] is None:
-        # one item has no spread: the model then takes 1
-        spread = np.where(np.ptp(points, axis=0) > 0.0, points.var(axis=0), 1.0)
-        options["b0"] = (0.1 * (spread.mean() if options["covariance"] == "iso" else spread)).tolist()
+        options["b0"] = (0.1 * spread).tolist() if len(spread) > 1 else float(0.1 * spread[0])
+    known = {option.name: option for option in Normal.OPTIONS}
+    b0, kappa0 = (known[key].read(options[key], "model") for key in ("b0", "kappa0"))
+    # at the start, where a move of the partition alone leaves them; and their priors
+    held = b0.mean * spread if isinstance(b0, Gamma) else b0, kappa0.mean if isinstance(kappa0, Gamma) else kappa0
+    integrable = (b0.shape, b0.rate / spread) if isinstance(b0, Gamma) else b0, _concentration(options["kappa0"])
+    resampled = isinstance(b0, Gamma) or isinstance(kappa0, Gamma)
 
-    def weight(concentration: Concentration) -> Callable[[State], float]:
-        return gaussian_log_weight(
-            points, concentration, *(options[k] for k in ("prior", "covariance", "m0", "kappa0", "a0", "b0"))
-        )
+    def weight(concentration: Concentration, hold: bool = True) -> Callable[[State], float]:
+        b0, kappa0 = held if hold else integrable
+        prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
+        return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0)
 
     title = ("sparse " if sparse else "") + _points(points)
-    return _mixture_case(another, mixture_states(size), weight, options, title)
+    integrated = partial(weight, hold=False) if resampled else None
+    return _mixture_case(another, mixture_states(size), weight, options, title, integrated)
 
 
 def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -244,14 +255,19 @@ def _mixture_case(
     weight: Callable[[Concentration], Callable[[State], float]],
     options: Mapping[str, Any],
     data: str,
+    integrated: Callable[[Concentration], Callable[[State], float]] | None = None,
 ) -> Case:
-    """The case of a mixture whose log weights are known for every concentration, and for a gamma prior of it."""
+    """The case of a mixture whose log weights are known for every concentration, and for a gamma prior of it.
+
+    `integrated`: the same with all else integrated that is resampled, where there is any.
+    """
     title = f"{data}, {_show(options)}"
     model = build()
     pi = normalise([weight(model.concentration)(s) for s in states])
-    if not model.random_concentration:
+    if not model.random_concentration and integrated is None:
         return Case(model, build, states, pi, title)
-    resampled = weight(_concentration(options["concentration"]))
+    concentration = _concentration(options["concentration"]) if model.random_concentration else model.concentration
+    resampled = (integrated or weight)(concentration)
     return Case(model, build, states, pi, title, normalise([resampled(s) for s in states]))
 
 
@@ -290,6 +306,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "Gaussian": [
         *({"covariance": covariance} for covariance in ("diag", "iso", "full")),
         *({"covariance": covariance, "sparse": True} for covariance in ("diag", "iso")),
+        {"covariance": "diag", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)", "concentration": "gamma(2,1)"},
+        {"covariance": "iso", "b0": "gamma(1.5,3)"},
+        {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],
     "Mixed": [{}, {"complete": True}, {"concentration": "gamma(2,1)"}],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
@@ -336,11 +355,15 @@ def sampled_frequencies(
         batch means.
     """
     held = case.model.concentration
+    # b0 and kappa0, whatever the partition
+    scales = case.model.parameters if isinstance(case.model, Normal) else None
     _set_to_mode(case, case.model, rng)
     chain = Chain(case.model, rng, samplers, thin=iterations, partitions=1)
     counted = _frequencies(case, [chain], iterations, batches)
     if case.model.random_concentration:
         case.model.set_concentration(held)
+    if scales is not None:
+        case.model.set_parameters(scales)
     return counted
 
 

@@ -4,7 +4,8 @@ prior's tables and weights.
 A *state* is ``(labels, K)``: cluster of each item, numbered by first appearance, and the number of clusters kept (EMM:
 with the empty ones). Of a model that keeps parameters it is ``(labels, K, parameters)``, with a tuple of numbers per
 cluster, in the order of their first appearance. A *concentration* is a number, or the pair (shape, rate) of a gamma
-density over which it is integrated.
+density over which it is integrated; the scale b0 and the weight kappa0 of a normal mixture likewise, the rate of b0 a
+number or one for each column.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from splitmerge_cli.priors import priors, specification
 Parameters = tuple[tuple[float, ...], ...]
 State = tuple[tuple[int, ...], int] | tuple[tuple[int, ...], int, Parameters]
 Concentration = float | tuple[float, float]
+Scales = ArrayLike | tuple[float, ArrayLike]
 
 
 def partitions(n: int) -> Iterator[tuple[int, ...]]:
@@ -230,9 +232,9 @@ def gaussian_log_weight(
     prior: str,
     covariance: str,
     m0: ArrayLike,
-    kappa0: float,
+    kappa0: Concentration,
     a0: float,
-    b0: ArrayLike,
+    b0: Scales,
 ) -> Callable[[State], float]:
     """Log weight of partitions of a Gaussian mixture, means and covariances integrated out.
 
@@ -245,8 +247,11 @@ def gaussian_log_weight(
     covariance : {'diag', 'iso', 'full'}
         diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
         2 diag(b0)). The mean has covariance 1/kappa0 times that of the points.
-    m0, b0 : float or array of float, shape (D,)
-    kappa0, a0 : float
+    m0 : float or array of float, shape (D,)
+    kappa0 : float or (shape, rate)
+    a0 : float
+    b0 : float or array of float, shape (D,), or (shape, rate)
+        The rate a number or one for each column. iso: one number.
 
     Returns
     -------
@@ -254,6 +259,9 @@ def gaussian_log_weight(
         Source: diag and iso: the points of a cluster are multivariate t. full: Murphy, Conjugate Bayesian analysis of
         the Gaussian distribution (2007), equation 266.
     """
+    if isinstance(kappa0, tuple) or isinstance(b0, tuple):
+        about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
+        return _log_weight(_scales_log_lik(about_m0, covariance, kappa0, a0, b0), concentration, prior)
     points = np.asarray(x, dtype=float)
     D = points.shape[1]
     centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)
@@ -349,6 +357,69 @@ def mixed_log_weight(
         return total
 
     return mixture_log_weight(log_lik, concentration, options["prior"])
+
+
+def _scales_log_lik(
+    y: NDArray[np.float64], covariance: str, kappa0: Concentration, a0: float, b0: Scales
+) -> Callable[[NDArray[np.int64]], float]:
+    """Log likelihood of labels of points about m0, integrated over gamma densities of b0 or kappa0.
+
+    The trapezoidal rule in log b0 and log kappa0, in which the integrand is analytic: where b0 has one density for each
+    column and covariance=full, on a grid of all of them.
+    """
+    D = y.shape[1]
+    n_scales = 1 if covariance == "iso" else D
+    at_kappa, log_kappa = _nodes(kappa0, 0.5 * D, 1)
+    at_scale, log_scale = _nodes(b0, a0 + (0.5 * (D - 1) if covariance == "full" else 0.0), n_scales)
+    b = at_scale[:, :n_scales]
+    if covariance == "full":
+        # every combination of the columns' scales
+        b = np.stack(np.meshgrid(*b.T, indexing="ij"), axis=-1).reshape(-1, D)
+
+    @cache
+    def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
+        """Log marginal likelihood of these items, shape (nodes of kappa0, nodes of b0[, columns])."""
+        n, mean = len(items), y[list(items)].mean(axis=0)
+        deviations = y[list(items)] - mean
+        rows = []
+        for kappa in at_kappa[:, 0]:
+            scatter = deviations.T @ deviations + kappa * n / (kappa + n) * np.outer(mean, mean)
+            shrink = 0.5 * np.log(kappa / (kappa + n)) - 0.5 * n * np.log(np.pi)
+            if covariance == "full":
+                nu = 2 * a0 + D - 1
+                psi = 2 * b[:, :, None] * np.eye(D)
+                total = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) + nu / 2 * np.log(2 * b).sum(axis=1)
+                rows.append(total - (nu + n) / 2 * np.linalg.slogdet(psi + scatter)[1] + D * shrink)
+            else:
+                # D columns that share a variance are n D numbers of it
+                S, columns = (np.trace(scatter), D) if covariance == "iso" else (np.diag(scatter), 1)
+                a = a0 + n * columns / 2
+                total = gammaln(a) - gammaln(a0) + a0 * np.log(2 * b) - a * np.log(2 * b + S)
+                rows.append(total + columns * shrink)
+        return np.array(rows)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = sum(of_cluster(tuple(np.flatnonzero(z == k).tolist())) for k in range(z.max() + 1))
+        if covariance == "full":
+            log_density = np.stack(np.meshgrid(*log_scale.T, indexing="ij"), axis=-1).reshape(-1, D).sum(axis=1)
+            by_kappa = logsumexp(total + log_density, axis=1)
+        else:
+            by_kappa = logsumexp(total + log_scale[:, :n_scales], axis=1).sum(axis=1)
+        return float(logsumexp(by_kappa + log_kappa[:, 0]))
+
+    return log_lik
+
+
+def _nodes(prior: Any, power: float, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes and log weights, each of shape (nodes, n), of integrals against n gamma densities (shape, rate) of what the
+    likelihood goes to 0 with like this power, at least; of a number, or of n, itself."""
+    if not isinstance(prior, tuple):
+        value = np.broadcast_to(np.asarray(prior, dtype=float), n)[None]
+        return value, np.zeros_like(value)
+    shape, rate = prior[0], np.broadcast_to(np.asarray(prior[1], dtype=float), n)
+    t = np.arange(-8.0 - 36 / (shape + power), np.log(shape + 60.0), 0.3)[:, None]
+    log_density = shape * t - np.exp(t) - gammaln(shape)
+    return np.exp(t) / rate, log_density + np.log(0.3) + np.zeros(n)
 
 
 def hdp_log_weight(

@@ -9,6 +9,8 @@ from splitmerge_cli.core.sampler cimport Sampler
 
 import numpy as np
 
+from splitmerge_cli.models.normal import Normal
+
 
 class TooManyPaths(Exception):
     """The tree of choices is larger than the limit."""
@@ -50,6 +52,8 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
     cdef int64_t before, after
     cdef double held = model.concentration
     cdef bint refreshed = model.random_concentration
+    # b0 and kappa0, whatever the partition
+    scales = model.parameters if isinstance(model, Normal) else None
     cdef int32_t[:, ::1] ends
     cdef int32_t[::1] clusters, kinds, made
     cdef double[::1] p, r
@@ -76,6 +80,8 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
             model.reset(&start[0], K)
             if refreshed:
                 model.set_concentration(held)
+            if scales is not None:
+                model.set_parameters(scales)
             if kept is not None:
                 model.set_parameters(parameters)
             rng.script_begin()
@@ -102,4 +108,6 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
         rng.script_stop()
         if refreshed:
             model.set_concentration(held)
+        if scales is not None:
+            model.set_parameters(scales)
     return {name: array[:n] for name, array in found.items()} | {"parameters": kept}

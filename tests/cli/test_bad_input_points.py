@@ -33,7 +33,7 @@ REFUSED = [
     ([*KEPT, "model.refresh=gibbs"], "model.refresh=gibbs: expected one of draw, metropolis"),
     ([*KEPT, "model.steps=0"], "model.steps=0: expected a whole number from 1"),
     ([*CLOUDS, "model.covariance=round"], "model.covariance=round: expected one of diag, iso, full"),
-    ([*CLOUDS, "model.kappa0=-1"], "model.kappa0=-1: expected a number from"),
+    ([*CLOUDS, "model.kappa0=-1"], "model.kappa0=-1: expected a positive number from"),
     ([*CLOUDS, "model.m0=[1,2,3]"], "model.m0: expected a number, or one for each of 2 columns"),
     ([*CLOUDS, "model.b0=[1,a]"], "model.b0=[1,a]: expected a number"),
     ([*CLOUDS, "model.covariance=iso", "model.b0=[1,2]"], "model.b0: expected one number"),

@@ -135,8 +135,8 @@ def supported(case_name: str, name: str) -> bool:
         return False
     if form.options.get("proposal") == "sums" and not case.model.conjugate:
         return False
-    # a concentration is drawn from a continuum
-    return name != "refresh" or not case.model.random_concentration
+    # hyper-parameters are drawn from a continuum
+    return name != "refresh" or not case.model.hyperparameters
 
 
 def pairs(learning: bool = False) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from splitmerge_cli import config, runs
 from splitmerge_cli.config import schema
 from splitmerge_cli.config.options import declared_types
 from splitmerge_cli.core.options import Choice as OneOf
-from splitmerge_cli.core.options import Count, Flag, Number, Numbers, Option, PositiveOrGamma
+from splitmerge_cli.core.options import Count, Flag, Number, Numbers, NumbersOrGamma, Option, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.published import sets
@@ -156,6 +156,7 @@ OF_OPTIONS: dict[type, tuple[type, ...]] = {
     Count: (int,),
     Number: (float,),
     Numbers: (float, list),
+    NumbersOrGamma: (float, list, str),
     PositiveOrGamma: (float, str),
     PriorOption: (str,),
 }
@@ -179,8 +180,9 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
         types[option.name] = found | ({NoneType} if option.optional else set())
         if isinstance(option, OneOf):
             words[option.name] = sorted(option.choices)
-        elif isinstance(option, PositiveOrGamma):
+        elif isinstance(option, PositiveOrGamma | NumbersOrGamma):
             words[option.name] = ["gamma(1,1)", "gamma(0.5,2)", "gamma(1e-3,1e-3)", "gamma(100, 1)"]
+            words[option.name] += ["hierarchical"] * (option.hierarchical is not None)
     for name, hint in declared_types(target).items():
         parts = [hint, *get_args(hint)]
         known = {part for part in parts if part in (int, float, bool, str, NoneType)}

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 from plain import Cluster, Mixture, Stream
+from scipy import stats
 from scipy.special import gammaln
 
 from splitmerge_cli.verify.enumerate import gaussian_log_weight, lines_log_weight
@@ -37,13 +38,43 @@ def whole(items: list[int]) -> tuple[tuple[int, ...], int]:
 
 
 class Gaussian(Mixture):
-    """Mixture of Gaussians, means and covariances integrated out. `covariance`: diag, iso or full."""
+    """Mixture of Gaussians, means and covariances integrated out. `covariance`: diag, iso or full.
+
+    `b0`, `kappa0`: numbers, or the pair (shape, rate) of a gamma prior, that of b0 over the variance of the column
+    (iso: the mean of these); then they stand at shape/rate until set.
+    """
 
     def __init__(self, x, concentration, covariance, m0, kappa0, a0, b0, prior="crp") -> None:
         super().__init__(len(x), concentration, prior)
         self.x, self.D, self.covariance = np.asarray(x, dtype=float), len(x[0]), covariance
-        self.m0, self.b0 = np.broadcast_to(m0, self.D), np.broadcast_to(b0, self.D)
-        self.kappa0, self.a0 = kappa0, a0
+        self.m0, self.a0 = np.broadcast_to(m0, self.D), a0
+        spread = self.x.var(axis=0)
+        self.unit = np.full(self.D, spread.mean()) if covariance == "iso" else spread
+        self.scale_gamma, self.weight_gamma = (v if isinstance(v, tuple) else None for v in (b0, kappa0))
+        if self.scale_gamma:
+            b0 = self.scale_gamma[0] / self.scale_gamma[1] * self.unit
+        self.b0 = np.array(np.broadcast_to(b0, self.D), dtype=float)
+        self.kappa0 = self.weight_gamma[0] / self.weight_gamma[1] if self.weight_gamma else kappa0
+
+    @property
+    def n_scales(self) -> int:
+        return 1 if self.covariance == "iso" else self.D
+
+    @property
+    def resampled(self) -> list[float]:
+        """Values of b0 and kappa0 that have a prior."""
+        scales = self.b0[: self.n_scales].tolist() if self.scale_gamma else []
+        return [*scales, *([self.kappa0] if self.weight_gamma else [])]
+
+    def log_prior(self, clusters) -> float:
+        log_p = super().log_prior(clusters)
+        if self.scale_gamma:
+            shape, rate = self.scale_gamma
+            n = self.n_scales
+            log_p += float(stats.gamma.logpdf(self.b0[:n], shape, scale=self.unit[:n] / rate).sum())
+        if self.weight_gamma:
+            log_p += float(stats.gamma.logpdf(self.kappa0, self.weight_gamma[0], scale=1 / self.weight_gamma[1]))
+        return log_p
 
     def log_g(self, items: list[int]) -> float:
         prior = self.m0, self.kappa0, self.a0, self.b0

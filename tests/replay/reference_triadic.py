@@ -252,11 +252,14 @@ class Neal8(Gibbs):
 
 
 class Refresh(Box):
-    """Gibbs or Metropolis steps of the clusters' parameters, then the auxiliary step of Escobar and West (1995)."""
+    """Gibbs or Metropolis steps of the clusters' parameters, or of the scales of their prior, then the auxiliary step
+    of Escobar and West (1995)."""
 
     def step(self) -> None:
         if not self.model.conjugate:
             self.parameters()
+        if getattr(self.model, "resampled", None):
+            self.scales()
         if self.model.gamma:
             self.concentration()
 
@@ -274,6 +277,58 @@ class Refresh(Box):
                 self.move_line(c)
                 if model.noise == "nig":
                     self.move_variance(c)
+
+    def scales(self) -> None:
+        """b0 and kappa0 given means and covariances of the clusters, which are drawn first and forgotten."""
+        model, stream, K, D = self.model, self.stream, self.state.K, self.model.D
+        precisions, distance = np.zeros(model.n_scales), 0.0
+        for cluster in self.state.clusters:
+            if model.covariance == "full":
+                inverse, offsets = self.draw_inverse_covariance(cluster)
+                precisions += np.diag(inverse)
+            else:
+                drawn, offsets = self.draw_variances(cluster)
+                precisions += drawn
+            distance += float(offsets @ offsets)
+        if model.scale_gamma:
+            shape, rate = model.scale_gamma
+            shape += K * (model.a0 + (0.5 * (D - 1) if model.covariance == "full" else 0.0))
+            for d in range(model.n_scales):
+                model.b0[d] = stream.gamma(shape) / (rate / model.unit[d] + precisions[d])
+            if model.covariance == "iso":
+                model.b0[:] = model.b0[0]
+        if model.weight_gamma:
+            shape, rate = model.weight_gamma
+            model.kappa0 = stream.gamma(shape + 0.5 * K * D) / (rate + 0.5 * distance)
+
+    def draw_variances(self, cluster: Cluster):
+        """Precisions (iso: one), and how far the means are from m0 in standard deviations of a point."""
+        model, stream = self.model, self.stream
+        mean, kappa, _, a, b = model.posterior(cluster)
+        precisions, offsets = [], []
+        for d in range(model.D):
+            if d < model.n_scales:
+                precisions.append(stream.gamma(a) / b[d])
+            if model.weight_gamma:
+                v = 1 / precisions[-1]
+                drawn = mean[d] + math.sqrt(v / kappa) * stream.normal()
+                offsets.append((drawn - model.m0[d]) / math.sqrt(v))
+        return np.array(precisions), np.array(offsets)
+
+    def draw_inverse_covariance(self, cluster: Cluster):
+        """An inverse covariance matrix from its Wishart law, by Bartlett's decomposition; and the mean's offset."""
+        model, stream, D = self.model, self.stream, self.model.D
+        mean, kappa, scatter, a, _ = model.posterior(cluster)
+        root = np.linalg.inv(np.linalg.cholesky(2 * np.diag(model.b0) + scatter)).T
+        A, noise, dof = np.zeros((D, D)), [], 2 * a + D - 1
+        for c in range(D):
+            A[c, c] = math.sqrt(2 * stream.gamma((dof - c) / 2))
+            A[c + 1 :, c] = [stream.normal() for _ in range(c + 1, D)]
+            if model.weight_gamma:
+                noise.append(stream.normal())
+        half = root @ A
+        offsets = half.T @ (mean - model.m0) + np.array(noise) / math.sqrt(kappa) if noise else np.zeros(0)
+        return half @ half.T, offsets
 
     @property
     def candidates(self):

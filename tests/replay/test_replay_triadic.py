@@ -55,8 +55,11 @@ def bernoulli(concentration=1.4, **params):
 
 def gaussian(covariance, concentration=1.1, x=VECTORS, **params):
     params = {"covariance": covariance, "m0": 0.4, "kappa0": 0.2, "a0": 1.7, "b0": 0.6, **params}
-    compiled = compiled_gaussian.Gaussian(x, concentration=written(concentration), **params)
-    return compiled, remembering(Gaussian(x, concentration, **params))
+    given = params | {key: written(params[key]) for key in ("kappa0", "b0")}
+    compiled = compiled_gaussian.Gaussian(x, concentration=written(concentration), **given)
+    plain = Gaussian(x, concentration, **params)
+    # what is remembered of clusters holds for fixed scales
+    return compiled, plain if plain.resampled else remembering(plain)
 
 
 def lines(concentration=0.9, x=POINTS, **params):
@@ -114,6 +117,14 @@ RANDOM_CONCENTRATION = {
     "lines-gamma": lambda: lines((3.0, 2.0), noise="nig"),
     "mixed-gamma": lambda: mixed((2.0, 1.5)),
 }
+RANDOM_SCALES = {
+    "gaussian-diag-b0": lambda: gaussian("diag", b0=(1.4, 3.0)),
+    "gaussian-diag-both": lambda: gaussian("diag", (0.4, 0.3), b0=(1.4, 3.0), kappa0=(2.0, 5.0)),
+    "gaussian-iso-kappa0": lambda: gaussian("iso", kappa0=(2.0, 5.0)),
+    "gaussian-iso-both": lambda: gaussian("iso", b0=(1.4, 3.0), kappa0=(2.0, 5.0)),
+    "gaussian-full-b0": lambda: gaussian("full", b0=(1.4, 3.0)),
+    "gaussian-full-both": lambda: gaussian("full", b0=(1.4, 3.0), kappa0=(2.0, 5.0), prior="uniform"),
+}
 WIDE = {
     "lines-known": lambda: lines(8.0, MANY_POINTS, sigma1=0.3),
     "lines-nig": lambda: lines(8.0, MANY_POINTS, sigma1=0.3, noise="nig"),
@@ -124,7 +135,7 @@ WIDE = {
     "gaussian-full": lambda: gaussian("full", 8.0, MANY_VECTORS),
     "mixed": lambda: mixed(8.0, MANY),
 }
-MODELS = CONTINUOUS | DISCRETE | TABLES | KEPT | REFRESHED | RANDOM_CONCENTRATION
+MODELS = CONTINUOUS | DISCRETE | TABLES | KEPT | REFRESHED | RANDOM_CONCENTRATION | RANDOM_SCALES
 
 EARLIER = {
     "gibbs-full": (gibbs.Gibbs, reference.Gibbs, {"scan": "full"}),
@@ -227,12 +238,12 @@ def test_neal8(name, model):
     replay(Pair(MODELS[model](), 4), NEAL8[name], "exact", 100 if name == "neal8-site" else 10)
 
 
-@pytest.mark.parametrize("model", KEPT | REFRESHED | RANDOM_CONCENTRATION)
+@pytest.mark.parametrize("model", KEPT | REFRESHED | RANDOM_CONCENTRATION | RANDOM_SCALES)
 def test_refresh(model):
     replay(Pair(MODELS[model](), 5), REFRESH, "exact", 15)
 
 
-@pytest.mark.parametrize("model", KEPT | REFRESHED | RANDOM_CONCENTRATION)
+@pytest.mark.parametrize("model", KEPT | REFRESHED | RANDOM_CONCENTRATION | RANDOM_SCALES)
 @pytest.mark.parametrize("name", ["dyadic-sams", "triadic-symmetrised-sams"])
 def test_schedule_of_move_scan_and_refresh(name, model):
     """What one iteration of `sweep` is, driven by the compiled loop."""

@@ -1,0 +1,166 @@
+"""Gamma priors of the scales b0 of the variances' prior and of the weight kappa0 of the means' prior.
+
+    b0_d ~ Gamma(shape, rate / s_d),  s_d the variance of column d of the data;        kappa0 ~ Gamma(shape, rate)
+
+(Richardson and Green 1997, section 2.2, for b0; they fix the means' prior.) Given the means and variances of all
+clusters both are gamma again (docs/derivations.md, "Scales with a gamma prior"):
+
+    b0_d | . ~ Gamma(shape + K a, rate / s_d + sum_k p_kd),        kappa0 | . ~ Gamma(shape + K D / 2, rate + Q / 2)
+
+with a = a0 (full: a0 + (D - 1) / 2), p_kd the precision of column d in cluster k (full: entry d, d of the inverse
+covariance matrix; iso: that of all columns) and Q the sum over clusters of (mu_k - m0)' S_k^-1 (mu_k - m0). The model
+draws means and variances given the partition, adds them up here, and forgets them: they stay integrated out of all
+else.
+"""
+cimport cython
+from libc.math cimport exp, lgamma, log
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+import numpy as np
+
+from splitmerge_cli.core.memory cimport doubles, doubles_of
+
+from splitmerge_cli.core.checks import as_numbers
+from splitmerge_cli.core.options import Gamma
+
+LEAST_SCALE, MOST_SCALE = 1e-10, 1e10
+"""b0 is between these multiples of the variance of its column: beyond the first, clusters of equal points have no
+digits left to compare."""
+# range of kappa0
+cdef double LEAST_WEIGHT = 1e-9, MOST_WEIGHT = 1e9
+
+
+def started(value, double least, double most):
+    """Where a chain starts: the value itself, or the mean of its `Gamma`, within the range."""
+    return min(max(value.mean, least), most) if isinstance(value, Gamma) else value
+
+
+@cython.final
+cdef class ScalePrior:
+    """Present values of b0 and kappa0, of which one at least is resampled, and their priors.
+
+    Parameters
+    ----------
+    b0 : Gamma or None
+        Prior of b0_d over `unit`; None: b0 is fixed.
+    kappa0 : Gamma or float
+    start : ndarray of float64, shape (n,)
+        b0 at the start, in units^2.
+    unit : ndarray of float64, shape (n,)
+        Variances of the columns, in units^2. Held.
+    square : ndarray of float64, shape (n,)
+        The squares of the columns' units, powers of two. Held.
+    log_unit : float
+        Sum of the logs of `unit` in the data's units.
+    least : float
+        Least multiple of `unit` that b0 may be.
+
+    Notes
+    -----
+    The priors are cut off outside their ranges: a draw beyond them is a rejected proposal, and the value stays.
+    """
+
+    def __init__(self, b0, kappa0, start, unit, square, double log_unit, double least):
+        cdef Py_ssize_t d
+        cdef const double[::1] begin = start
+        self.n, self.log_unit, self.least, self.most = len(start), log_unit, least, MOST_SCALE
+        self.held = unit, square
+        self.unit = doubles_of(unit)
+        self.b0, self.precision = doubles(self.n), doubles(self.n)
+        for d in range(self.n):
+            self.b0[d] = begin[d]
+        self.of_b0, self.of_kappa0 = isinstance(b0, Gamma), isinstance(kappa0, Gamma)
+        if self.of_b0:
+            self.b0_shape, self.b0_rate = b0.shape, b0.rate
+        if self.of_kappa0:
+            self.kappa0_shape, self.kappa0_rate = kappa0.shape, kappa0.rate
+        self.kappa0 = started(kappa0, LEAST_WEIGHT, MOST_WEIGHT)
+
+    def __dealloc__(self):
+        free(self.b0)
+        free(self.precision)
+
+    cdef void begin(self) noexcept nogil:
+        """Start the sums over clusters."""
+        memset(self.precision, 0, self.n * sizeof(double))
+        self.distance = 0.0
+
+    cdef void draw(self, Rng rng, double shapes, double means) noexcept nogil:
+        """Draw the scales, column by column, then kappa0, given the sums.
+
+        `shapes`: K times the shape of one variance's prior; `means`: K D.
+        """
+        cdef Py_ssize_t d
+        cdef double value
+        if self.of_b0:
+            for d in range(self.n):
+                value = rng.draw_gamma(self.b0_shape + shapes) / (self.b0_rate / self.unit[d] + self.precision[d])
+                if self.least * self.unit[d] <= value <= self.most * self.unit[d]:
+                    self.b0[d] = value
+        if self.of_kappa0:
+            value = rng.draw_gamma(self.kappa0_shape + 0.5 * means) / (self.kappa0_rate + 0.5 * self.distance)
+            if LEAST_WEIGHT <= value <= MOST_WEIGHT:
+                self.kappa0 = value
+
+    cdef double log_density(self) noexcept nogil:
+        """log prior density of the present values, b0 in the data's units; up to what the cut leaves out."""
+        cdef Py_ssize_t d
+        cdef double total = 0.0, value
+        if self.of_b0:
+            total = self.n * (self.b0_shape * log(self.b0_rate) - lgamma(self.b0_shape)) - self.log_unit
+            for d in range(self.n):
+                value = self.b0[d] / self.unit[d]
+                total += (self.b0_shape - 1.0) * log(value) - self.b0_rate * value
+        if self.of_kappa0:
+            total += (self.kappa0_shape * log(self.kappa0_rate) - lgamma(self.kappa0_shape)
+                      + (self.kappa0_shape - 1.0) * log(self.kappa0) - self.kappa0_rate * self.kappa0)
+        return total
+
+    cdef double geometric_mean(self) noexcept nogil:
+        """Of the scales, each over the variance of its column."""
+        cdef Py_ssize_t d
+        cdef double total = 0.0
+        for d in range(self.n):
+            total += log(self.b0[d] / self.unit[d])
+        return exp(total / self.n)
+
+    @property
+    def names(self):
+        """tuple of str: what is resampled."""
+        return ("b0",) * self.of_b0 + ("kappa0",) * self.of_kappa0
+
+    @property
+    def values(self):
+        """ndarray of float64: present values of what is resampled, the scales in the data's units, then kappa0; a copy.
+        What they are multiplied with are powers of two, so no bit is lost."""
+        scales = [self.b0[d] * self.held[1][d] for d in range(self.n)] if self.of_b0 else []
+        return np.array([*scales, *([self.kappa0] if self.of_kappa0 else [])])
+
+    def set_values(self, values):
+        """Set what is resampled, as ``values`` gives it.
+
+        Raises
+        ------
+        ValueError
+            For another number of values, or one out of range.
+        """
+        cdef Py_ssize_t d, wanted = self.n * self.of_b0 + self.of_kappa0
+        given = as_numbers("parameters", values).reshape(-1)
+        if given.shape != (wanted,):
+            raise ValueError(f"parameters: expected {wanted} numbers, got {given.size}")
+        if self.of_b0:
+            given = given / np.append(self.held[1], [1.0] * self.of_kappa0)
+        cdef double[::1] v = given
+        if self.of_b0:
+            for d in range(self.n):
+                if not self.least * self.unit[d] <= v[d] <= self.most * self.unit[d]:
+                    raise ValueError(f"parameters: b0: expected {self.least:g} to {self.most:g} of the variance of "
+                                     f"column {d + 1}, got {v[d] / self.unit[d]:g} of it")
+        if self.of_kappa0 and not LEAST_WEIGHT <= v[wanted - 1] <= MOST_WEIGHT:
+            raise ValueError(f"parameters: kappa0: expected {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}, got {v[wanted - 1]:g}")
+        if self.of_b0:
+            for d in range(self.n):
+                self.b0[d] = v[d]
+        if self.of_kappa0:
+            self.kappa0 = v[wanted - 1]
