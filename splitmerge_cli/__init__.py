@@ -7,6 +7,7 @@ TYPE_CHECKING = (
     False  # typing's own takes as long to import as all else that is needed before an interruption is heeded
 )
 if TYPE_CHECKING:
+    from splitmerge_cli.api import NotConverged as NotConverged
     from splitmerge_cli.api import Posterior as Posterior
     from splitmerge_cli.api import sample as sample
     from splitmerge_cli.estimators import SplitMergeBlocks as SplitMergeBlocks
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _PLACES = {
+    "NotConverged": "api",
     "Posterior": "api",
     "sample": "api",
     "SplitMergeBlocks": "estimators",

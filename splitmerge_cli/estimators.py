@@ -4,12 +4,14 @@
 >>> labels = SplitMergeClustering(random_state=1).fit_predict(X)
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -46,9 +48,16 @@ class _Sampled(BaseEstimator):
             progress=self.progress,
         )
         self.converged_ = self.posterior_.converged
+        if not self.converged_ and self.chains > 1:
+            warnings.warn(
+                f"the chains have not converged (R-hat = {self.posterior_.rhat:.3g}): labels_ is the best state; more "
+                "iterations, or another sampler, may help",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _clustered(self) -> None:
-        self.labels_: NDArray[np.int32] = self.posterior_.point_estimate()
+        self.labels_: NDArray[np.int32] = self.posterior_.labels
         self.n_clusters_ = int(self.labels_.max()) + 1
 
     @property
@@ -81,12 +90,12 @@ class SplitMergeClustering(ClusterMixin, _Sampled):
     Attributes
     ----------
     labels_ : ndarray of int32, ``[N]``
-        Partition of least expected variation of information.
+        Partition of least expected variation of information; the best state where the chains have not converged.
     n_clusters_ : int
     similarity_ : ndarray of float64, ``[N, N]``
         Share of the draws in which two rows are in one cluster.
     converged_ : bool
-        Whether R-hat of K and of the log joint density is below 1.1.
+        Whether R-hat of all that was recorded is below 1.1.
     posterior_ : Posterior
         The sample.
     n_features_in_ : int

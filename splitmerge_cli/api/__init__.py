@@ -1,6 +1,6 @@
 """The Python library: `sample` runs chains on data and returns a `Posterior`."""
 
-from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.api.posterior import NotConverged, Posterior
 from splitmerge_cli.api.sampling import sample
 
-__all__ = ["Posterior", "sample"]
+__all__ = ["NotConverged", "Posterior", "sample"]

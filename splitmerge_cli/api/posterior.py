@@ -2,6 +2,7 @@
 
 import io
 import tempfile
+import warnings
 import zipfile
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 MOST_STATES = 200
 """States that predictions average over at most, evenly spread over the second halves of all chains."""
+
+
+class NotConverged(UserWarning):
+    """What is told of a posterior may be wrong, because the chains have not converged."""
 
 
 class Posterior:
@@ -208,12 +213,27 @@ class Posterior:
 
     @property
     def converged(self) -> bool:
-        """bool: whether `rhat` is below the command line's threshold; False for one chain, which cannot show it."""
-        from splitmerge_cli.runs.closing import NOT_CONVERGED
+        """bool: whether R-hat of all that was recorded is below the threshold of the command line; False for one chain,
+        which cannot show it."""
+        from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED
 
-        return bool(self.rhat < NOT_CONVERGED)
+        judged = self.run.summary.get("convergence") if self.complete else None
+        if judged is None or judged["converged"] is None:
+            return bool(self.rhat < NOT_CONVERGED)
+        return bool(judged["converged"])
 
     # -- the partition
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """ndarray of int32, ``[N]``: the clusters that the run gives.
+
+        The partition of least expected variation of information where the chains have converged, else the state of
+        highest log joint density: chains that keep apart have no partition in common.
+        """
+        if self.complete and (labels := self.run.summary["point_estimate"].get("labels")) is not None:
+            return np.asarray(labels, dtype=np.int32)
+        return self._estimate("vi").labels
+
     def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
         """The partition of least expected loss, as a search finds it.
 
@@ -226,7 +246,18 @@ class Posterior:
         -------
         ndarray of int32, ``[N]``
             Labels from 0 in the order of first appearance.
+
+        Warns
+        -----
+        NotConverged
+            The chains have not converged: what they have in common depends on where they began.
         """
+        if not self.converged:
+            warnings.warn(
+                f"the chains have not converged (R-hat = {self.rhat:.3g}): run more iterations, or another sampler",
+                NotConverged,
+                stacklevel=2,
+            )
         return self._estimate(loss).labels
 
     def _estimate(self, loss: str) -> "Estimate":
@@ -268,19 +299,19 @@ class Posterior:
 
         return credible_ball(self.point_estimate(loss), self.partitions, level, loss)
 
-    def membership(self, loss: Literal["vi", "binder"] = "vi") -> pd.DataFrame:
+    def membership(self) -> pd.DataFrame:
         """How sure it is where each item belongs.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each item, by name where it has one: cluster of the point estimate, certainty (mean
+            One row for each item, by name where it has one: cluster (as in `labels`), certainty (mean
             co-clustering with the other members; of one alone the probability of being alone), second (the other
             cluster it is most likely in; -1 where there is none) and second_probability.
         """
         from splitmerge_cli.diagnostics.similarity import membership
 
-        labels = self.point_estimate(loss)
+        labels = self.labels
         found = membership(self.partitions, labels)
         return pd.DataFrame(
             {
@@ -296,26 +327,26 @@ class Posterior:
 
     # -- in the data's own terms
     def cluster_summary(self) -> pd.DataFrame:
-        """A row for each cluster of the point estimate: size, certainty, a prototype, what tells it from the others.
+        """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
 
         See `splitmerge_cli.diagnostics.cluster_summary.clusters`.
         """
         from splitmerge_cli.diagnostics.cluster_summary import clusters
 
-        return clusters(self.dataset, self.point_estimate(), self.membership()["certainty"])
+        return clusters(self.dataset, self.labels, self.membership()["certainty"])
 
     def column_summary(self) -> pd.DataFrame:
-        """A row for each cluster of the point estimate and column of a table: mean, interval, divergence from the rest.
+        """A row for each cluster of `labels` and column of a table: mean, interval, divergence from the rest.
 
         See `splitmerge_cli.diagnostics.cluster_summary.columns`.
         """
         from splitmerge_cli.diagnostics.cluster_summary import columns
 
-        return columns(self.dataset, self.point_estimate())
+        return columns(self.dataset, self.labels)
 
     # -- new items
     def predict_proba(self, new: Any) -> NDArray[np.float64]:
-        """Probability that new items join each cluster of the point estimate.
+        """Probability that new items join each cluster of `labels`.
 
         Parameters
         ----------
@@ -330,7 +361,7 @@ class Posterior:
         return self._predict(new).probability
 
     def predict(self, new: Any) -> NDArray[np.int32]:
-        """The most probable cluster of the point estimate for new items; -1: a cluster of its own.
+        """The most probable cluster of `labels` for new items; -1: a cluster of its own.
 
         Parameters as for `predict_proba`; returns int32 ``[n]``.
         """
@@ -359,7 +390,7 @@ class Posterior:
         for row in evenly(len(rows), MOST_STATES):
             at = rows.iloc[row]
             states.append(State(self.partitions[row], int(at["K"]), {name: float(at[name]) for name in names}))
-        return predict(self.run.config["model"], self.dataset, found, states, self.point_estimate())
+        return predict(self.run.config["model"], self.dataset, found, states, self.labels)
 
     # -- pictures
     def plot(self, kind: str = "traces") -> "Figure":

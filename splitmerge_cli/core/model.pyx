@@ -312,13 +312,13 @@ cdef class Model(Partition):
         Raises
         ------
         ValueError
-            The items from `first` on are not the last cluster; or a model that keeps parameters, whose clusters' likelihoods
-            depend on each other, or that has no prior of the partition.
+            The items from `first` on are not the last cluster; or a model that keeps parameters, whose clusters'
+            likelihoods depend on each other, or that has no prior of the partition.
 
         Notes
         -----
-        Cost: two likelihoods of a cluster for each item and cluster. The weights are those by which a Gibbs update chooses, for
-        N = `first` + 1 items.
+        Cost: two likelihoods of a cluster for each item and cluster. The weights are those by which a Gibbs update
+        chooses, for N = `first` + 1 items.
         """
         cdef Py_ssize_t i, k, column, m = self.K - 1, n = self.N - first
         if not self.conjugate or self.coupled or self.prior is None:

@@ -261,7 +261,7 @@ def gaussian_log_weight(
     """
     if isinstance(kappa0, tuple) or isinstance(b0, tuple):
         about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
-        return _log_weight(_scales_log_lik(about_m0, covariance, kappa0, a0, b0), concentration, prior)
+        return mixture_log_weight(_scales_log_lik(about_m0, covariance, kappa0, a0, b0), concentration, prior)
     points = np.asarray(x, dtype=float)
     D = points.shape[1]
     centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)

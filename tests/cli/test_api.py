@@ -17,7 +17,6 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import closing
 
 FEW: dict[str, Any] = {"iterations": 60, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
 
@@ -63,8 +62,9 @@ def test_a_tree_is_written_and_read(posterior: sm.Posterior, tmp_path: Path) -> 
     np.testing.assert_array_equal(found["posterior"]["K"], posterior.traces["posterior"]["K"])
 
 
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 def test_what_it_says_of_the_partition(posterior: sm.Posterior) -> None:
-    labels = posterior.point_estimate()
+    labels = posterior.labels
     together = posterior.similarity()
     np.testing.assert_allclose(together, together.T)
     draws = posterior.partitions
@@ -79,7 +79,7 @@ def test_what_it_says_of_the_partition(posterior: sm.Posterior) -> None:
 
 def test_clusters_in_the_datas_own_terms(posterior: sm.Posterior, iris: pd.DataFrame) -> None:
     table, columns = posterior.cluster_summary(), posterior.column_summary()
-    labels = posterior.point_estimate()
+    labels = posterior.labels
     assert table["size"].sum() == 150 and table["size"].is_monotonic_decreasing
     setosa = int(labels[0])
     row = columns[(columns["cluster"] == setosa) & (columns["column"] == "petal length (cm)")].iloc[0]
@@ -91,14 +91,14 @@ def test_clusters_in_the_datas_own_terms(posterior: sm.Posterior, iris: pd.DataF
 def test_new_rows(posterior: sm.Posterior, iris: pd.DataFrame) -> None:
     probability = posterior.predict_proba(iris)
     np.testing.assert_allclose(probability.sum(axis=1), 1)
-    assert np.mean(posterior.predict(iris) == posterior.point_estimate()) > 0.9
+    assert np.mean(posterior.predict(iris) == posterior.labels) > 0.9
     far = iris.head(1) + 1000
     assert posterior.predict(far).tolist() == [-1] and posterior.log_predictive(far)[0] < -30
 
 
 def test_it_pickles(posterior: sm.Posterior) -> None:
     found = pickle.loads(pickle.dumps(posterior))
-    assert found.path != posterior.path and (found.point_estimate() == posterior.point_estimate()).all()
+    assert found.path != posterior.path and (found.labels == posterior.labels).all()
     assert found.dataset.columns == posterior.dataset.columns
 
 
@@ -132,7 +132,7 @@ def test_an_interruption_gives_what_there_is() -> None:
         options={"trace.partitions": 10},
     )
     assert not found.complete and len(found.partitions) > 1
-    assert found.point_estimate().shape == (200,)
+    assert found.labels.shape == (200,)
 
 
 def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_blocks_of_a_network() -> None:
     assert found.similarity_.shape == (34, 34)
     ties = networkx.to_numpy_array(graph)[:2]
     assert found.predict_proba(ties).shape == (2, found.n_clusters_ + 1) and found.score(ties) < 0
-    assert found.converged_ == (found.posterior_.rhat < closing.NOT_CONVERGED)
+    assert found.converged_ == found.posterior_.converged
 
 
 ESTIMATORS = [
