@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from splitmerge_cli.config import check_stored, choice, choices, compose, identity, locate, moved, plain
+from splitmerge_cli.config import check_stored, choice, choices, compose, identity, later, locate, moved, plain
 from splitmerge_cli.runs.identity import run_id
 
 # of the data sets as they were before they were grouped by kind
@@ -32,6 +32,32 @@ def test_moved_targets_are_those_of_the_files() -> None:
 @pytest.mark.parametrize("name", IDS)
 def test_run_ids_stay(name: str) -> None:
     assert run_id(compose([f"data={name}"])) == IDS[name]
+
+
+# of a table as it was before it had more options
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["model=emm"], "d6f029cab8cc"),
+        (["model=gaussian", "data.truth=1"], "b045eb9ab58a"),
+        (["model=bernoulli", "data.drop=[x,1]", "data.header=true"], "9d663e3415a4"),
+    ],
+)
+def test_options_that_came_later_change_no_run_id(tmp_path: Path, options: list[str], expected: str) -> None:
+    (tmp_path / "x.csv").write_text("a\nb\na\n")
+    given = ["data=csv", f"data.path={tmp_path / 'x.csv'}", *options]
+    assert run_id(compose(given)) == expected
+    assert run_id(compose([*given, "data.separator=tab"])) != expected
+    # and a run that was stored without them is read
+    stored = plain(compose(given))
+    for option in later.LATER["data", "csv"]:
+        del stored["data"][option]
+    assert check_stored(stored, Path("config.yaml")) == plain(compose(given))
+
+
+def test_later_options_have_the_defaults_of_their_files() -> None:
+    for (group, name), options in later.LATER.items():
+        assert options.items() <= choice(group, name).items()
 
 
 def test_stored_configurations_say_first_names() -> None:

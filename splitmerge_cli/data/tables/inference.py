@@ -96,35 +96,39 @@ def inferred(cells: Cells, key: str, chosen: bool = False) -> Reading:
         return Reading(why="it holds no value")
     if cells.other is not None:
         return _foreign(cells)
-    codes, words, numbers = cells.values()
-    counts = np.bincount(codes[codes >= 0], minlength=len(words))
+    if cells.numbers is not None and not cells.category:
+        return _of_numbers(cells, key, name, chosen)
+    codes, words, _ = cells.values()
     if len(words) == 1:
         return Reading(why=f"every value is {quoted(words[0])}")
-    if cells.category:
-        return _as_levels(codes, words)
-    if numbers is None:
-        return _of_words(cells, key, codes, words)
-    whole = bool((numbers == np.floor(numbers)).all())
-    if not whole:
+    return _as_levels(codes, words) if cells.category else _of_words(cells, key, codes, words)
+
+
+def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
+    """A column of numbers alone; parameters as of `inferred`, and the name of the column."""
+    assert cells.numbers is not None
+    present = cells.numbers[~cells.missing]
+    low, high = present.min(), present.max()
+    if low == high:
+        return Reading(why=f"every value is {quoted(f'{low:g}')}")
+    if not (present == np.floor(present)).all():
         return _as_numbers(cells, "real")
-    if len(words) == 2:
-        return _as_levels(codes, words)
-    N, different = len(codes), len(words) == cells.present
-    if not chosen and different:
-        if cells.present == N and _counts_rows(cells):
+    different, counts = np.unique(present, return_counts=True)
+    if len(different) == 2:
+        return _as_levels(*cells.values()[:2])
+    if not chosen and len(different) == len(present):
+        if len(present) == len(cells.missing) and _counts_rows(cells):
             return Reading(why="it counts the rows")
         if NAMED_AS_ID.fullmatch(name):
             return Reading(why="every value differs")
     elif not chosen and re.search(r"(?i)(^|[_ .-])u?u?id$|[a-z]I[dD]$", name):
-        i = cells.first(codes == int(np.argmax(counts)))
+        i = cells.first(cells.numbers == different[np.argmax(counts)])
         problem = cells.table.error(i, cells.j, "an id that differs in every row, or none").args[0]
         return Reading(problem=problem, ways=(f"data.types={{{key}:categorical}} reads it as categories",))
-    low, high = numbers[0], numbers[-1]
     most = SOME if low > 0 else SOME_FROM_0
-    if low >= 0 and high <= LARGEST_CODE and len(words) <= min(most, cells.present // 2):
-        return _as_levels(codes, words)
-    assert cells.numbers is not None
-    if low >= 0 and high <= LARGEST_COUNT and np.nanmedian(cells.numbers) <= TYPICAL_COUNT:
+    if low >= 0 and high <= LARGEST_CODE and len(different) <= min(most, len(present) // 2):
+        return _as_levels(*cells.values()[:2])
+    if low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
         return _as_numbers(cells, "count")
     return _as_numbers(cells, "real")
 

@@ -29,7 +29,7 @@ from splitmerge_cli.data.tables.wanted import Wanted
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 TRUTH_VALUES = {"true": 1, "yes": 1, "false": 0, "no": 0}
 """Words of ``binary`` columns, in small letters."""
-_TRUTH_VALUE = re.compile(rb"\b(true|false|yes|no)\b", re.IGNORECASE)
+_TRUTH_VALUES_WRITTEN = [form.encode() for word in TRUTH_VALUES for form in (word, word.capitalize(), word.upper())]
 PARSED_AS = {
     "tokens": [pa.string()],
     "binary": [pa.uint8(), pa.float64()],
@@ -143,7 +143,7 @@ def parsed(table: Text, wanted: Wanted, header: str | bool) -> Text:
     t, kept = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats
     kinds = [dict.fromkeys(kept, number) for number in PARSED_AS[wanted.kind]]
-    if wanted.kind == "binary" and _TRUTH_VALUE.search(table.data):
+    if wanted.kind == "binary" and any(form in table.data for form in _TRUTH_VALUES_WRITTEN):
         kinds.append(dict.fromkeys(kept, pa.string()))
     if wanted.kind != "mixed":
         table.hint, table.hinted = f"missing cells are read by {wanted.as_mixed(table)}", frozenset(kept)
