@@ -53,4 +53,4 @@ def test_credible_balls_hold_the_truth():
         by_chance.append((closer + rng.random() * as_close) / (len(d) + 1) <= LEVEL)
     print(f"held {np.mean(held):.3f}, ties by chance {np.mean(by_chance):.3f}, {SETS} data sets")
     assert 0.93 <= np.mean(by_chance) <= 0.97
-    assert np.mean(held) >= 0.93
+    assert 0.93 <= np.mean(held) <= 0.98

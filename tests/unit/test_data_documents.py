@@ -486,7 +486,7 @@ def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:
     path = runs.run(compose(args))
     summary = json.loads((path / "summary.json").read_text())
     assert summary["documents"] == published_counts.ohsumed23().meta["documents"]
-    assert (path / "clusters.csv").read_text().splitlines()[0] == "row,cluster,name"
+    assert (path / "clusters.csv").read_text().splitlines()[0] == "row,cluster,name,certainty,second,second_probability"
 
 
 # sparse points
