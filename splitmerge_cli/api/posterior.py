@@ -399,7 +399,7 @@ class Posterior:
         Parameters
         ----------
         kind : str
-            ``traces``, or another that ``smcmc plot`` makes of such a run, such as ``similarity`` or ``points``.
+            ``traces``, or another that ``smcmc plot`` makes of such a run, such as ``co_clustering``, ``credible_ball`` or ``points``.
 
         Raises
         ------
