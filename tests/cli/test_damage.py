@@ -158,7 +158,7 @@ def bits(path: Path, many: int) -> list[int]:
 
 MANY = [20, pytest.param(1000, marks=pytest.mark.slow)]
 FILES = ["config.yaml", "status.json", "summary.json", "clusters.csv", "manifest.json"]
-FILES += [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics")]
+FILES += [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics", "similarity")]
 
 
 @pytest.mark.parametrize("many", MANY)
