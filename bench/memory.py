@@ -21,10 +21,12 @@ from scipy.sparse import csr_array
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.generated import mixed
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
 
 CLUSTERS = 10
@@ -50,6 +52,11 @@ def binary(N: int, D: int) -> Dataset:
     return Dataset("binary", "binary", np.random.default_rng(1).integers(2, size=(N, D), dtype=np.uint8))
 
 
+def table(N: int, D: int) -> Dataset:
+    """As many columns of each type, D in all or up to three more."""
+    return mixed.generate(N, CLUSTERS, *[-(-D // 4)] * 4)
+
+
 def tokens(N: int, D: int) -> Dataset:
     words = [str(w) for w in range(D)]
     return Dataset("tokens", "tokens", np.random.default_rng(1).integers(D, size=N, dtype=np.int32), vocabulary=words)
@@ -61,6 +68,7 @@ CASES: dict[str, tuple[Callable[[int, int], Dataset], Callable[[Dataset], Any]]]
     "gaussian sparse": (sparse, lambda data: Gaussian.from_data(data)),
     "bernoulli": (binary, lambda data: Bernoulli.from_data(data)),
     "bernoulli uniform": (binary, lambda data: Bernoulli.from_data(data, prior="uniform")),
+    "mixed": (table, lambda data: Mixed.from_data(data)),
     "emm": (tokens, lambda data: EMM.from_data(data)),
     "lines": (lambda N, D: points(N, 2), lambda data: Lines.from_data(data)),
 }

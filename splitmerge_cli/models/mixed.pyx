@@ -806,6 +806,9 @@ cdef class Mixed(Model):
                 top = self.power[k]
         if not self.power[self.K] <= top:
             self.power[self.K] = top
+        # what columns past the options hold may be beyond what an exponential takes
+        for k in range(m, (m + 7) & ~7):
+            self.power[k] = top
         for k in range(0, m, 8):
             weigh_mixed(self.W + k, self.power + k, top, self.w + k)
         if own >= 0:
