@@ -94,7 +94,7 @@ def diagnose(
         Quantities, of the second half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains),
         ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
         every m-th), for X in every column of the trace but `NO_SERIES`. Of the whole chain:
-        ``acceptance/MOVE``, ``null/MOVE`` (share of proposals that were void), ``seconds_per_iteration``, and where
+        ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``, and where
         the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
     """
     chains = [int(c) for c in sorted(trace["chain"].unique())]

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.models.normal import Normal
 
 COLUMNS: int
+LEAST_SCALE: float
 
 @final
 class Gaussian(Normal):

@@ -8,6 +8,8 @@ from splitmerge_cli.core.options import Gamma
 
 COVARIANCES: tuple[str, ...]
 HIERARCHICAL: Gamma
+LEAST_SCALE: float
+MOST_SCALE: float
 
 def prior_of(
     covariance: str,

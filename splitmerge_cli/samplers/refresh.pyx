@@ -1,9 +1,9 @@
 """What a chain's state holds beside the partition: parameters of clusters, and a concentration with a prior of its own.
 
 *parameters*: those of every cluster, given its items: an exact draw, or Metropolis steps, as the model says (the last
-step of Neal's algorithm 8; Jain and Neal 2007). Of normal mixtures with b0 or kappa0 resampled: those of every cluster,
-drawn, b0 and kappa0 given them, and the former forgotten (``models/scale_prior.pyx``). *concentration*: Escobar and
-West (1995), section 6:
+step of Neal's algorithm 8; Jain and Neal 2007). Of normal mixtures with b0 or kappa0 resampled: those of every cluster
+are drawn, then b0 and kappa0 given them, and they are forgotten (``models/scale_prior.pyx``).
+*concentration*: Escobar and West (1995), section 6:
 
     eta ~ Beta(alpha + 1, N)
     alpha ~ p Gamma(a + K, b - log eta) + (1 - p) Gamma(a + K - 1, b - log eta)

@@ -162,7 +162,10 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     b0, kappa0 = (known[key].read(options[key], "model") for key in ("b0", "kappa0"))
     # at the start, where a move of the partition alone leaves them; and their priors
     held = b0.mean * spread if isinstance(b0, Gamma) else b0, kappa0.mean if isinstance(kappa0, Gamma) else kappa0
-    integrable = (b0.shape, b0.rate / spread) if isinstance(b0, Gamma) else b0, _concentration(options["kappa0"])
+    integrable = (
+        (b0.shape, b0.rate / spread) if isinstance(b0, Gamma) else b0,
+        (kappa0.shape, kappa0.rate) if isinstance(kappa0, Gamma) else kappa0,
+    )
     resampled = isinstance(b0, Gamma) or isinstance(kappa0, Gamma)
 
     def weight(concentration: Concentration, hold: bool = True) -> Callable[[State], float]:

@@ -367,10 +367,10 @@ def _scales_log_lik(
     The trapezoidal rule in log b0 and log kappa0, in which the integrand is analytic: where b0 has one density for each
     column and covariance=full, on a grid of all of them.
     """
-    D = y.shape[1]
+    N, D = y.shape
     n_scales = 1 if covariance == "iso" else D
-    at_kappa, log_kappa = _nodes(kappa0, 0.5 * D, 1)
-    at_scale, log_scale = _nodes(b0, a0 + (0.5 * (D - 1) if covariance == "full" else 0.0), n_scales)
+    at_kappa, log_kappa = _nodes(kappa0, 0.5 * D, N, 1)
+    at_scale, log_scale = _nodes(b0, a0 + (0.5 * (D - 1) if covariance == "full" else 0.0), N, n_scales)
     b = at_scale[:, :n_scales]
     if covariance == "full":
         # every combination of the columns' scales
@@ -410,16 +410,18 @@ def _scales_log_lik(
     return log_lik
 
 
-def _nodes(prior: Any, power: float, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _nodes(prior: Any, power: float, most: int, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Nodes and log weights, each of shape (nodes, n), of integrals against n gamma densities (shape, rate) of what the
-    likelihood goes to 0 with like this power, at least; of a number, or of n, itself."""
+    likelihood goes to 0 with like this power once to `most` times; of a number, or of n, itself."""
     if not isinstance(prior, tuple):
         value = np.broadcast_to(np.asarray(prior, dtype=float), n)[None]
         return value, np.zeros_like(value)
     shape, rate = prior[0], np.broadcast_to(np.asarray(prior[1], dtype=float), n)
-    t = np.arange(-8.0 - 36 / (shape + power), np.log(shape + 60.0), 0.3)[:, None]
+    # no peak is narrower than 1 / sqrt(shape + most power)
+    step = min(0.3, 0.8 / np.sqrt(shape + most * power))
+    t = np.arange(-8.0 - 36 / (shape + power), np.log(shape + 10 * np.sqrt(shape) + 60.0), step)[:, None]
     log_density = shape * t - np.exp(t) - gammaln(shape)
-    return np.exp(t) / rate, log_density + np.log(0.3) + np.zeros(n)
+    return np.exp(t) / rate, log_density + np.log(step) + np.zeros(n)
 
 
 def hdp_log_weight(

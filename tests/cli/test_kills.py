@@ -22,6 +22,10 @@ KINDS = {
     "tokens": ["sampler=sdds", "N=400", "chains=2", "iterations=60000", "thin=20", "trace.partitions=5000"],
     "records": ["sampler=rgsm", "data=jain_neal", "N=200", "chains=2", "iterations=30000", "thin=5"],
     "points": ["sampler=sams", "model=gaussian", "data=gaussian", "N=600", "chains=3", "iterations=12000"],
+    "scales": [
+        *("sampler=sdds", "model=gaussian", "model.b0=hierarchical", "model.kappa0=gamma(2,1)", "data=gaussian"),
+        *("model.covariance=full", "N=300", "chains=2", "iterations=12000"),
+    ],
     "lines, uncollapsed": [
         *("sampler=triadic", "model=lines", "data=lines", "model.conjugate=false", "model.noise=nig"),
         *(

@@ -100,6 +100,13 @@ def test_a_resampled_concentration_is_held_for_the_matrices(smcmc) -> None:
     assert "continuous" in result.output
 
 
+def test_scales_are_held_for_the_matrices_and_resampled_in_the_chain(smcmc) -> None:
+    options = ["model.b0=gamma(2,3)", "model.kappa0=hierarchical", "model.covariance=iso"]
+    result = smcmc("verify", "model=gaussian", "sampler=sdds", *options, "iterations=20000")
+    assert result.exit_code == 0, result.output
+    assert "+" in result.output
+
+
 def test_samplers_that_learn_have_a_row_for_each_adaptation(smcmc) -> None:
     result = smcmc("verify", "sampler=bsm", "model=irm", "size=4", "iterations=1000")
     assert result.exit_code == 0, result.output

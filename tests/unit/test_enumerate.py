@@ -101,6 +101,37 @@ def test_gaussian_integrates_mean_and_variance(covariance, n):
     assert weight(one_cluster(n)) == pytest.approx(expected, abs=2e-6)
 
 
+@pytest.mark.parametrize("covariance", ["diag", "iso", "full"])
+def test_gaussian_integrates_gamma_priors_of_scale_and_weight(covariance):
+    """Against the fixed weights, summed over a grid of logarithms: the scales of two columns, or scale and kappa0."""
+    x, labels, a0, (shape, rates) = POINTS, ((0, 0, 1, 2), 3), 2.2, (0.9, [0.7, 1.1])
+    log_b, log_other = np.arange(-11, 5, 0.4), np.arange(-13, 5, 0.4)
+
+    def density(t, of_shape, rate):
+        return stats.gamma.logpdf(math.exp(t), of_shape, scale=1 / rate) + t + math.log(0.4)
+
+    total = []
+    for s, t in itertools.product(log_b, log_other):
+        if covariance == "iso":
+            given = math.exp(t), a0, math.exp(s)
+            priors = density(s, shape, rates[0]) + density(t, 1.5, 2.0)
+        else:
+            given = 0.6, a0, np.exp([s, t])
+            priors = density(s, shape, rates[0]) + density(t, shape, rates[1])
+        total.append(priors + gaussian_log_weight(x, 1.3, "crp", covariance, 0.2, *given)(labels))
+    resampled = ((1.5, 2.0), a0, (shape, rates[0])) if covariance == "iso" else (0.6, a0, (shape, rates))
+    weight = gaussian_log_weight(x, 1.3, "crp", covariance, 0.2, *resampled)
+    assert weight(labels) == pytest.approx(np.logaddexp.reduce(total), abs=1e-6)
+
+
+def test_sharp_priors_of_scales_are_known_scales():
+    for covariance in ("diag", "full"):
+        known = gaussian_log_weight(POINTS, 1.3, "crp", covariance, 0.2, 0.6, 2.2, [0.5, 0.8])
+        nearly = gaussian_log_weight(POINTS, 1.3, "crp", covariance, 0.2, 0.6, 2.2, (200.0, [400.0, 250.0]))
+        for state in mixture_states(4):
+            assert nearly(state) == pytest.approx(known(state), abs=0.02)
+
+
 def test_full_gaussian_is_the_product_of_its_predictives():
     """The predictive of the full Gaussian is a multivariate t (Murphy 2007, equation 258)."""
     m0, kappa0, a0, b0 = np.array([0.3, -0.2]), 0.6, 2.2, np.array([0.8, 0.4])
