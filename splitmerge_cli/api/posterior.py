@@ -399,7 +399,8 @@ class Posterior:
         Parameters
         ----------
         kind : str
-            ``traces``, or another that ``smcmc plot`` makes of such a run, such as ``co_clustering``, ``credible_ball`` or ``points``.
+            ``traces``, or another that ``smcmc plot`` makes of such a run: ``co_clustering``, ``credible_ball``,
+            ``n_clusters``, ``points``, ...
 
         Raises
         ------
