@@ -150,7 +150,9 @@ def _contents(folder: Path) -> dict[str, bytes]:
             known = [MANIFEST]
     if (folder / WORK).is_dir():
         known = [name for name in _files(folder) if not name.endswith(("lock", "reserve")) and "extra" not in name]
-    return {name: (folder / name).read_bytes() if (folder / name).is_file() else b"gone" for name in known}
+    # a damaged manifest may list anything
+    files = {str(name): folder / str(name) for name in known}
+    return {name: file.read_bytes() if file.is_file() else b"gone" for name, file in files.items()}
 
 
 # damages
