@@ -76,7 +76,7 @@ class SplitMergeClustering(ClusterMixin, _Sampled):
         ``gaussian``, ``bernoulli`` or another that reads tables; a mapping gives options beside its `name`, such as
         ``{"name": "gaussian", "covariance": "full"}``.
     sampler : str or mapping, optional
-        See ``smcmc list samplers``.
+        See ``smcmc list samplers``; None: that of the command line.
     chains, iterations : int
         Chains, and iterations of each.
     random_state : int, RandomState or None
@@ -115,7 +115,7 @@ class SplitMergeClustering(ClusterMixin, _Sampled):
         self,
         model: str | Mapping[str, Any] = "gaussian",
         *,
-        sampler: str | Mapping[str, Any] | None = None,
+        sampler: str | Mapping[str, Any] | None = "sams",
         chains: int = 4,
         iterations: int = 1000,
         random_state: Any = None,

@@ -43,15 +43,15 @@ def independent(request):
 
 
 def pytest_collection_modifyitems(items):
-    """With ``--dist loadgroup``: a group for the tests of a module that use the same shared fixtures."""
+    """With ``--dist loadgroup``: a group for the tests of a module that use fixtures of the module, of which one may be
+    made of another."""
     for item in items:
-        shared = sorted(
-            name
-            for name, found in item._fixtureinfo.name2fixturedefs.items()
-            if found[-1].scope in ("module", "session") and found[-1].baseid.startswith("tests/")
+        shared = any(
+            found[-1].scope in ("module", "session") and found[-1].baseid.startswith("tests/")
+            for found in item._fixtureinfo.name2fixturedefs.values()
         )
         if shared and not any(item.iter_markers("xdist_group")):
-            item.add_marker(pytest.mark.xdist_group(f"{item.module.__name__}-{'-'.join(shared)}"))
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
 
 
 # ---- What each group of tests costs

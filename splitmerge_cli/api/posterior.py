@@ -416,7 +416,8 @@ class Posterior:
             if name != kind:
                 plt.close(figure)
         if kind not in found:
-            raise ConfigError(f"kind={kind}: expected one of {', '.join(found)}")
+            why = "" if self.converged else f" (others need chains that have converged; R-hat = {self.rhat:.3g})"
+            raise ConfigError(f"kind={kind}: expected one of {', '.join(found)}{why}")
         return found[kind]
 
 

@@ -60,7 +60,7 @@ def test_joblib_makes_the_same_runs(smcmc) -> None:
     assert smcmc("sweep", *args, "out=basic", "hydra/launcher=basic").exit_code == 0
     assert smcmc("sweep", *args, "out=joblib", "hydra/launcher=joblib").exit_code == 0
     files = list(Path("basic").rglob("*.parquet"))
-    assert len(files) == 16
+    assert len(files) == 20
     for file in files:
         twin = Path("joblib", *file.parts[1:])
         assert pq.read_table(file, partitioning=None).equals(pq.read_table(twin, partitioning=None))
