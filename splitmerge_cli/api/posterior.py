@@ -1,8 +1,10 @@
 """A sample from the posterior over partitions, and what it says."""
 
 import io
+import shutil
 import tempfile
 import warnings
+import weakref
 import zipfile
 from functools import cached_property
 from pathlib import Path
@@ -44,8 +46,8 @@ class Posterior:
     run : Run
     dataset : Dataset, optional
         The data; by default they are loaded again where they are needed.
-    folder : tempfile.TemporaryDirectory, optional
-        What is removed with the run.
+    temporary : str, optional
+        A folder that is removed when nobody holds the run any more.
 
     Attributes
     ----------
@@ -53,11 +55,10 @@ class Posterior:
         The tables of the run: `trace`, `moves`, `diagnostics` and others, as data frames.
     """
 
-    def __init__(
-        self, run: Run, dataset: Dataset | None = None, folder: "tempfile.TemporaryDirectory[str] | None" = None
-    ) -> None:
+    def __init__(self, run: Run, dataset: Dataset | None = None, temporary: str | None = None) -> None:
         self.run, self._dataset = run, dataset
-        self.run.folder = folder
+        if temporary is not None:
+            weakref.finalize(run, shutil.rmtree, temporary, ignore_errors=True)
         self._estimates: dict[str, Estimate] = {}
 
     def __repr__(self) -> str:
@@ -105,8 +106,8 @@ class Posterior:
         return {"run": packed.getvalue(), "name": self.run.path.name, "dataset": self._dataset}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="smcmc-")
-        path = Path(folder.name) / state["name"]
+        folder = tempfile.mkdtemp(prefix="smcmc-")
+        path = Path(folder) / state["name"]
         with zipfile.ZipFile(io.BytesIO(state["run"])) as archive:
             archive.extractall(path)
         if state["dataset"] is not None:

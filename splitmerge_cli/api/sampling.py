@@ -5,6 +5,7 @@
 >>> posterior.point_estimate()
 """
 
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -121,15 +122,18 @@ def sample(
     keys |= of_data | dict(options or {})
     overrides = [f"{key}={AUTO}" if value == AUTO else _override(key, value) for key, value in keys.items()]
     overrides = settle(overrides, None, print)
-    folder = None if store is not None else tempfile.TemporaryDirectory(prefix="smcmc-")
-    keys["out"] = str(store) if folder is None else folder.name
+    temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     from splitmerge_cli import runs
 
     try:
-        path = runs.run(compose([*overrides, _override("out", keys["out"])]))
+        path = runs.run(compose([*overrides, _override("out", str(store or temporary))]))
     except Interrupted as interruption:
         path = interruption.path
-    return Posterior(Run(path), dataset, folder)
+    except BaseException:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return Posterior(Run(path), dataset, temporary)
 
 
 def _until(model: Any, data: Any, sampler: Any, until: float, most: int, same: dict[str, Any]) -> Posterior:

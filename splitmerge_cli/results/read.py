@@ -40,8 +40,6 @@ class Run:
 
     def __init__(self, path: str | Path, config_dir: str | Path | None = None) -> None:
         self.path, self.config_dir = Path(path), config_dir
-        self.folder: Any = None
-        """What removes the folder when nobody holds it any more: a temporary directory."""
         if not (self.path / STATUS).is_file():
             raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
 
