@@ -35,7 +35,7 @@ lint: $(VENV)/installed-lint ## style and types
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint splitmerge_cli
 	$(BIN)/mypy
-	$(BIN)/stubtest --ignore-disjoint-bases --allowlist scripts/stubtest-allowlist.txt $(COMPILED)
+	$(BIN)/stubtest --mypy-config-file pyproject.toml --ignore-disjoint-bases --allowlist scripts/stubtest-allowlist.txt $(COMPILED)
 
 bench: $(VENV)/installed ## speed beside a plain C baseline
 	$(BIN)/smcmc bench
