@@ -21,7 +21,7 @@ _MOST_SEED = 2**31 - 1
 
 
 class _Sampled(BaseEstimator):
-    """What the three have in common: the chains, and what they say."""
+    """What estimators have in common: the chains, and what they say."""
 
     posterior_: Posterior
     sampler: str | Mapping[str, Any] | None

@@ -19,6 +19,7 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.results.schema import RESAMPLED
 
 if TYPE_CHECKING:
     import xarray
@@ -178,7 +179,7 @@ class Posterior:
         trace = self.run.trace()
         chains = [chain.sort_values("iteration") for _, chain in trace.groupby("chain")]
         length = min(map(len, chains)) // 2
-        of_state = ["K", *(name for name in _hyperparameters(trace) if name != "K")]
+        of_state = ["K", *_hyperparameters(trace)]
         groups: dict[str, dict[str, Any]] = {}
         for prefix, last in (("warmup_", length), ("", 0)):
             rows = [chain.iloc[len(chain) - last - length : len(chain) - last] for chain in chains]
@@ -388,7 +389,11 @@ class Posterior:
         states = []
         names = _hyperparameters(trace)
         rows = self._recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
-        for row in evenly(len(rows), MOST_STATES):
+        # with `thin` the trace has not every iteration whose partition was recorded
+        known = np.flatnonzero(rows[names].notna().all(axis=1))
+        if not len(known):
+            raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
+        for row in known[evenly(len(known), MOST_STATES)]:
             at = rows.iloc[row]
             states.append(State(self.partitions[row], int(at["K"]), {name: float(at[name]) for name in names}))
         return predict(self.run.config["model"], self.dataset, found, states, self.labels)
@@ -422,9 +427,6 @@ class Posterior:
         return found[kind]
 
 
-_STATE = ("chain", "iteration", "seconds", "log_joint", "log_lik", "n_clusters", "K", "largest", "nmi", "ari")
-
-
 def _hyperparameters(trace: pd.DataFrame) -> list[str]:
-    """Columns of a trace that are none of every run."""
-    return [name for name in trace.columns if name not in (*_STATE, "run_id", "sampler", "seed")]
+    """Columns of a trace that are hyper-parameters which are resampled."""
+    return [name for name in RESAMPLED if name in trace.columns]

@@ -20,19 +20,21 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.verify.continuous import (
+    candidates_log_weight,
+    gaussian_log_weight,
+    lines_log_weight,
+    mixed_log_weight,
+)
 from splitmerge_cli.verify.enumerate import (
     Concentration,
     State,
     bernoulli_log_weight,
-    candidates_log_weight,
     candidates_states,
     emm_log_weight,
     emm_states,
-    gaussian_log_weight,
     hdp_log_weight,
     irm_log_weight,
-    lines_log_weight,
-    mixed_log_weight,
     mixture_states,
     normalise,
     state_of,

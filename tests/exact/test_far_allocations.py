@@ -19,7 +19,8 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.enumerate import bernoulli_log_weight, lines_log_weight
+from splitmerge_cli.verify.continuous import lines_log_weight
+from splitmerge_cli.verify.enumerate import bernoulli_log_weight
 from splitmerge_cli.verify.paths import execution_paths
 
 LOG_TINY = math.log(1e-280)

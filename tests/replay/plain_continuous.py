@@ -13,7 +13,7 @@ from plain import Cluster, Mixture, Stream
 from scipy import stats
 from scipy.special import gammaln
 
-from splitmerge_cli.verify.enumerate import gaussian_log_weight, lines_log_weight
+from splitmerge_cli.verify.continuous import gaussian_log_weight, lines_log_weight
 
 
 def log_normal(y: float, mean: float, variance: float) -> float:

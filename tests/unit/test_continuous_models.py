@@ -16,7 +16,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.enumerate import gaussian_log_weight
+from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 MAKE = {
     "lines": lambda x: Lines(x[:, :2]),

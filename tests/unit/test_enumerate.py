@@ -8,13 +8,11 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import gammaln
 
+from splitmerge_cli.verify.continuous import candidates_log_weight, gaussian_log_weight, lines_log_weight
 from splitmerge_cli.verify.enumerate import (
     bernoulli_log_weight,
-    candidates_log_weight,
     candidates_states,
-    gaussian_log_weight,
     irm_log_weight,
-    lines_log_weight,
     mixture_states,
     normalise,
     state_of,

@@ -20,7 +20,8 @@ from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.enumerate import gaussian_log_weight, mixture_states, normalise
+from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.transitions import balance_defect, irreducible, stationarity_defect, transition_matrix
 
 

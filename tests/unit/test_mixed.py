@@ -19,7 +19,7 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.enumerate import mixed_log_weight
+from splitmerge_cli.verify.continuous import mixed_log_weight
 
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
 

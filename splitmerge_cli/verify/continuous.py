@@ -1,0 +1,299 @@
+"""Log weights of small partitions of points on lines, of normal mixtures and of mixed tables, for `enumerate`: the
+dense formulas, which nothing compiled has a part in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp, multigammaln
+from scipy.stats import nbinom
+
+from splitmerge_cli.verify.enumerate import Concentration, Scales, State, log_prior, mixture_log_weight
+
+
+def lines_log_weight(
+    x: ArrayLike, concentration: Concentration, sigma0: float, sigma1: float, noise: str, a0: float, prior: str
+) -> Callable[[State], float]:
+    """Log weight of partitions of points on lines, the parameters of every line integrated out.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, 2)
+        Abscissa and ordinate of each point.
+    concentration : float or (shape, rate)
+    sigma0, sigma1 : float
+        Standard deviations of intercept and slope, and of the noise.
+    noise : {'known', 'nig'}
+        nig: the noise has variance InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
+    a0 : float
+    prior : str
+        As ``model.prior`` gives it.
+
+    Returns
+    -------
+    callable
+        Source: the ordinates of a cluster are multivariate normal, with covariance sigma1^2 I + sigma0^2 X X',
+        X = [1, abscissa]; unknown noise: multivariate t.
+    """
+    points = np.asarray(x, dtype=float)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = 0.0
+        for k in range(z.max() + 1):
+            abscissa, y = points[z == k].T
+            X = np.column_stack([np.ones_like(abscissa), abscissa])
+            scale = np.eye(len(y)) + (sigma0 / sigma1) ** 2 * X @ X.T
+            if noise == "nig":
+                total += _log_student(y, scale, a0, sigma1**2 * (a0 - 1))
+            else:
+                total += _log_normal(y, sigma1**2 * scale)
+        return total
+
+    return mixture_log_weight(log_lik, concentration, prior)
+
+
+def candidates_log_weight(
+    x: ArrayLike, concentration: Concentration, sigma1: float, prior: str, candidates: Sequence[Sequence[float]]
+) -> Callable[[State], float]:
+    """Log weight of states (labels, K, lines): each cluster's (intercept, slope) is uniform over the candidates.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, 2)
+        Abscissa and ordinate of each point.
+    concentration : float or (shape, rate)
+    sigma1 : float
+        Standard deviation of the noise.
+    prior : str
+        As ``model.prior`` gives it.
+    candidates : sequence of (intercept, slope)
+    """
+    points = np.asarray(x, dtype=float)
+
+    def log_weight(state: State) -> float:
+        assert len(state) == 3
+        z = np.array(state[0])
+        total = log_prior(concentration, prior, z) - len(state[2]) * np.log(len(candidates))
+        for k, (intercept, slope) in enumerate(state[2]):
+            abscissa, y = points[z == k].T
+            total += _log_normal(y - intercept - slope * abscissa, sigma1**2 * np.eye(len(y)))
+        return float(total)
+
+    return log_weight
+
+
+def gaussian_log_weight(
+    x: ArrayLike,
+    concentration: Concentration,
+    prior: str,
+    covariance: str,
+    m0: ArrayLike,
+    kappa0: Concentration,
+    a0: float,
+    b0: Scales,
+) -> Callable[[State], float]:
+    """Log weight of partitions of a Gaussian mixture, means and covariances integrated out.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, D)
+    concentration : float or (shape, rate)
+    prior : str
+        As ``model.prior`` gives it.
+    covariance : {'diag', 'iso', 'full'}
+        diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
+        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points.
+    m0 : float or array of float, shape (D,)
+    kappa0 : float or (shape, rate)
+    a0 : float
+    b0 : float or array of float, shape (D,), or (shape, rate)
+        The rate a number or one for each column. iso: one number.
+
+    Returns
+    -------
+    callable
+        Source: diag and iso: the points of a cluster are multivariate t. full: Murphy, Conjugate Bayesian analysis of
+        the Gaussian distribution (2007), equation 266.
+    """
+    if isinstance(kappa0, tuple) or isinstance(b0, tuple):
+        about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
+        return mixture_log_weight(_scales_log_lik(about_m0, covariance, kappa0, a0, b0), concentration, prior)
+    points = np.asarray(x, dtype=float)
+    D = points.shape[1]
+    centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)
+
+    def log_lik_full(y: NDArray[np.float64]) -> float:
+        n, nu0, psi0 = len(y), 2 * a0 + D - 1, 2 * np.diag(scale0)
+        mean = y.mean(axis=0)
+        psi = psi0 + (y - mean).T @ (y - mean) + kappa0 * n / (kappa0 + n) * np.outer(mean, mean)
+        total = multigammaln((nu0 + n) / 2, D) - multigammaln(nu0 / 2, D) - n * D / 2 * np.log(np.pi)
+        total += nu0 / 2 * np.linalg.slogdet(psi0)[1] - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
+        return float(total + D / 2 * np.log(kappa0 / (kappa0 + n)))
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = 0.0
+        for k in range(z.max() + 1):
+            y = centred[z == k]
+            scale = np.eye(len(y)) + 1 / kappa0
+            if covariance == "full":
+                total += log_lik_full(y)
+            elif covariance == "iso":
+                total += _log_student(y.T.ravel(), np.kron(np.eye(D), scale), a0, scale0[0])
+            else:
+                total += sum(_log_student(y[:, d], scale, a0, scale0[d]) for d in range(D))
+        return total
+
+    return mixture_log_weight(log_lik, concentration, prior)
+
+
+def mixed_log_weight(
+    x: ArrayLike, types: Sequence[str], levels: Sequence[int], concentration: Concentration, **options: Any
+) -> Callable[[State], float]:
+    """Log weight of partitions of a table with columns of several types, the parameters integrated out.
+
+    Parameters
+    ----------
+    x : array of float, shape (N, D)
+        NaN where a cell is missing.
+    types : sequence of {'binary', 'categorical', 'count', 'real'}
+    levels : sequence of int
+        Of each column, where it is categorical.
+    concentration : float or (shape, rate)
+    **options
+        prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0 and b0 (a number or one per real
+        column), kappa0, a0: as the model's.
+
+    Returns
+    -------
+    callable
+        Source: the observed cells of a column and cluster one after the other: codes by counting, counts as negative
+        binomial; real cells as one multivariate t.
+    """
+    values = np.asarray(x, dtype=float)
+    per_type = {
+        key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(kind))
+        for key, kind in (("rate", "count"), ("m0", "real"), ("b0", "real"))
+    }
+
+    def log_codes(cells: NDArray[np.int64], pseudo: NDArray[np.float64]) -> float:
+        counts, total = pseudo.copy(), 0.0
+        for cell in cells:
+            total += np.log(counts[cell] / counts.sum())
+            counts[cell] += 1
+        return float(total)
+
+    def log_counts(cells: NDArray[np.int64], shape: float, rate: float) -> float:
+        total = 0.0
+        for cell in cells:
+            total += nbinom.logpmf(cell, shape, rate / (rate + 1))
+            shape, rate = shape + cell, rate + 1
+        return total
+
+    def log_reals(cells: NDArray[np.float64], m0: float, b0: float) -> float:
+        scale = np.eye(len(cells)) + 1 / options["kappa0"]
+        return _log_student(cells - m0, scale, options["a0"], b0)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = 0.0
+        number = dict.fromkeys(("count", "real"), 0)
+        for j, kind in enumerate(types):
+            at = number.get(kind, 0)
+            number[kind] = at + 1
+            for k in range(z.max() + 1):
+                cells = values[z == k, j]
+                cells = cells[~np.isnan(cells)]
+                if kind == "real":
+                    total += log_reals(cells, per_type["m0"][at], per_type["b0"][at])
+                elif kind == "count":
+                    total += log_counts(cells.astype(int), options["shape"], per_type["rate"][at])
+                elif kind == "binary":
+                    total += log_codes(cells.astype(int), np.array([options["beta0"], options["beta1"]], dtype=float))
+                else:
+                    total += log_codes(cells.astype(int), np.full(levels[j], options["alpha"], dtype=float))
+        return total
+
+    return mixture_log_weight(log_lik, concentration, options["prior"])
+
+
+def _scales_log_lik(
+    y: NDArray[np.float64], covariance: str, kappa0: Concentration, a0: float, b0: Scales
+) -> Callable[[NDArray[np.int64]], float]:
+    """Log likelihood of labels of points about m0, integrated over gamma densities of b0 or kappa0.
+
+    The trapezoidal rule in log b0 and log kappa0, in which the integrand is analytic: where b0 has one density for each
+    column and covariance=full, on a grid of all of them.
+    """
+    N, D = y.shape
+    n_scales = 1 if covariance == "iso" else D
+    at_kappa, log_kappa = _nodes(kappa0, 0.5 * D, N, 1)
+    at_scale, log_scale = _nodes(b0, a0 + (0.5 * (D - 1) if covariance == "full" else 0.0), N, n_scales)
+    b = at_scale[:, :n_scales]
+    if covariance == "full":
+        # every combination of the columns' scales
+        b = np.stack(np.meshgrid(*b.T, indexing="ij"), axis=-1).reshape(-1, D)
+
+    @cache
+    def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
+        """Log marginal likelihood of these items, shape (nodes of kappa0, nodes of b0[, columns])."""
+        n, mean = len(items), y[list(items)].mean(axis=0)
+        deviations = y[list(items)] - mean
+        rows = []
+        for kappa in at_kappa[:, 0]:
+            scatter = deviations.T @ deviations + kappa * n / (kappa + n) * np.outer(mean, mean)
+            shrink = 0.5 * np.log(kappa / (kappa + n)) - 0.5 * n * np.log(np.pi)
+            if covariance == "full":
+                nu = 2 * a0 + D - 1
+                psi = 2 * b[:, :, None] * np.eye(D)
+                total = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) + nu / 2 * np.log(2 * b).sum(axis=1)
+                rows.append(total - (nu + n) / 2 * np.linalg.slogdet(psi + scatter)[1] + D * shrink)
+            else:
+                # D columns that share a variance are n D numbers of it
+                S, columns = (np.trace(scatter), D) if covariance == "iso" else (np.diag(scatter), 1)
+                a = a0 + n * columns / 2
+                total = gammaln(a) - gammaln(a0) + a0 * np.log(2 * b) - a * np.log(2 * b + S)
+                rows.append(total + columns * shrink)
+        return np.array(rows)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        total = sum(of_cluster(tuple(np.flatnonzero(z == k).tolist())) for k in range(z.max() + 1))
+        if covariance == "full":
+            log_density = np.stack(np.meshgrid(*log_scale.T, indexing="ij"), axis=-1).reshape(-1, D).sum(axis=1)
+            by_kappa = logsumexp(total + log_density, axis=1)
+        else:
+            by_kappa = logsumexp(total + log_scale[:, :n_scales], axis=1).sum(axis=1)
+        return float(logsumexp(by_kappa + log_kappa[:, 0]))
+
+    return log_lik
+
+
+def _nodes(prior: Any, power: float, most: int, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes and log weights, each of shape (nodes, n), of integrals against n gamma densities (shape, rate) of what the
+    likelihood goes to 0 with like this power once to `most` times; of a number, or of n, itself."""
+    if not isinstance(prior, tuple):
+        value = np.broadcast_to(np.asarray(prior, dtype=float), n)[None]
+        return value, np.zeros_like(value)
+    shape, rate = prior[0], np.broadcast_to(np.asarray(prior[1], dtype=float), n)
+    # no peak is narrower than 1 / sqrt(shape + most power)
+    step = min(0.3, 0.8 / np.sqrt(shape + most * power))
+    t = np.arange(-8.0 - 36 / (shape + power), np.log(shape + 10 * np.sqrt(shape) + 60.0), step)[:, None]
+    log_density = shape * t - np.exp(t) - gammaln(shape)
+    return np.exp(t) / rate, log_density + np.log(step) + np.zeros(n)
+
+
+def _log_normal(y: NDArray[np.float64], covariance: NDArray[Any]) -> float:
+    """Log density of a multivariate normal vector of mean 0."""
+    log_det = np.linalg.slogdet(2 * np.pi * covariance)[1]
+    return float(-0.5 * (log_det + y @ np.linalg.solve(covariance, y)))
+
+
+def _log_student(y: NDArray[np.float64], scale: NDArray[Any], a0: float, b0: float) -> float:
+    """Log density of y ~ N(0, v scale) with v ~ InvGamma(a0, b0): multivariate t of 2 a0 degrees of freedom."""
+    a = a0 + len(y) / 2
+    quadratic = y @ np.linalg.solve(scale, y)
+    constant = gammaln(a) - gammaln(a0) - 0.5 * np.linalg.slogdet(2 * np.pi * b0 * scale)[1]
+    return float(constant - a * np.log1p(quadratic / (2 * b0)))
