@@ -142,14 +142,19 @@ class Posterior:
     # -- draws
     @cached_property
     def _recorded(self) -> pd.DataFrame:
-        """Recorded partitions of the second halves, with their hyper-parameters."""
+        """Recorded partitions of the second halves, of each chain at one spacing."""
+        from splitmerge_cli.runs.clusterings import of_one_spacing
+
         try:
             frame = self.run.partitions()
         except FileNotFoundError:
             frame = pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
         trace = self.run.trace(["chain", "iteration"])
         last = trace.groupby("chain")["iteration"].max()
-        return frame[frame["iteration"] > frame["chain"].map(last) / 2].reset_index(drop=True)
+        late = (frame["iteration"] > frame["chain"].map(last) / 2).to_numpy(dtype=bool)
+        chain, iteration = frame["chain"].to_numpy(), frame["iteration"].to_numpy()
+        chosen = [of_one_spacing(np.flatnonzero(late & (chain == c)), iteration) for c in last.index]
+        return frame.iloc[np.concatenate(chosen)].reset_index(drop=True)
 
     @cached_property
     def partitions(self) -> NDArray[np.int32]:

@@ -94,7 +94,7 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
         rows = file.read(columns=["chain", "iteration"]).to_pandas()
         late = rows["iteration"] > rows["chain"].map(dict(enumerate(iterations))) / 2
         chosen = [np.flatnonzero(late & (rows["chain"] == c)) for c in range(len(iterations))]
-        chosen = [_of_one_spacing(numbers, rows["iteration"].to_numpy()) for numbers in chosen]
+        chosen = [of_one_spacing(numbers, rows["iteration"].to_numpy()) for numbers in chosen]
         chosen = [numbers[evenly(len(numbers), most_partitions(N))] for numbers in chosen]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         for group in range(file.num_row_groups):
@@ -109,7 +109,7 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
     return {c: labels for c, labels in enumerate(each) if len(labels)}
 
 
-def _of_one_spacing(numbers: NDArray[np.int64], iterations: NDArray[np.int64]) -> NDArray[np.int64]:
+def of_one_spacing(numbers: NDArray[np.int64], iterations: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rows of a chain whose iterations are multiples of the widest spacing among them: each weighs the same."""
     if len(numbers) < 2:
         return numbers

@@ -135,6 +135,16 @@ def test_an_interruption_gives_what_there_is() -> None:
     assert found.labels.shape == (200,)
 
 
+def test_draws_of_a_budget_weigh_the_same() -> None:
+    """Such a run records ever more rarely; its draws are those of one spacing."""
+    found = sm.sample("bernoulli", np.eye(6), budget=0.5, chains=2, progress="none")
+    recorded = found.run.partitions()
+    for chain, rows in found._recorded.groupby("chain"):
+        spacing = np.diff(rows["iteration"])
+        every = recorded.loc[recorded["chain"] == chain, "iteration"]
+        assert len(spacing) and (spacing == spacing[0]).all() and (every.diff().dropna() <= spacing[0]).all()
+
+
 def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("splitmerge_cli.api.sampling.FIRST_ITERATIONS", 50)
     few = {key: value for key, value in FEW.items() if key != "iterations"}
