@@ -1,6 +1,7 @@
 """Fixtures of the small cases, and the share of each group of tests in the time of a run."""
 
 import resource
+import signal
 import time
 from collections import defaultdict
 from pathlib import PurePosixPath
@@ -10,6 +11,11 @@ from small_cases import MODELS
 
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+
+# whoever started the tests may ignore signals (nohup, a shell's background): the programs that they start would, too
+for _number in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.fixture
