@@ -111,6 +111,51 @@ def diagnose(
     raise typer.Exit(status)
 
 
+@app.command()
+@explained
+def summary(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
+    columns: Annotated[
+        bool, typer.Option("--columns", help="Also the columns of every cluster: mean or share, interval, divergence.")
+    ] = False,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Show the clusters of runs: size, certainty, what tells each from the others.
+
+    What is shown stands in cluster_summary.csv and column_summary.csv; where a run has no such files, its data are
+    loaded again.
+    """
+    from shutil import get_terminal_size
+
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.data.base import DataError
+    from splitmerge_cli.diagnostics.cluster_table import WIDTH
+    from splitmerge_cli.results.files import DamagedRun
+    from splitmerge_cli.results.read import find_runs
+    from splitmerge_cli.runs import open_run, summaries
+
+    width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    status = 0
+    for path in runs:
+        found = find_runs(path)
+        if not found:
+            raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
+        for one in found:
+            try:
+                one = open_run(one.path, config_dir)
+                if not one.done:
+                    state = one.status["state"]
+                    raise ConfigError(f"{one.path}: {state}; expected a finished run (the same smcmc run continues it)")
+                if len(runs) > 1 or len(found) > 1:
+                    typer.echo(one.path)
+                for line in summaries.lines(one, width=width, columns=columns):
+                    typer.echo(line)
+            except (ConfigError, DataError, DamagedRun) as error:
+                complain(str(error))
+                status = max(status, 1 if isinstance(error, DamagedRun) else 2)
+    raise typer.Exit(status)
+
+
 def _topics_of(run: "Run") -> "RunTopics":
     """The topics of a run's best chain."""
     from splitmerge_cli.diagnostics.topic_report import RunTopics

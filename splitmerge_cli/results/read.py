@@ -5,6 +5,7 @@ What reads tables is imported where one is read: whether a run is finished can b
 
 import hashlib
 import json
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,40 @@ class Run:
             frame["second"] = frame["second"].astype("Int64")
             if frame["row"].tolist() != list(range(1, self.summary["N"] + 1)) or (frame["cluster"] < 0).any():
                 raise ValueError("expected a row for every item")
+            return frame
+
+    @property
+    def has_cluster_summary(self) -> bool:
+        """Whether this is a finished run that describes its clusters (see docs/files.md)."""
+        return self.done and names.CLUSTER_SUMMARY in self.manifest.names
+
+    def cluster_summary(self) -> "pd.DataFrame":
+        """``cluster_summary.csv``: one row per cluster, the largest first."""
+        from splitmerge_cli.results import schema
+
+        frame = self._described(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
+        with undamaged(self.path / names.CLUSTER_SUMMARY):
+            if frame["size"].sum() != self.summary["N"]:
+                raise ValueError("expected clusters of all items")
+        return frame
+
+    def column_summary(self) -> "pd.DataFrame":
+        """``column_summary.csv``: one row per column of a table and cluster."""
+        from splitmerge_cli.results import schema
+
+        return self._described(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
+
+    def _described(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
+        import pandas as pd
+
+        file = self.manifest.check(name)
+        with undamaged(file):
+            # a level such as NA is a level
+            head = pd.read_csv(file, nrows=0).columns
+            missing: dict[Hashable, Any] = {column: [""] for column in head if column not in text}
+            frame = pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False, na_values=missing)
+            if list(frame)[: len(columns)] != list(columns):
+                raise ValueError(f"columns {list(frame)}; expected {list(columns)}")
             return frame
 
     @property

@@ -134,6 +134,10 @@ OPTIONAL = (*RESAMPLED, *SCORES)
 CLUSTERS = ("row", "cluster", "name", "certainty", "second", "second_probability")
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier the last three are missing."""
 MEMBERSHIP = CLUSTERS[3:]
+CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "telling", "density", "density_outside")
+"""Columns of ``cluster_summary.csv``: the last two of networks."""
+COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")
+"""Columns of ``column_summary.csv``."""
 
 
 def core(table: str, optional: Collection[str] = ()) -> pa.Schema:

@@ -355,6 +355,11 @@ class RunStore:
         write_text(self.path / CLUSTERS, table.to_csv(index=False, lineterminator="\n"))
         self._written.append(CLUSTERS)
 
+    def write_csv(self, name: str, frame: "pd.DataFrame") -> None:
+        """Write a table as text, whole or not at all; numbers with six significant digits."""
+        write_text(self.path / name, frame.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+        self._written.append(name)
+
     def finish(self) -> None:
         """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
         self.write_status("done", share=1.0)

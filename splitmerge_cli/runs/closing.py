@@ -4,12 +4,18 @@ import sys
 from collections.abc import Iterator
 
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import recorders
+from splitmerge_cli.runs import recorders, summaries
+
+MOST_CLUSTERS = 10
+"""Clusters that are shown; `smcmc summary` shows all."""
 
 
 def say(run: Run) -> None:
-    """Print what a recorder says of a finished run, then what to be warned of."""
+    """Print what a recorder says of a finished run, its clusters where it describes them, then what to be warned of."""
     recorders.say(run)
+    if run.has_cluster_summary:
+        for line in summaries.lines(run, MOST_CLUSTERS):
+            print(line, file=sys.stderr, flush=True)
     for warning in warnings(run):
         print(warning, file=sys.stderr, flush=True)
 

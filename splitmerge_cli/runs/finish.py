@@ -29,7 +29,7 @@ def assemble(
 
     from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import diagnose
-    from splitmerge_cli.runs import uncertainty
+    from splitmerge_cli.runs import summaries, uncertainty
     from splitmerge_cli.runs.clusterings import clusterings_of
 
     store.write_streamed(schema.TRACE, chains, width=12)
@@ -52,6 +52,9 @@ def assemble(
             uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.listed:
         store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names, membership)
+    if summaries.wanted(plan):
+        certainty = None if membership is None else membership["certainty"]
+        summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.write_summary(summary)
 
 

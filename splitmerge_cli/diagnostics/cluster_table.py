@@ -1,0 +1,114 @@
+"""The clusters of a run as lines of text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+WIDTH = 80
+"""Letters in a line."""
+PROTOTYPE = 18
+"""Letters of the name of a prototype."""
+INDENT = 9
+"""Spaces before what tells a cluster, where it stands below the numbers."""
+NARROWEST = 24
+"""Letters of the name of a column, at least."""
+
+Row = Mapping[str, Any]
+
+
+def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, width: int = WIDTH) -> Iterator[str]:
+    """The rows of ``cluster_summary.csv`` as a table.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Text by the name of the column; empty where a value is missing.
+    heading : str
+        The line above.
+    most : int, optional
+        Rows that are shown at most, and one line of what tells each cluster; by default all.
+    width : int
+        Letters in a line.
+
+    Examples
+    --------
+    >>> row = {"cluster": "0", "size": "50", "share": "0.5", "certainty": "0.98", "prototype": "7", "telling": "x = 1"}
+    >>> print(*cluster_lines([row], "1 cluster of 100 items"), sep="\\n")
+    1 cluster of 100 items
+    cluster  size  share  certainty  prototype  what tells it
+          0    50    50%       0.98  7          x = 1
+    """
+    yield heading
+    shown = rows[:most]
+    columns = [("cluster", [str(row["cluster"]) for row in shown], True)]
+    columns += [("size", [f"{int(row['size']):,}" for row in shown], True)]
+    columns += [("share", [f"{float(row['share']):.0%}" for row in shown], True)]
+    if any(row.get("certainty") for row in shown):
+        columns += [("certainty", [f"{float(row['certainty']):.2f}" for row in shown], True)]
+        columns += [("prototype", [shorten(str(row["prototype"]), PROTOTYPE) for row in shown], False)]
+    if any(row.get("density") for row in shown):
+        columns += [("ties", [_percent(row["density"]) for row in shown], True)]
+        columns += [("outward", [_percent(row["density_outside"]) for row in shown], True)]
+    widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
+    entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
+    left = sum(widths) + 2 * len(widths)
+    # beside the numbers if the first entry of every row fits there, else below them
+    beside = all(len(told[0]) <= width - left for told in entries if told)
+    indent = left if beside else INDENT
+    titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
+    named = "nodes of most ties" if any(row.get("density") for row in shown) else "what tells it"
+    yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
+    for k, told in enumerate(entries):
+        cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
+        lines = _wrapped(told, width - indent)[: None if most is None else 1]
+        if beside and lines:
+            cells.append(lines.pop(0))
+        yield "  ".join(cells).rstrip()
+        for line in lines:
+            yield " " * indent + line
+
+
+def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
+    """The rows of one cluster of ``column_summary.csv``, those of largest divergence first."""
+    ranked = sorted(rows, key=lambda row: -float(row["divergence"] or "-inf"))
+    room = max(NARROWEST, width - 48)
+    yield f"  {'column':{room}}  {'mean or share':>13}  {'95 % interval':>17}  divergence"
+    for row in ranked:
+        name = f"{row['column']}={row['level']}" if row["level"] else str(row["column"])
+        said = [_value(row[key], bool(row["level"])) for key in ("mean", "low", "high")]
+        interval = f"{said[1]} to {said[2]}" if said[1] else ""
+        divergence = f"{float(row['divergence']):.3g}" if row["divergence"] else ""
+        yield f"  {shorten(name, room):{room}}  {said[0]:>13}  {interval:>17}  {divergence:>10}".rstrip()
+
+
+def number(value: float) -> str:
+    """Four significant digits, large numbers without an exponent."""
+    return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+def shorten(text: str, most: int) -> str:
+    """Text of at most so many letters; what is cut out of its middle is an ellipsis."""
+    if len(text) <= most:
+        return text
+    end = (most - 1) // 3
+    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+
+def _value(text: Any, share: bool) -> str:
+    if text in ("", None):
+        return ""
+    return f"{float(text):.0%}" if share else number(float(text))
+
+
+def _percent(text: Any) -> str:
+    return f"{float(text):.0%}" if text not in ("", None) else ""
+
+
+def _wrapped(entries: Sequence[str], room: int) -> list[str]:
+    """Entries in lines of `room` letters."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + 2 + len(entry) <= room:
+            lines[-1] += f"; {entry}"
+        else:
+            lines.append(shorten(entry, room))
+    return lines

@@ -1,0 +1,201 @@
+"""What each column of a table is like in each cluster: counts, means, divergence of the cluster from all others."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+
+KINDS = ("points", "binary", "mixed")
+"""Kinds of data that have columns."""
+MOST_CELLS = 20_000_000
+"""Clusters times columns that are described; of more columns those of largest variance."""
+RESOLUTION = 1e-12
+"""Standard deviation of a constant column, relative to its values, that rounding may leave."""
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Columns of a table by cluster. A feature is a column of numbers, the second level of a binary column, or a level
+    of a categorical one.
+
+    Attributes
+    ----------
+    columns : list of str
+        D names.
+    types : list of str
+        ``binary``, ``categorical``, ``count`` or ``real``, of each column.
+    column : numpy.ndarray
+        int64 ``[F]``: the column of each feature, ascending.
+    level : list of str or None
+        ``[F]``: its level; None of numbers.
+    n : numpy.ndarray
+        float64 ``[K, F]``: cells that are present.
+    mean : numpy.ndarray
+        float64 ``[K, F]``: their mean, or the share of the level; nan where there are none.
+    variance : numpy.ndarray
+        float64 ``[K, F]``: divided by n.
+    overall : numpy.ndarray
+        float64 ``[F]``: mean over all items.
+    deviation : numpy.ndarray
+        float64 ``[F]``: standard deviation over all items, 0 of a constant column.
+    divergence : numpy.ndarray
+        float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
+        other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells.
+    """
+
+    columns: list[str]
+    types: list[str]
+    column: NDArray[np.int64]
+    level: list[str | None]
+    n: Numbers
+    mean: Numbers
+    variance: Numbers
+    overall: Numbers
+    deviation: Numbers
+    divergence: Numbers
+
+    @property
+    def standardised(self) -> Numbers:
+        """float64 ``[K, F]``: means less that of all items, in standard deviations of all; 0 of a constant column."""
+        scale = np.where(self.deviation > 0, self.deviation, np.inf)
+        return (self.mean - self.overall) / scale
+
+    @property
+    def telling(self) -> Numbers:
+        """float64 ``[D]``: mean divergence over the items, which says how much a column tells of their clusters."""
+        shares = self.n[:, np.searchsorted(self.column, np.arange(len(self.columns)))]
+        weight = np.where(np.isnan(self.divergence), 0.0, shares)
+        return np.asarray((weight * np.nan_to_num(self.divergence)).sum(axis=0) / np.maximum(weight.sum(axis=0), 1.0))
+
+
+def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
+    """Describe the columns of a table by cluster.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Kind ``points``, ``binary`` or ``mixed``.
+    labels : array_like of int
+        ``[N]``, from 0.
+
+    Notes
+    -----
+    Divergences are those of distributions with one observation more, spread as those of all items: a cluster of one
+    item has no variance, a level that does not occur no logarithm.
+    """
+    own = np.asarray(labels, dtype=np.int64)
+    x, D = dataset.values, dataset.values.shape[1]
+    names = list(dataset.columns or [f"column {j + 1}" for j in range(D)])
+    types = [c.type for c in dataset.types] if dataset.types is not None else []
+    types = types or ["binary" if dataset.kind == "binary" else "real"] * D
+    K = int(own.max()) + 1
+    order = np.argsort(own, kind="stable")
+    clusters = np.split(order, np.cumsum(np.bincount(own, minlength=K))[:-1])
+    if K * D > MOST_CELLS and dataset.types is None:
+        kept = _widest(x, max(1, MOST_CELLS // K))
+        x, names, types = x[:, kept], [names[j] for j in kept], [types[j] for j in kept]
+    parts = [j for j, kind in enumerate(types) if kind != "categorical"]
+    whole = len(parts) == len(types)
+    moments = [_moments(x[items] if whole else x[items][:, parts]) for items in clusters]
+    n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
+    described = _numbers(n, mean, squares, [types[j] for j in parts])
+    if whole:
+        levels = [_second(dataset, j, kind) for j, kind in enumerate(types)]
+        return Statistics(names, types, np.arange(len(names)), levels, *described)
+    found = {j: tuple(value[..., [at]] for value in described) for at, j in enumerate(parts)}
+    told: list[list[str | None]] = []
+    for j, kind in enumerate(types):
+        if kind == "categorical":
+            found[j] = _levels(x[:, j], own, K, len(dataset.types[j].levels))
+        told.append(list(dataset.types[j].levels) if kind == "categorical" else [_second(dataset, j, kind)])
+    stacked = [np.concatenate([found[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
+    column = np.repeat(np.arange(len(names)), [len(levels) for levels in told])
+    return Statistics(names, types, column, [level for levels in told for level in levels], *stacked)
+
+
+def _second(dataset: Any, j: int, kind: str) -> str | None:
+    if kind != "binary":
+        return None
+    return str(dataset.types[j].levels[1]) if dataset.types is not None else "1"
+
+
+def _widest(x: Any, most: int) -> NDArray[np.int64]:
+    _, _, squares = _moments(x)
+    return np.sort(np.argsort(-squares, kind="stable")[:most])
+
+
+def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:
+    """Of every column the number of cells, their mean, the sum of squared deviations from it."""
+    if issparse(rows):
+        n = np.full(rows.shape[1], float(rows.shape[0]))
+        mean = np.asarray(rows.sum(axis=0)).ravel() / np.maximum(n, 1)
+        squares = np.asarray(rows.multiply(rows).sum(axis=0)).ravel() - n * mean**2
+        return n, np.where(n > 0, mean, np.nan), np.maximum(squares, 0.0)
+    cells = np.asarray(rows, dtype=np.float64)
+    present = ~np.isnan(cells)
+    n = present.sum(axis=0).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(present, cells, 0.0).sum(axis=0) / n
+    return n, mean, (np.where(present, cells - mean, 0.0) ** 2).sum(axis=0)
+
+
+def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> tuple[Numbers, ...]:
+    """Of columns of numbers, or of 0 and 1: n, mean, variance, overall, deviation, divergence."""
+    held = np.where(n > 0, mean, 0.0)
+    total = n.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        overall = (n * held).sum(axis=0) / total
+        about = squares + n * (held - overall) ** 2
+        spread = about.sum(axis=0) / total
+        spread = np.where(spread <= (RESOLUTION * overall) ** 2, 0.0, spread)
+        rest = total - n
+        other = (total * overall - n * held) / rest
+        within = np.maximum(about.sum(axis=0) - about - rest * (other - overall) ** 2, 0.0)
+        divergence = _normal(n, held, squares, rest, other, within, spread)
+        kinds = np.array(types)
+        count, binary = kinds == "count", kinds == "binary"
+        divergence[:, count] = _poisson(n, held, rest, other, overall)[:, count]
+        p, q = (np.stack([1 - share, share], axis=-1)[:, binary] for share in (held, other))
+        divergence[:, binary] = _discrete(p, q, n[:, binary], rest[:, binary])
+        divergence[(n == 0) | (rest == 0)] = np.nan
+        return n, mean, np.where(n > 0, squares / n, np.nan), overall, np.sqrt(spread), divergence
+
+
+def _levels(codes: Numbers, own: NDArray[np.int64], K: int, L: int) -> tuple[Numbers, ...]:
+    """The same of a categorical column, a feature for each level."""
+    present = ~np.isnan(codes)
+    cells = own[present] * L + codes[present].astype(np.int64)
+    counts = np.bincount(cells, minlength=K * L).reshape(K, L).astype(np.float64)
+    n, total = counts.sum(axis=1, keepdims=True), counts.sum()
+    outside = counts.sum(axis=0) - counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p, q, overall = counts / n, outside / (total - n), counts.sum(axis=0) / total
+        divergence = _discrete(np.nan_to_num(p), np.nan_to_num(q), n[:, 0], total - n[:, 0])[:, None]
+    divergence[(n == 0) | (total == n)] = np.nan
+    return np.repeat(n, L, axis=1), p, p * (1 - p), overall, np.sqrt(overall * (1 - overall)), divergence
+
+
+def _normal(
+    n: Numbers, mean: Numbers, squares: Numbers, rest: Numbers, other: Numbers, within: Numbers, spread: Numbers
+) -> Numbers:
+    # one observation of the variance of all
+    v, w = (squares + spread) / (n + 1), (within + spread) / (rest + 1)
+    return np.where(spread > 0, 0.5 * (np.log(w / v) + (v + (mean - other) ** 2) / w - 1), 0.0)
+
+
+def _poisson(n: Numbers, mean: Numbers, rest: Numbers, other: Numbers, overall: Numbers) -> Numbers:
+    # half an observation of the mean of all
+    a, b = (n * mean + overall / 2) / (n + 0.5), (rest * other + overall / 2) / (rest + 0.5)
+    return np.where(overall > 0, a * np.log(a / b) - a + b, 0.0)
+
+
+def _discrete(p: Numbers, q: Numbers, n: Numbers, rest: Numbers) -> Numbers:
+    """Of shares ``[..., L]`` of n and rest cells ``[...]``, with an observation spread over all levels."""
+    L = p.shape[-1]
+    p = (p * n[..., None] + 1 / L) / (n[..., None] + 1)
+    q = (q * rest[..., None] + 1 / L) / (rest[..., None] + 1)
+    return np.asarray((p * np.log(p / q)).sum(axis=-1))

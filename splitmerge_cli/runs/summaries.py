@@ -1,0 +1,138 @@
+"""The clusters of a run in the data's own terms: the files that say so, and their lines of text."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, column_lines
+from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.identity import of_data
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.results.store import RunStore
+    from splitmerge_cli.runs.plan import Plan
+
+MOST_ROWS = 100_000
+"""Clusters times columns up to which `COLUMN_SUMMARY` is written."""
+
+
+def wanted(plan: "Plan") -> bool:
+    """Whether a run describes its clusters: of data that come from a file or a program, or whose items have names, and
+    are not those of an experiment."""
+    own = of_data(plan.digests) or plan.cfg.data.name == "given" or plan.dataset.names is not None
+    return bool(own) and plan.cfg.experiment is None and plan.dataset.kind != "documents"
+
+
+def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
+    """Write ``cluster_summary.csv``, and of a table of moderate size ``column_summary.csv``."""
+    clusters, columns = described(dataset, labels, certainty)
+    store.write_csv(CLUSTER_SUMMARY, clusters)
+    if columns is not None:
+        store.write_csv(COLUMN_SUMMARY, columns)
+
+
+def described(
+    dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None
+) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
+    """A row for each cluster; for each cluster and column of a table, unless they are more than `MOST_ROWS`."""
+    import numpy as np
+
+    from splitmerge_cli.diagnostics import cluster_summary
+    from splitmerge_cli.diagnostics.column_statistics import KINDS, statistics
+
+    known = statistics(dataset, labels) if dataset.kind in KINDS else None
+    clusters = cluster_summary.clusters(dataset, labels, certainty, first=1, described=known)
+    if certainty is None:
+        clusters.insert(3, "certainty", np.nan)
+        clusters.insert(4, "prototype", "")
+    if "telling" not in clusters:
+        clusters.insert(5, "telling", "")
+    if known is None or known.divergence.size > MOST_ROWS:
+        return clusters, None
+    return clusters, cluster_summary.columns(dataset, labels, known)
+
+
+def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
+    """The clusters of a finished run as lines of text.
+
+    Parameters
+    ----------
+    run : Run
+        Its files are read; of one that has no such files the data are loaded again.
+    most : int, optional
+        Clusters that are shown at most; by default all.
+    width : int
+        Letters in a line.
+    columns : bool
+        Whether the columns of every cluster follow.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The data cannot be loaded again; topics, of which there are no clusters; `columns` of data that have none, or
+        too many.
+    """
+    if run.has_topics:
+        raise ConfigError(f"{run.path}: topics of documents; expected clusters (smcmc plot {run.path} draws topics)")
+    rows, of_columns = _rows(run)
+    yield from cluster_lines(rows, _heading(run, len(rows)), most, width)
+    if most is not None and len(rows) > most:
+        yield f"{len(rows) - most} more: smcmc summary {run.path}"
+    if not columns:
+        return
+    if of_columns is None:
+        raise ConfigError(
+            f"--columns: {run.path}: no columns, or too many; expected a table of up to {MOST_ROWS} means"
+        )
+    for row in rows:
+        yield ""
+        yield f"cluster {row['cluster']}"
+        yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
+
+
+def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
+    """The rows of both files, as text; None where there are no columns."""
+    if run.has_cluster_summary:
+        return _read(run, CLUSTER_SUMMARY), _read(run, COLUMN_SUMMARY) if COLUMN_SUMMARY in run.manifest.names else None
+    from splitmerge_cli.runs.stored import dataset_of
+
+    certainty = run.clusters()["certainty"]
+    labels = run.summary["point_estimate"]["labels"]
+    clusters, columns = described(dataset_of(run), labels, None if certainty.isna().any() else certainty)
+    return _as_text(clusters), None if columns is None else _as_text(columns)
+
+
+def _read(run: Run, name: str) -> list[dict[str, str]]:
+    # without pandas, which takes longer than all else that is said of a run that was finished before
+    with run.manifest.check(name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
+    def text(value: Any) -> str:
+        return "" if value is None or value != value else str(value)
+
+    records: Sequence[dict[Any, Any]] = frame.to_dict("records")
+    return [{key: text(value) for key, value in record.items()} for record in records]
+
+
+def _heading(run: Run, clusters: int) -> str:
+    summary = run.summary
+    found = f"{clusters:,} cluster{'s' * (clusters != 1)} of {summary['N']:,} items"
+    # runs made earlier do not have it
+    judged = summary.get("convergence") or {"converged": True}
+    if judged["converged"] is False:
+        rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
+        return f"{found}, of the best state: the chains have not converged (R-hat {rhat})"
+    if judged["converged"] is None:
+        return f"{found}; one chain cannot show whether it has converged"
+    if "expected_vi" not in summary["point_estimate"]:
+        return f"{found}, of the best state"
+    return f"{found}, the point estimate of all chains"

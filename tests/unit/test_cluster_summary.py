@@ -1,0 +1,148 @@
+"""Clusters in the data's own terms: statistics of columns, rows of clusters, lines of text."""
+
+import doctest
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.diagnostics import cluster_table, column_statistics
+from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
+from splitmerge_cli.diagnostics.column_statistics import statistics
+
+LEVELS = ("red", "green", "blue")
+
+
+def mixed(seed: int = 0, N: int = 60) -> tuple[Dataset, np.ndarray]:
+    """Columns of every type with missing cells, and labels of four clusters, the last of one item."""
+    rng = np.random.default_rng(seed)
+    labels = np.append(rng.integers(0, 3, N - 1), 3)
+    x = np.column_stack(
+        [
+            rng.normal(1e6 + 3.0 * labels, 1.0),
+            rng.poisson(1 + 2 * labels),
+            rng.random(N) < 0.2 + 0.3 * (labels == 1),
+            rng.integers(0, 3, N),
+        ]
+    ).astype(float)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    types = (ColumnType("real"), ColumnType("count"), ColumnType("binary", ("no", "yes")))
+    types += (ColumnType("categorical", LEVELS),)
+    return Dataset("own", "mixed", x, columns=["weight", "visits", "member", "colour"], types=types), labels
+
+
+def divergence(kind: str, x: np.ndarray, y: np.ndarray, levels: int) -> float:
+    """The definition, cell by cell."""
+    if not len(x) or not len(y):
+        return np.nan
+    both = np.concatenate([x, y])
+    if kind == "count":
+        a = (x.sum() + both.mean() / 2) / (len(x) + 0.5)
+        b = (y.sum() + both.mean() / 2) / (len(y) + 0.5)
+        return a * np.log(a / b) - a + b
+    if kind == "real":
+        v = (((x - x.mean()) ** 2).sum() + both.var()) / (len(x) + 1)
+        w = (((y - y.mean()) ** 2).sum() + both.var()) / (len(y) + 1)
+        return 0.5 * (np.log(w / v) + (v + (x.mean() - y.mean()) ** 2) / w - 1)
+    p, q = ((np.array([(z == level).sum() for level in range(levels)]) + 1 / levels) / (len(z) + 1) for z in (x, y))
+    return float(stats.entropy(p, q))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_are_what_their_definitions_say(seed: int) -> None:
+    dataset, labels = mixed(seed)
+    table = columns(dataset, labels).set_index(["cluster", "column"])
+    for j, (name, column) in enumerate(zip(dataset.columns, dataset.types, strict=True)):
+        cells = dataset.values[:, j]
+        known = ~np.isnan(cells)
+        for k in range(4):
+            x, y = cells[known & (labels == k)], cells[known & (labels != k)]
+            row = table.loc[(k, name)]
+            expected = divergence(column.type, x, y, len(column.levels))
+            np.testing.assert_allclose(row["divergence"], expected, rtol=1e-7, atol=1e-9)
+            if not len(x):
+                assert np.isnan(row["mean"])
+            elif column.levels:
+                level = 1 if column.type == "binary" else int(np.bincount(x.astype(int), minlength=3).argmax())
+                share = (x == level).mean()
+                assert row["level"] == column.levels[level] and row["mean"] == pytest.approx(share)
+                low, high = stats.beta.ppf([0.025, 0.975], 0.5 + (x == level).sum(), 0.5 + (x != level).sum())
+                assert (row["low"], row["high"]) == pytest.approx((low, high))
+            else:
+                assert row["mean"] == pytest.approx(x.mean()) and row["level"] is None
+                if len(x) > 1:
+                    low, high = stats.t.interval(0.95, len(x) - 1, x.mean(), stats.sem(x))
+                    assert (row["low"], row["high"]) == pytest.approx((low, high))
+                else:
+                    assert np.isnan(row["low"])
+
+
+def test_sparse_points_are_described_as_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    x = np.where(rng.random((50, 12)) < 0.3, rng.normal(size=(50, 12)), 0.0)
+    labels = rng.integers(0, 3, 50)
+    dense, sparse = (statistics(Dataset("own", "points", v), labels) for v in (x, csr_array(x)))
+    np.testing.assert_allclose(sparse.divergence, dense.divergence, rtol=1e-8)
+    np.testing.assert_allclose(sparse.standardised, dense.standardised, atol=1e-12)
+    # of too many columns those of largest variance
+    monkeypatch.setattr(column_statistics, "MOST_CELLS", 3 * 5)
+    few = statistics(Dataset("own", "points", csr_array(x)), labels)
+    widest = np.sort(np.argsort(-x.var(axis=0))[:5])
+    assert few.columns == [f"column {j + 1}" for j in widest]
+    np.testing.assert_allclose(few.divergence, dense.divergence[:, widest], rtol=1e-8)
+
+
+def test_a_constant_column_tells_nothing() -> None:
+    x = np.column_stack([np.full(30, 0.1), np.arange(30.0)])
+    found = statistics(Dataset("own", "points", x), np.arange(30) // 10)
+    assert (found.divergence[:, 0] == 0).all() and (found.standardised[:, 0] == 0).all()
+    assert found.telling.argmax() == 1
+
+
+def test_the_telling_columns_come_first() -> None:
+    dataset, labels = mixed()
+    table = clusters(dataset, labels, np.linspace(0, 1, 60), first=1)
+    assert table["size"].tolist() == sorted(np.bincount(labels), reverse=True)
+    each = columns(dataset, labels)
+    for _, row in table.iterrows():
+        of_cluster = each[each["cluster"] == row["cluster"]]
+        assert row["telling"].startswith(of_cluster.loc[of_cluster["divergence"].idxmax(), "column"])
+        # the surest item, counted from 1
+        assert row["prototype"] == np.flatnonzero(labels == row["cluster"])[-1] + 1
+
+
+def test_the_nodes_of_most_ties_and_the_commonest_tokens() -> None:
+    star = np.zeros((5, 5), dtype=np.uint8)
+    star[2, [0, 1, 3]] = star[[0, 1, 3], 2] = 1
+    names = ["Ann", "Ben", "Cem", "Dan", "Eva"]
+    table = clusters(Dataset("own", "graph", csr_array(star), names=names), [0, 0, 0, 1, 1])
+    assert table["telling"].tolist() == ["Cem (3); Ann (1); Ben (1)", "Dan (1); Eva (0)"]
+    assert table["density"].tolist() == pytest.approx([2 / 3, 0])
+    tokens = Dataset("own", "tokens", np.array([1, 1, 0, 0], dtype=np.int32), vocabulary=["Roy", "Weber"])
+    assert clusters(tokens, [0, 0, 0, 1])["telling"].tolist() == ["Weber (2); Roy (1)", "Roy (1)"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_lines_fit(width: int) -> None:
+    told = "the income of the household in euros = 90928 (others 43968); visits = 11.38 (others 3.414)"
+    row = {"size": "1200", "share": "0.25", "certainty": "0.98", "prototype": "Customer with a long name 0099"}
+    rows = [row | {"cluster": str(k), "telling": told} for k in range(12)]
+    whole = list(cluster_table.cluster_lines(rows, "12 clusters", width=width))
+    short = list(cluster_table.cluster_lines(rows, "12 clusters", most=10, width=width))
+    assert max(map(len, whole + short)) <= width
+    assert sum("visits = 11.38 (others 3.414)" in line for line in whole) == 12
+    # one line of what tells a cluster: beside the numbers where it fits
+    assert len(short) == 2 + 10 * (2 if width == 80 else 1)
+    assert "the income of the household in euros = 90928" in short[-1]
+
+
+def test_examples() -> None:
+    found = doctest.testmod(cluster_table)
+    assert found.attempted and not found.failed
+
+
+def test_long_words_keep_both_ends() -> None:
+    assert cluster_table.shorten("measurement number 12", 12) == "measurem… 12"
+    assert cluster_table.shorten("short", 12) == "short"
