@@ -410,26 +410,22 @@ class Posterior:
         Parameters
         ----------
         kind : str
-            ``traces``, or another that ``smcmc plot`` makes of such a run: ``co_clustering``, ``credible_ball``,
-            ``n_clusters``, ``points``, ...
+            ``traces``, or another that ``smcmc plot`` makes of such a run: ``n_clusters``, ``co_clustering``,
+            ``credible_ball``, ``points``, ``pairs``, ``projection``, ``cluster_means``, ``network``, ``topics``.
 
         Raises
         ------
         ConfigError
             There is no picture of this name for such a run.
         """
-        import matplotlib.pyplot as plt
+        from splitmerge_cli.plots.run import available, pictures
+        from splitmerge_cli.plots.style import styled
 
-        from splitmerge_cli.plots.run import pictures
-
-        found = dict(pictures(self.run))
-        for name, figure in found.items():
-            if name != kind:
-                plt.close(figure)
-        if kind not in found:
-            why = "" if self.converged else f" (others need chains that have converged; R-hat = {self.rhat:.3g})"
-            raise ConfigError(f"kind={kind}: expected one of {', '.join(found)}{why}")
-        return found[kind]
+        with styled(display=True):
+            for _, figure in pictures(self.run, [kind]):
+                return figure
+        why = "" if self.converged else f" (others need chains that have converged; R-hat = {self.rhat:.3g})"
+        raise ConfigError(f"kind={kind}: expected one of {', '.join(available(self.run))}{why}")
 
 
 def _hyperparameters(trace: pd.DataFrame) -> list[str]:

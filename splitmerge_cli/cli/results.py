@@ -42,12 +42,20 @@ def plot(
     targets: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all|RUN ...", autocompletion=complete_figure)],
     scale: Scale = "quick",
     out: Out = Path("results"),
+    show: Annotated[bool, typer.Option("--list", help="Say what can be drawn of the runs; draw nothing.")] = False,
+    only: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Which pictures of the runs, such as pairs,projection.")
+    ] = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Draw figures, or the traces of a run, from stored results only."""
+    """Draw figures, or the pictures of a run, from stored results and the data of the run alone."""
     from splitmerge_cli.papers import reproduce as papers
 
-    raise typer.Exit(papers.plot(targets, _scale(scale), out, config_dir))
+    if show:
+        papers.show_pictures(targets, config_dir)
+        return
+    names = None if only is None else only.split(",")
+    raise typer.Exit(papers.plot(targets, _scale(scale), out, config_dir, names))
 
 
 @app.command()

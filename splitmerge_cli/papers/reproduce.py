@@ -145,20 +145,23 @@ def plot(
     scale: str = "quick",
     out: str | Path = "results",
     config_dir: str | Path | None = None,
+    only: Sequence[str] | None = None,
 ) -> int:
     """Draw from stored results only.
 
     Parameters
     ----------
     targets : sequence of str
-        Figures as for `reproduce`, and folders of runs (their traces are drawn into the folder, and their points in
-        two dimensions or their network with the clusters found).
+        Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.plots.run.PICTURES` draws of them goes
+        into the folder).
     scale : {"quick", "paper"}
         Which runs of a figure.
     out : str or Path
         The folder of the results.
     config_dir : str or Path, optional
         A folder of the user's own: its groups, for runs that name one of them, and its paper if it holds one.
+    only : sequence of str, optional
+        Which pictures of a run; by default all that it has.
 
     Returns
     -------
@@ -191,7 +194,7 @@ def plot(
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2
     for path in runs:
-        _plot_run(path, config_dir)
+        _plot_run(path, config_dir, only)
     if missing:
         which = f"{', '.join(missing)}: results are missing"
         print(f"smcmc: {which}; this makes them: {command(missing, scale, out, config_dir)}", file=sys.stderr)
@@ -216,11 +219,38 @@ class _Finished:
         return runs
 
 
-def _plot_run(path: Path, config_dir: str | Path | None) -> None:
-    from splitmerge_cli.plots.run import pictures
+def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) -> None:
+    """Print what can be drawn of runs, and of the other targets that they are figures.
+
+    Raises
+    ------
+    ConfigError, DataError
+        An unknown figure; the data of a run cannot be loaded again.
+    """
+    from splitmerge_cli.plots.run import PICTURES, available
+
+    for target in targets:
+        if (Path(target) / STATUS).is_file():
+            print(target)
+            for name in available(open_run(Path(target), config_dir)):
+                print(f"  {name:15}{PICTURES[name].shows}")
+        else:
+            for name in select([target], config_dir):
+                print(f"{name}  figure of a paper")
+
+
+def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None) -> None:
+    from splitmerge_cli.plots.run import PICTURES, available, pictures
     from splitmerge_cli.plots.style import save, styled
 
+    run = open_run(path, config_dir)
+    if only is not None and (absent := [name for name in only if name not in PICTURES]):
+        raise ConfigError(f"--only {absent[0]}: expected one of {', '.join(PICTURES)}")
+    drawn = []
     with styled():
-        for name, figure in pictures(open_run(path, config_dir)):
+        for name, figure in pictures(run, only):
+            drawn.append(name)
             for written in save(figure, path / name):
                 print(written)
+    if only is not None and (absent := [name for name in only if name not in drawn]):
+        raise ConfigError(f"--only {absent[0]}: {path} has none; expected one of {', '.join(available(run))}")

@@ -11,8 +11,10 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.plots.labels import write_apart
 from splitmerge_cli.plots.points import ALONE, by_size, style_of
-from splitmerge_cli.plots.runs import option
+from splitmerge_cli.plots.runs import data_name, option
 from splitmerge_cli.plots.style import NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
@@ -21,8 +23,11 @@ MOST_NODES = 2000
 """Nodes up to which a network is laid out; of larger ones the matrix alone is drawn, as a density."""
 CELLS = 600
 """Rows and columns of that density."""
-MOST_NAMES = 60
-"""Nodes up to which their names are written, where they have any."""
+MOST_NAMES = 150
+"""Nodes up to which names cover no mark; of more nodes `IN_A_CROWD` names, of those of most ties, stand over marks."""
+IN_A_CROWD = 15
+NAME = 18
+"""Letters of a name."""
 SPREAD = 0.7
 """Power of the distance from the middle of a layout: below 1, a crowded middle is drawn apart."""
 BORDER = "#D55E00"
@@ -87,6 +92,8 @@ def layout(adjacency: csr_array, seed: int = 0) -> NDArray[np.float64]:
     found = networkx.spring_layout(graph.subgraph(main), seed=seed, iterations=200 if len(main) <= 500 else 60)
     at = np.array([found[node] for node in main])
     at -= np.median(at, axis=0)
+    # wider than high, as its panel
+    at = at @ np.linalg.eigh(at.T @ at)[1][:, ::-1]
     radius = np.linalg.norm(at, axis=1, keepdims=True)
     places[main] = at / np.maximum(radius, 1e-12) * (radius / max(radius.max(), 1e-12)) ** SPREAD
     for k, part in enumerate(components[1:]):
@@ -97,9 +104,7 @@ def layout(adjacency: csr_array, seed: int = 0) -> NDArray[np.float64]:
     return places
 
 
-def draw_network(
-    ax: Axes, adjacency: csr_array, labels: ArrayLike, places: NDArray[np.float64], names: list[str] | None = None
-) -> None:
+def draw_network(ax: Axes, adjacency: csr_array, labels: ArrayLike, places: NDArray[np.float64]) -> None:
     """Nodes in the colours of their clusters, edges between them."""
     N = adjacency.shape[0]
     rows, columns = adjacency.nonzero()
@@ -107,7 +112,7 @@ def draw_network(
     faint = float(np.clip(60.0 / max(above.sum(), 1) ** 0.7, 0.03, 0.5))
     segments = np.stack([places[rows[above]], places[columns[above]]], axis=1)
     ax.add_collection(LineCollection(list(segments), color="#888888", linewidth=0.5, alpha=faint, zorder=1))
-    size = float(np.clip(3000.0 / N, 3.0, 55.0))
+    size = _mark_size(N)
     for rank, items in enumerate(by_size(labels)):
         colour, marker = style_of(rank)
         x, y = places[items].T
@@ -115,13 +120,25 @@ def draw_network(
             ax.scatter(x, y, s=0.7 * size, marker="x", color=ALONE, linewidth=0.8, zorder=3)
         else:
             ax.scatter(x, y, s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.3, zorder=3)
-    if names is not None and N <= MOST_NAMES:
-        for (x, y), name in zip(places, names, strict=True):
-            style: dict[str, Any] = {"fontsize": 5, "color": "#333333", "zorder": 4}
-            ax.annotate(plain_text(name), (x, y), (3, 3), textcoords="offset points", **style)
     ax.axis("off")
     ax.margins(0.04)
     ax.set_aspect("equal", adjustable="datalim")
+
+
+def write_names(ax: Axes, adjacency: csr_array, places: NDArray[np.float64], names: list[str]) -> int:
+    """Write names of nodes beside them, where they cover no other, and return how many; the layout is final."""
+    N = len(names)
+    order = np.argsort(-np.diff(adjacency.indptr), kind="stable").tolist()
+    short = [shorten(name, NAME) for name in names]
+    mark = np.sqrt(_mark_size(N))
+    # in a crowd every name covers marks: a few stand all the same
+    most, marks = (N, 0.8 * mark) if N <= MOST_NAMES else (IN_A_CROWD, 0.0)
+    return len(write_apart(ax, places, short, order[:most], offset=0.75 * mark, marks=marks, color="#222222"))
+
+
+def _mark_size(N: int) -> float:
+    """Area of a node's mark, in points squared."""
+    return float(np.clip(2400.0 / N, 3.0, 36.0))
 
 
 def can_draw(run: Run) -> bool:
@@ -141,22 +158,28 @@ def clusters(run: Run) -> Figure:
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     small = dataset.N <= MOST_NODES
-    figure, axes = plt.subplots(1, 2 if small else 1, figsize=(7.2, 4.0) if small else (7.2, 7.6), squeeze=False)
+    shape: dict[str, Any] = {"figsize": (7.2, 7.6)} if not small else {"figsize": (7.2, 3.9), "width_ratios": [1, 1.35]}
+    figure, axes = plt.subplots(1, 2 if small else 1, squeeze=False, **shape)
     draw_matrix(axes[0, 0], dataset.values, labels)
     if small:
-        draw_network(axes[0, 1], dataset.values, labels, layout(dataset.values), dataset.names)
+        places = layout(dataset.values)
+        draw_network(axes[0, 1], dataset.values, labels, places)
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
     found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one node" if alone else "")
     sampler, edges = option(run, "sampler"), dataset.values.nnz // 2
     axes[0, 0].set_title(
-        f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}: {dataset.N:,} nodes, {edges:,} edges; {found}"
+        f"{NAMES.get(sampler, sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {found}"
     )
     shown = "" if small else " Darker cells hold more edges (square root of their share)."
     cross = " Crosses: alone in a cluster." if alone and small else ""
+    named = " Names of nodes where they fit, those of most ties first." if dataset.names and small else ""
     footnote(
         figure,
         f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then degree; lines between "
-        f"clusters.{shown}{cross}",
+        f"clusters.{shown}{cross}{named}",
     )
+    if small and dataset.names:
+        figure.canvas.draw()
+        write_names(axes[0, 1], dataset.values, places, dataset.names)
     return figure

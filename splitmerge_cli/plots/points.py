@@ -1,6 +1,6 @@
 """Points of two columns, the clusters found in them, and what is fitted to each cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,16 +10,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import NAMES, footnote, plain_text
+from splitmerge_cli.plots.runs import option, subject
+from splitmerge_cli.plots.style import footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#8A8A2B")
 MARKERS = ("o", "s", "^", "D", "v", "P")
-"""Clusters by size: the colours in turn, then the colours with the next marker."""
+"""Clusters by size: colours and markers in turn, so that clusters differ without colours too."""
 ALONE = "#777777"
 """Colour of points that are alone in their cluster."""
+UNSURE = 0.8
+"""Certainty of an item below which its mark is open."""
+RASTER = 3_000
+"""Points from which on a PDF holds an image of them."""
 DEVIATIONS = 2.0
 """Standard deviations that an ellipse spans to each side."""
 
@@ -28,7 +32,8 @@ Points = NDArray[np.float64]
 
 def style_of(rank: int) -> tuple[str, str]:
     """Colour and marker of the cluster of a rank by size, 0 the largest."""
-    return COLOURS[rank % len(COLOURS)], MARKERS[rank // len(COLOURS) % len(MARKERS)]
+    # 24 ranks take each colour with three markers, the next 24 with the others
+    return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // 24) % len(MARKERS)]
 
 
 def by_size(labels: ArrayLike) -> list[NDArray[np.int64]]:
@@ -64,15 +69,49 @@ def segment(points: Points, intercept: float, slope: float) -> Points:
     return np.column_stack([ends, intercept + slope * ends])
 
 
-def scatter(ax: Axes, points: Points, labels: ArrayLike, size: float = 11.0) -> None:
-    """Points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses."""
+def scatter(
+    ax: Axes,
+    points: Points,
+    labels: ArrayLike,
+    size: float = 11.0,
+    unsure: ArrayLike | None = None,
+    ranks: Mapping[int, int] | None = None,
+    alone: ArrayLike | None = None,
+) -> None:
+    """Points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    points : numpy.ndarray
+        float64 ``[N, 2]``.
+    labels : array_like of int
+        ``[N]``.
+    size : float
+        Of a mark, in points squared.
+    unsure : array_like of bool, optional
+        ``[N]``: which marks are open.
+    ranks : mapping of int to int, optional
+        The rank of each cluster by size, where the points are some of all items.
+    alone : array_like of bool, optional
+        ``[N]``: which are alone in their cluster, where the points are some of all items.
+    """
+    labels = np.asarray(labels)
+    single = (np.bincount(labels) == 1)[labels] if alone is None else np.asarray(alone)
+    open_ = np.zeros(len(labels), dtype=bool) if unsure is None else np.asarray(unsure)
+    raster = len(labels) > RASTER
     for rank, items in enumerate(by_size(labels)):
-        colour, marker = style_of(rank)
-        x, y = points[items].T
-        if len(items) == 1:
-            ax.scatter(x, y, s=size, marker="x", color=ALONE, linewidth=0.8, zorder=5)
-        else:
-            ax.scatter(x, y, s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.25, zorder=5)
+        colour, marker = style_of(rank if ranks is None else ranks[int(labels[items[0]])])
+        if single[items[0]]:
+            x, y = points[items].T
+            ax.scatter(x, y, s=size, marker="x", color=ALONE, linewidth=0.8, zorder=5, rasterized=raster)
+            continue
+        filled: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.25}
+        hollow: dict[str, Any] = {"facecolor": "white", "edgecolor": colour, "linewidth": 0.7}
+        for these, looks in ((items[~open_[items]], filled), (items[open_[items]], hollow)):
+            if len(these):
+                x, y = points[these].T
+                ax.scatter(x, y, s=size, marker=marker, zorder=5, rasterized=raster, **looks)
 
 
 def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
@@ -135,7 +174,8 @@ def clusters(run: Run) -> Figure:
     labels = np.array(estimate["labels"])
     figure, ax = plt.subplots(figsize=(7.2, 5.4))
     x = np.asarray(dataset.values, dtype=np.float64)
-    scatter(ax, x, labels, size=14.0)
+    unsure = run.clusters()["certainty"].to_numpy(dtype=float) < UNSURE
+    scatter(ax, x, labels, size=14.0, unsure=unsure)
     draw, said = FITS[option(run, "model")]
     draw(ax, x, labels, run.config["model"])
     spans = np.ptp(x, axis=0)
@@ -148,7 +188,7 @@ def clusters(run: Run) -> Figure:
     sizes = np.bincount(labels)
     alone = int((sizes == 1).sum())
     found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
-    sampler = option(run, "sampler")
-    ax.set_title(f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, N = {dataset.N}: {found}")
-    footnote(figure, f"Clusters: {plain_text(estimate['criterion'])}.\n{said}")
+    ax.set_title(f"{subject(run)}: {found}")
+    marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
+    footnote(figure, f"Clusters: {plain_text(estimate['criterion'])}.\n{said}{marks}")
     return figure

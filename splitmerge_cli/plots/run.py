@@ -1,6 +1,7 @@
 """The pictures of one run: its traces, and the clusters found."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,8 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from splitmerge_cli.plots import network, points, topics, uncertainty
-from splitmerge_cli.plots.runs import option, thinned
+from splitmerge_cli.plots import cluster_means as means
+from splitmerge_cli.plots import columns, network, points, topics, uncertainty
+from splitmerge_cli.plots.runs import data_name, option, thinned
 from splitmerge_cli.plots.style import COLOURS, NAMES, REFERENCE, footnote
 from splitmerge_cli.results.read import Run
 
@@ -56,7 +58,7 @@ def traces(run: Run) -> Figure:
     axes[-1].set(xlabel="iteration")
     N = run.summary["N"] if run.done else run.config["N"] or "all"
     size = f"{run.summary['documents']['documents']:,} documents" if of_topics else f"N = {N}"
-    which = f"{NAMES.get(sampler, sampler)} on {option(run, 'data')}, {size}"
+    which = f"{NAMES.get(sampler, sampler)} on {data_name(run)}, {size}"
     chains_text = f"{len(chains)} chain{'s' * (len(chains) > 1)}, seed {run.config['seed']}"
     axes[0].set_title(f"{which}, schedule {option(run, 'schedule')}, {chains_text}")
     return figure
@@ -95,27 +97,65 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
     return frame
 
 
-def pictures(run: Run) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name: traces; the clusters found, where points, a network or words show
-    them; the number of clusters, and how uncertain they are where that is known.
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a run may have.
+
+    Attributes
+    ----------
+    shows : str
+        What it shows, in a line.
+    can_draw : callable
+        Whether a run has it.
+    draw : callable
+    """
+
+    shows: str
+    can_draw: Callable[[Run], bool]
+    draw: Callable[[Run], Figure]
+
+
+PICTURES = {
+    "traces": Picture("K, log joint and the largest clusters over the iterations", lambda run: True, traces),
+    "n_clusters": Picture("posterior of the number of clusters", lambda run: run.done, uncertainty.n_clusters),
+    "co_clustering": Picture(
+        "which items are together, and how often", uncertainty.can_draw, uncertainty.co_clustering
+    ),
+    "credible_ball": Picture(
+        "how far the clusters may differ from the point estimate", uncertainty.can_draw, uncertainty.credible_ball
+    ),
+    "topics": Picture("top words of the topics", topics.can_draw, topics.topics),
+    "points": Picture("points of two columns by cluster, with what is fitted", points.can_draw, points.clusters),
+    "pairs": Picture("the most telling columns of a table against each other", columns.can_pair, columns.pairs),
+    "projection": Picture("all columns of a table in two directions", columns.can_draw, columns.projection),
+    "cluster_means": Picture("means and shares of columns by cluster", columns.can_draw, means.cluster_means),
+    "network": Picture("the adjacency matrix by cluster, and the network", network.can_draw, network.clusters),
+}
+"""What can be drawn of a run, by name; those that need its data again come last."""
+
+
+def available(run: Run) -> Iterator[str]:
+    """The names of the pictures that a run has.
 
     Raises
     ------
     ConfigError, DataError
-        Its data set cannot be loaded again.
+        After those that do not need it: its data set cannot be loaded again.
     """
-    yield "traces", traces(run)
-    if topics.can_draw(run):
-        yield "topics", topics.topics(run)
-    if points.can_draw(run):
-        yield "points", points.clusters(run)
-    if network.can_draw(run):
-        yield "network", network.clusters(run)
-    if run.done:
-        yield "n_clusters", uncertainty.n_clusters(run)
-    if uncertainty.can_draw(run):
-        yield "co_clustering", uncertainty.co_clustering(run)
-        yield "credible_ball", uncertainty.credible_ball(run)
+    return (name for name, picture in PICTURES.items() if picture.can_draw(run))
+
+
+def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[str, Figure]]:
+    """The pictures of a run, each with its name; `only` some of them, where they can be drawn.
+
+    Raises
+    ------
+    ConfigError, DataError
+        After those that do not need it: its data set cannot be loaded again.
+    """
+    for name, picture in PICTURES.items():
+        if (only is None or name in only) and picture.can_draw(run):
+            yield name, picture.draw(run)
 
 
 SETTLED = 0.1

@@ -1,12 +1,18 @@
 """The runs of a figure: chosen by their options, their traces as arrays."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.plots.style import NAMES, plain_text
 from splitmerge_cli.results.read import Run
+
+LONGEST = 40
+"""Letters of the name of a data set in a title."""
 
 
 def option(run: Run, key: str) -> Any:
@@ -15,6 +21,32 @@ def option(run: Run, key: str) -> Any:
     for part in key.split("."):
         node = node[part]
     return node["name"] if isinstance(node, dict) else node
+
+
+def data_name(run: Run) -> str:
+    """What titles call the data of a run: the name of its file without ending, of its network, or of its data set."""
+    data = run.config["data"]
+    if path := data.get("path"):
+        name = PurePath(path).name
+        stem = name.removesuffix(".gz").rpartition(".")[0] or name
+        return plain_text("standard input" if path == "-" else shorten(stem, LONGEST))
+    if data["name"] == "networkx":
+        return plain_text(str(data["graph"]).replace("_", " "))
+    return plain_text("data from Python" if data["name"] == "given" else str(data["name"]))
+
+
+def subject(run: Run) -> str:
+    """Sampler, data and number of items, as titles begin."""
+    sampler = option(run, "sampler")
+    return f"{NAMES.get(sampler, sampler)} on {data_name(run)}, N = {run.summary['N']:,}"
+
+
+def state_of(run: Run) -> str:
+    """A sentence, after a space, where the clusters of a run are those of its best state; else nothing."""
+    if "expected_vi" in run.summary["point_estimate"]:
+        return ""
+    apart = (run.summary.get("convergence") or {}).get("converged") is False
+    return " The clusters are those of the best state" + (": the chains have not converged." if apart else ".")
 
 
 def pick(runs: Iterable[Run], **where: Any) -> list[Run]:

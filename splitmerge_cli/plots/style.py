@@ -59,13 +59,17 @@ LINE = 140
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Draw in the project's style, without a display."""
+def styled(display: bool = False) -> Iterator[None]:
+    """Draw in the project's style; without a display, unless the caller has one."""
     sheet = resources.files("splitmerge_cli.plots") / "style.mplstyle"
     # embedding a font in a PDF is no news
     logging.getLogger("fontTools").setLevel(logging.ERROR)
+    if display:
+        # a backend that is loaded later would have its settings reset with the style
+        plt.draw_if_interactive()
     with resources.as_file(sheet) as path, matplotlib.rc_context():
-        matplotlib.use("agg")
+        if not display:
+            matplotlib.use("agg")
         matplotlib.style.use(["default", path])
         yield
 

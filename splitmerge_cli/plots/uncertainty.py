@@ -9,11 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.plots import points
-from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import COLOURS, NAMES, footnote, plain_text
+from splitmerge_cli.plots.runs import option, subject
+from splitmerge_cli.plots.style import COLOURS, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.sweep import dataset_of
@@ -21,6 +22,14 @@ from splitmerge_cli.runs.sweep import dataset_of
 BORDER = "#D55E00"
 MOST_NUMBERS = 12
 """Clusters up to which the numbers of blocks are written into them."""
+LEAST_NUMBER = 0.005
+"""Probability below which a block has no number."""
+MOST_NAMES = 90
+"""Items up to which their names stand beside the matrix."""
+NAME = 22
+"""Letters of such a name."""
+NARROWEST = 0.025
+"""Share of the items that a cluster has at least for its number to stand below it."""
 BOUNDS = (
     ("vertical_upper", "fewest clusters in the ball"),
     ("vertical_lower", "most clusters in the ball"),
@@ -31,13 +40,6 @@ BOUNDS = (
 def can_draw(run: Run) -> bool:
     """Whether a finished run lists the clusters of its items and a credible ball around them."""
     return bool(run.done and run.summary.get("credible_ball") and "labels" in run.summary["point_estimate"])
-
-
-def subject(run: Run) -> str:
-    """Sampler, data and number of items, as titles begin."""
-    sampler = option(run, "sampler")
-    data = option(run, "data.path").rpartition("/")[2] if run.config["data"].get("path") else option(run, "data")
-    return f"{NAMES.get(sampler, sampler)} on {plain_text(data)}, N = {run.summary['N']:,}"
 
 
 def ordered(labels: ArrayLike, certainty: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -76,14 +78,20 @@ def co_clustering(run: Run) -> Figure:
         ax.set(ylim=(N, 0), aspect="equal")
         said = "Each block is the mean over the pairs of items of two clusters"
     _outline(ax, ends)
-    ax.set(xlabel="items, by cluster of the point estimate", ylabel="items")
+    names = run.clusters().get("name")
+    if names is not None and N <= MOST_NAMES:
+        _name_items(figure, ax, [str(names[i]) for i in order])
+        ax.set_xlabel("cluster")
+    else:
+        ax.set(xlabel="items, by cluster of the point estimate", ylabel="items")
+    _number_clusters(ax, labels[order[ends - 1]], ends, "x")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
     ax.set_title(f"Which items belong together: {subject(run)}")
     footnote(
         figure,
-        f"{said}. Lines: the {_count(len(ends))} of the point estimate, the largest first.\n"
-        "Within a cluster the surest items come first.",
+        f"{said}. Lines: the {_count(len(ends))} of the point estimate, the largest\n"
+        "first; numbers as in clusters.csv. Within a cluster the surest items come first.",
     )
     return figure
 
@@ -127,7 +135,8 @@ def credible_ball(run: Run) -> Figure:
         + (
             "Clusters by size; colours are those of each panel alone. Crosses: points alone."
             if x is not None
-            else "Blocks: clusters of each panel, the largest first, as wide as they have items."
+            else "Blocks: clusters of each panel, the largest first, as wide as they have items; no number: below "
+            f"{LEAST_NUMBER:g}."
         ),
     )
     return figure
@@ -176,6 +185,8 @@ def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> 
     wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
     for a in wide:
         for b in wide:
+            if means[a, b] < LEAST_NUMBER:
+                continue
             middle = (edges[b] + edges[b + 1]) / 2, (edges[a] + edges[a + 1]) / 2
             ax.text(
                 *middle,
@@ -203,6 +214,25 @@ def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
             clip_on=False,
         )
         start = end
+
+
+def _number_clusters(ax: Axes, clusters: NDArray[np.int64], ends: NDArray[np.int64], axis: str) -> None:
+    """Name the clusters, as ``clusters.csv`` numbers them, at the middle of those that are wide enough."""
+    begins = np.concatenate([[0], ends[:-1]])
+    wide = np.flatnonzero(ends - begins >= NARROWEST * ends[-1])
+    middles = (begins + ends)[wide] / 2
+    ax.set(**{f"{axis}ticks": middles, f"{axis}ticklabels": [f"{clusters[k]}" for k in wide]})
+    ax.tick_params(axis=axis, length=0)  # type: ignore[arg-type]
+
+
+def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
+    """Names of items at the left, in a figure that is high enough for them."""
+    figure.set_figheight(max(figure.get_figheight(), 1.3 + 0.088 * len(names)))
+    figure.set_figwidth(min(7.2, max(figure.get_figwidth(), 1.9 + 0.088 * len(names))))
+    # a page is higher than wide
+    ax.set_aspect("auto")
+    ax.set_yticks(np.arange(len(names)) + 0.5, [plain_text(shorten(name, NAME)) for name in names], fontsize=6)
+    ax.tick_params(axis="y", length=0, pad=2)
 
 
 def _count(clusters: int) -> str:

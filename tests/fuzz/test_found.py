@@ -57,7 +57,10 @@ def test_names_of_the_users_own_are_drawn_as_they_are() -> None:
     tied = csr_array(np.array([[0, 1], [1, 0]], dtype=np.uint8))
     with styled():
         figure, ax = points.plt.subplots()
-        network.draw_network(ax, tied, np.array([0, 1]), np.array([[0.0, 0.0], [1.0, 1.0]]), [text, "b"])
+        places = np.array([[0.0, 0.0], [1.0, 1.0]])
+        network.draw_network(ax, tied, np.array([0, 1]), places)
+        figure.canvas.draw()
+        assert network.write_names(ax, tied, places, [text, "b"]) == 2
         assert [drawn.get_text().replace(r"\$", "$") for drawn in ax.texts] == [text, "b"]
         save(figure, Path("drawn"))
 

@@ -264,7 +264,7 @@ def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
     ax = figure.axes[0]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("along", "up")
     found = run.summary["point_estimate"]["n_clusters"]
-    assert ax.get_title(loc="left").startswith(f"triadic on csv, N = 60: {found} cluster")
+    assert ax.get_title(loc="left").startswith(f"triadic on mine, N = 60: {found} cluster")
     assert sum(len(c.get_offsets()) for c in ax.collections) == 60
     sizes = np.bincount(run.summary["point_estimate"]["labels"])
     if model == ["model=lines"]:

@@ -1,0 +1,161 @@
+"""Pictures of tables of many columns and of networks: what they show, and that their text can be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from splitmerge_cli.plots import columns
+from splitmerge_cli.plots.labels import SMALLEST
+from splitmerge_cli.plots.run import PICTURES, pictures
+from splitmerge_cli.plots.style import styled
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import open_run
+
+OPTIONS = ["sampler=sams", "chains=2", "iterations=600", "progress=none"]
+
+
+@pytest.fixture(autouse=True)
+def _style() -> Iterator[None]:
+    with styled():
+        yield
+    columns.plt.close("all")
+
+
+def run_of(smcmc, *args: str) -> Run:
+    result = smcmc("run", *args, *OPTIONS)
+    assert result.exit_code == 0, result.output
+    return open_run(Path(result.stdout.splitlines()[-1]))
+
+
+def within(place: float, limits: np.ndarray) -> bool:
+    room = 1e-6 * np.ptp(limits)
+    return bool(limits.min() - room <= place <= limits.max() + room)
+
+
+def texts(figure: Figure) -> list[Text]:
+    """All text that is drawn."""
+    figure.canvas.draw()
+    found = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    shown = [ax for ax in figure.axes if ax.axison and ax.get_visible()]
+    # tick labels of hidden axes, and those beyond the limits, are not drawn
+    every = [tick for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) for tick in axis.majorTicks + axis.minorTicks]
+    ticks = {label for tick in every for label in (tick.label1, tick.label2)}
+    drawn = {
+        tick.label1
+        for ax in shown
+        for axis in (ax.xaxis, ax.yaxis)
+        for tick in axis._update_ticks()
+        if tick.label1.get_visible() and within(tick.get_loc(), axis.get_view_interval())
+    }
+    named = {label for ax in figure.axes for label in (ax.xaxis.label, ax.yaxis.label) if ax not in shown}
+    return [text for text in found if text not in named and (text not in ticks or text in drawn)]
+
+
+def check(figure: Figure) -> str:
+    """Every text is large enough, inside of the picture, and no two labels of an axis overlap; returns all text."""
+    found = texts(figure)
+    renderer = figure.canvas.get_renderer()
+    width, height = figure.canvas.get_width_height()
+    assert figure.get_figwidth() <= 7.21 and figure.get_figheight() <= 9.7
+    for text in found:
+        assert text.get_fontsize() >= SMALLEST, text
+        box = text.get_window_extent(renderer)
+        inside = box.x0 >= -2 and box.x1 <= width + 2 and box.y0 >= -2 and box.y1 <= height + 2
+        assert inside, (text, box)
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            labels = [t for t in axis.get_ticklabels() if t in found and t.get_text()]
+            boxes = [t.get_window_extent(renderer).shrunk(0.9, 0.8) for t in labels]
+            assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[k + 1 :]), labels
+    return "\n".join(text.get_text() for text in found)
+
+
+def mixed_table(path: Path) -> None:
+    rng = np.random.default_rng(0)
+    z = np.arange(90) % 3
+    frame = pd.DataFrame(
+        {
+            "income of the whole household in the last completed year": rng.normal(20000 + 30000 * z, 3000).round(1),
+            "visits": rng.poisson(1 + 5 * z),
+            "price in $": rng.normal(z % 2, 0.2).round(3),
+            "member": np.where(rng.random(90) < 0.2 + 0.3 * z, "yes", "no"),
+            "town": rng.choice(["Bonn", "Rome", "Frankfurt (Oder)"], 90),
+        }
+    )
+    frame.to_csv(path, index=False)
+    frame = frame.mask(rng.random(frame.shape) < 0.1)
+    frame.to_csv(path, index=False)
+
+
+def test_a_table_of_several_types(smcmc, tmp_path: Path) -> None:
+    mixed_table(tmp_path / "people.csv")
+    run = run_of(smcmc, "data=csv", "data.path=people.csv", "model=mixed")
+    drawn = dict(pictures(run))
+    expected = ["traces", "n_clusters", "co_clustering", "credible_ball", "pairs", "projection", "cluster_means"]
+    assert list(drawn) == expected
+    said = {name: check(figure) for name, figure in drawn.items()}
+    # the file's name, not the data set's
+    assert all("on people, N = 90" in text and "csv," not in text for text in said.values())
+    assert "town=Frankfurt (Oder)" in said["cluster_means"] and "member=yes" in said["cluster_means"]
+    assert r"price in \$" in said["pairs"] and "of variance" in said["projection"] and "left out" in said["pairs"]
+    means = drawn["cluster_means"].axes[1].images[0].get_array()
+    assert means.shape == (3 + 1 + 3, run.summary["point_estimate"]["n_clusters"])
+
+
+def test_forty_clusters_and_sixty_columns(smcmc, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    z = np.arange(200) % 40
+    x = rng.normal(0, 4, (40, 60))[z] + rng.normal(0, 0.5, (200, 60))
+    names = [f"measurement number {j:02d} of the long questionnaire" for j in range(60)]
+    pd.DataFrame(x.round(3), columns=names).to_csv(tmp_path / "wide.csv", index=False)
+    run = run_of(smcmc, "data=csv", "data.path=wide.csv", "model=gaussian", "model.covariance=diag")
+    assert run.summary["point_estimate"]["n_clusters"] > 20
+    said = {name: check(figure) for name, figure in pictures(run, ["pairs", "projection", "cluster_means"])}
+    assert "4 less telling rows are left out" in said["cluster_means"]
+    # names that begin and end alike are told apart
+    assert "…07…" in said["cluster_means"]
+
+
+def test_rows_of_zeros_and_ones(smcmc, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    share = np.where(np.arange(12) < 6, 0.9, 0.1)
+    z = np.arange(60) % 2
+    rows = (rng.random((60, 12)) < np.where(z[:, None] == 0, share, 1 - share)).astype(int)
+    pd.DataFrame(rows, columns=[f"symptom {j}" for j in range(12)]).to_csv(tmp_path / "s.csv", index=False)
+    run = run_of(smcmc, "data=csv", "data.path=s.csv", "model=bernoulli")
+    drawn = dict(pictures(run, ["pairs", "projection", "cluster_means"]))
+    assert list(drawn) == ["projection", "cluster_means"]
+    assert "symptom 3" in check(drawn["cluster_means"]) and check(drawn["projection"])
+
+
+def test_names_of_nodes(smcmc) -> None:
+    run = run_of(smcmc, "data=networkx", "data.graph=les_miserables", "model=irm")
+    drawn = dict(pictures(run, ["network", "co_clustering"]))
+    said = check(drawn["network"])
+    assert "Valjean" in said and "on les miserables" in said
+    if "co_clustering" in drawn:
+        assert "Valjean" in check(drawn["co_clustering"])
+
+
+def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
+    mixed_table(tmp_path / "people.csv")
+    run = run_of(smcmc, "data=csv", "data.path=people.csv", "model=mixed")
+    listed = smcmc("plot", "--list", str(run.path))
+    assert listed.exit_code == 0 and f"  {'pairs':15}{PICTURES['pairs'].shows}" in listed.stdout
+    assert "network" not in listed.stdout and not list(run.path.glob("*.png"))
+    drawn = smcmc("plot", "--only", "pairs,traces", str(run.path))
+    assert drawn.exit_code == 0
+    assert sorted(p.name for p in run.path.glob("*.png")) == ["pairs.png", "traces.png"]
+    absent = smcmc("plot", "--only", "network", str(run.path))
+    assert absent.exit_code == 2 and "--only network" in absent.stderr and "cluster_means" in absent.stderr
+    unknown = smcmc("plot", "--only", "nothing", str(run.path))
+    assert unknown.exit_code == 2 and "--only nothing" in unknown.stderr
+    # without the data all but what shows them is drawn, and the message names the file
+    (tmp_path / "people.csv").unlink()
+    gone = smcmc("plot", str(run.path))
+    assert gone.exit_code == 2 and "people.csv" in gone.stderr and (run.path / "n_clusters.png").is_file()

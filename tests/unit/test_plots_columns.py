@@ -1,0 +1,112 @@
+"""What pictures of many columns compute: the columns they choose, directions, places of text."""
+
+import doctest
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.diagnostics.column_statistics import statistics
+from splitmerge_cli.plots import columns
+from splitmerge_cli.plots import labels as writing
+from splitmerge_cli.plots.cluster_means import rows_of
+from splitmerge_cli.plots.columns import Found, discriminating, evenly, most_telling, principal, standardised
+from splitmerge_cli.plots.labels import told_apart, write_apart
+from splitmerge_cli.plots.points import COLOURS, MARKERS, style_of
+
+
+def found_of(x: np.ndarray, labels: np.ndarray) -> Found:
+    dataset = Dataset("own", "points", x, columns=[f"c{j}" for j in range(x.shape[1])])
+    none = np.zeros(len(x), dtype=bool)
+    ranks = {int(k): int(k) for k in np.unique(labels)}
+    return Found(dataset, statistics(dataset, labels), np.arange(len(x)), labels, none, none, ranks)
+
+
+def test_the_most_telling_columns_do_not_repeat_each_other() -> None:
+    rng = np.random.default_rng(0)
+    z = np.arange(300) % 3
+    strong, weak = 6.0 * (z == 0) + rng.normal(size=300), 3.0 * (z == 1) + rng.normal(size=300)
+    x = np.column_stack([rng.normal(size=300), weak, strong, strong + 0.01 * rng.normal(size=300), np.ones(300)])
+    chosen = most_telling(found_of(x, z), 2)
+    assert chosen[0] in (2, 3) and chosen[1] == 1
+    assert 4 not in most_telling(found_of(x, z), 5)
+
+
+def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, z = load_iris(return_X_y=True)
+    features, names = standardised(found_of(x, z))
+    assert names == ["c0", "c1", "c2", "c3"]
+    pca = PCA(2).fit(features)
+    mine = principal(features)
+    np.testing.assert_allclose(mine.shares, pca.explained_variance_ratio_, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(mine.places), np.abs(pca.transform(features)), atol=1e-9)
+    np.testing.assert_allclose(
+        mine.loadings[0], [np.corrcoef(mine.places[:, 0], column)[0, 1] for column in features.T]
+    )
+    monkeypatch.setattr(columns, "SHRINKAGE", 0.0)
+    lda = LinearDiscriminantAnalysis(solver="eigen").fit(features, z)
+    found = discriminating(features, z)
+    np.testing.assert_allclose(found.shares, lda.explained_variance_ratio_, rtol=1e-6)
+    theirs = lda.transform(features)
+    for axis in range(2):
+        assert abs(np.corrcoef(found.places[:, axis], theirs[:, axis])[0, 1]) > 0.999999
+
+
+def test_two_clusters_have_one_direction_that_separates() -> None:
+    rng = np.random.default_rng(3)
+    z = np.arange(100) % 2
+    x = rng.normal(size=(100, 5))
+    x[:, 2] += 8 * z
+    found = discriminating(x, z)
+    assert found.shares.tolist() == [1.0, 0.0]
+    assert abs(np.corrcoef(found.places[:, 0], z)[0, 1]) > 0.9
+    assert abs(np.corrcoef(found.places[:, 1], z)[0, 1]) < 0.3
+
+
+def test_rows_are_ordered_by_the_cluster_in_which_they_are_highest() -> None:
+    rng = np.random.default_rng(4)
+    z = np.arange(120) % 3
+    x = rng.normal(size=(120, 6)) + 4 * (np.arange(6) % 3 == z[:, None])
+    known = statistics(Dataset("own", "points", x), z)
+    rows = rows_of(known, np.array([2, 0, 1]))
+    assert [int(f) % 3 for f in rows] == [2, 2, 0, 0, 1, 1]
+    assert len(rows_of(known, np.array([2, 0, 1]), most=4)) == 4
+
+
+def test_names_that_are_alike_are_told_apart() -> None:
+    assert not doctest.testmod(writing).failed
+    assert told_apart(["a", "b"], 5) == ["a", "b"]
+    assert told_apart(["a long name"], 8) == ["a lon…me"]
+    same = told_apart(["petal length in cm", "petal width in cm", "petal"], 12)
+    assert len(set(same)) == 3 and max(map(len, same)) <= 12
+
+
+@pytest.mark.parametrize("marks", [0.0, 5.0])
+def test_no_text_covers_another(marks: float) -> None:
+    figure, ax = plt.subplots(figsize=(3, 3))
+    places = np.random.default_rng(5).random((40, 2))
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    figure.canvas.draw()
+    written = write_apart(ax, places, [f"name {k}" for k in range(40)], range(40), offset=3.0, marks=marks)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert 3 < len(written) == len(boxes) < 40
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[k + 1 :])
+    if marks:
+        pixels = ax.transData.transform(places)
+        assert not any(box.contains(*pixel) for box in boxes for pixel in pixels)
+    plt.close(figure)
+
+
+def test_styles_differ_in_colour_and_marker() -> None:
+    styles = [style_of(k) for k in range(len(COLOURS) * len(MARKERS))]
+    assert len(set(styles)) == len(styles)
+    assert len({marker for _, marker in styles[:6]}) == 6
+
+
+def test_evenly() -> None:
+    assert evenly(5, 10).tolist() == [0, 1, 2, 3, 4]
+    assert len(evenly(10_001, 5_000)) <= 5_000
