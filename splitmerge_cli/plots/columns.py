@@ -1,6 +1,7 @@
 """Tables of many columns and the clusters found in them: pairs of the most telling columns, projections of all."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +12,6 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.column_statistics import KINDS, Statistics, statistics
 from splitmerge_cli.plots.labels import told_apart, write_apart
 from splitmerge_cli.plots.points import ALONE, UNSURE, by_size, scatter, style_of
@@ -62,7 +62,7 @@ class Found:
         Rank by size of every cluster.
     """
 
-    dataset: Dataset
+    dataset: Any
     known: Statistics
     rows: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -140,7 +140,7 @@ def most_telling(found: Found, most: int = PAIRED) -> list[int]:
     return chosen
 
 
-def column(dataset: Dataset, j: int, rows: NDArray[np.int64]) -> Points:
+def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:
     """Cells of one column, float64 ``[n]``."""
     if issparse(dataset.values):
         return np.asarray(dataset.values[rows][:, [j]].toarray()[:, 0], dtype=np.float64)
@@ -282,7 +282,7 @@ def standardised(found: Found) -> tuple[Points, list[str]]:
         at = place.get(known.columns[j], j) if len(known.columns) < dataset.values.shape[1] else j
         x = column(dataset, at, rows)
         if kind == "categorical":
-            x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))  # type: ignore[index]
+            x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))
         scale = np.sqrt(known.overall[f]) if kind == "categorical" else known.deviation[f]
         parts.append(np.nan_to_num((x - known.overall[f]) / scale))
         names.append(known.columns[j] if kind in ("real", "count") else f"{known.columns[j]}={level}")
