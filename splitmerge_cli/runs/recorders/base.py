@@ -54,6 +54,8 @@ class Recorder:
 
     sizes: ClassVar[bool] = False
     """Whether the chains record the sizes of all clusters."""
+    describes: ClassVar[bool] = False
+    """Whether clusters can be described in the data's own terms (`splitmerge_cli.runs.summaries`)."""
 
     def __init__(self, cfg: "DictConfig", dataset: "Dataset") -> None:
         self.cfg, self.dataset = cfg, dataset

@@ -9,6 +9,8 @@ from splitmerge_cli.runs.recorders.base import Recorder
 class ClusterRecorder(Recorder):
     """What a run records of clusters of items."""
 
+    describes = True
+
     @property
     def facts(self) -> dict[str, Any]:
         meta = self.dataset.meta
