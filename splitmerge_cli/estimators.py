@@ -132,17 +132,22 @@ class SplitMergeClustering(ClusterMixin, _Sampled):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Run the chains.
 
         Parameters
         ----------
         X : array_like or data frame
-            ``[N, D]`` of finite numbers.
+            ``[N, D]`` of numbers; NaN where a cell is missing.
         y : None
             Not used.
         """
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         self._sample(self.model, X)
         self._clustered()
         return self
@@ -173,7 +178,9 @@ class SplitMergeClustering(ClusterMixin, _Sampled):
 
     def _new(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "posterior_")
-        found: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        found: NDArray[np.float64] = validate_data(
+            self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
+        )
         return found
 
 

@@ -19,7 +19,7 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.schema import RESAMPLED
+from splitmerge_cli.results.schema import PARAMETERS, RESAMPLED
 
 if TYPE_CHECKING:
     import xarray
@@ -392,7 +392,8 @@ class Posterior:
         found = new_items(self.dataset, new)
         trace = self.run.trace()
         states = []
-        names = _hyperparameters(trace)
+        # b0 and kappa0 are recorded with the partitions
+        names = [name for name in _hyperparameters(trace) if name not in ("b0", "kappa0")]
         rows = self._recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
         # with `thin` the trace has not every iteration whose partition was recorded
         known = np.flatnonzero(rows[names].notna().all(axis=1))
@@ -400,7 +401,8 @@ class Posterior:
             raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
         for row in known[evenly(len(known), MOST_STATES)]:
             at = rows.iloc[row]
-            states.append(State(self.partitions[row], int(at["K"]), {name: float(at[name]) for name in names}))
+            of_state = {name: float(at[name]) for name in names}
+            states.append(State(self.partitions[row], int(at["K"]), of_state, at.get(PARAMETERS)))
         return predict(self.run.config["model"], self.dataset, found, states, self.labels)
 
     # -- pictures

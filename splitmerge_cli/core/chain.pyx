@@ -183,12 +183,17 @@ cdef class Rows:
     cdef int32_t[::1] n_clusters, K, partition_K
     cdef double[:, ::1] largest
     cdef int32_t[:, ::1] partition_labels
+    cdef bint parameters                # whether they are recorded
 
     def __init__(self, Chain chain, int64_t iterations):
         cdef Py_ssize_t N = chain.model.N
+        # of a mixture that is collapsed: what all clusters have in common
+        held = chain.model.parameters if chain.model.conjugate and chain.model.prior is not None else None
+        cdef Py_ssize_t P = 0 if held is None else held.size
+        self.parameters = P > 0
         self.room = min(MAX_ROWS, iterations // chain.thin + 2)
         if chain.partitions:
-            self.partition_room = max(1, min(MAX_PARTITION_CELLS // N, iterations // chain.partitions + 2))
+            self.partition_room = max(1, min(MAX_PARTITION_CELLS // max(N, P), iterations // chain.partitions + 2))
         scored = self.room if chain.agreement is not None else 0
         self.arrays = {
             "iteration": np.empty(self.room, dtype=np.int64), "seconds": np.empty(self.room),
@@ -200,6 +205,8 @@ cdef class Rows:
             "partition_labels": np.empty((self.partition_room, N if self.partition_room else 0), dtype=np.int32),
             "nmi": np.empty(scored), "ari": np.empty(scored),
         }
+        if P:
+            self.arrays["partition_parameters"] = np.empty((self.partition_room, P))
         self.iteration, self.seconds = self.arrays["iteration"], self.arrays["seconds"]
         self.log_joint, self.log_lik = self.arrays["log_joint"], self.arrays["log_lik"]
         self.n_clusters, self.K, self.largest = (self.arrays[name] for name in ("n_clusters", "K", "largest"))
@@ -226,6 +233,11 @@ cdef class Rows:
             out["sizes"] = np.asarray(self.sizes)[:self.sizes_used]
             out["sizes_end"] = np.asarray(self.sizes_end)[:self.rows]
         return out
+
+    cdef int record_parameters(self, Model m) except -1:
+        """The parameters of the state whose partition is recorded."""
+        self.arrays["partition_parameters"][self.partition_rows] = m.parameters[:, 0]
+        return 0
 
     cdef void record_sizes(self, Model m) noexcept nogil:
         """Sizes of all clusters, the largest first."""
@@ -444,8 +456,9 @@ cdef class Chain:
         dict of ndarray
             One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
             truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K, partition_labels (rows,
-            N); with sizes those of all clusters in descending order, row after row, and sizes_end (rows,). Fewer
-            iterations may have been made than asked for; see ``iteration``.
+            N), and partition_parameters (rows, P) of a collapsed mixture that has ``parameters``; with sizes those of
+            all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been made
+            than asked for; see ``iteration``.
 
         Raises
         ------
@@ -509,6 +522,10 @@ cdef class Chain:
             out.partition_iteration[out.partition_rows] = self.iteration
             out.partition_K[out.partition_rows] = <int32_t> self.model.K
             self.number_by_appearance(&out.partition_labels[out.partition_rows, 0])
+            if out.parameters:
+                # few states are recorded
+                with gil:
+                    out.record_parameters(self.model)
             out.partition_rows += 1
         return 0
 

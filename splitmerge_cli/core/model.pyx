@@ -267,10 +267,13 @@ cdef class Model(Partition):
         Raises
         ------
         ValueError
-            When the kind differs or a parameter is out of range; the message names the key.
+            When the kind differs, a cell is missing or a parameter is out of range; the message names the key.
         """
         if data.kind != cls.kind:
             raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        if data.missing:
+            raise ValueError(f"{data.first_missing}; expected a table without missing cells (model=gaussian and "
+                             "model=mixed read such tables)")
         freeze(data.values)
         return cls(data.values, **params)
 

@@ -19,10 +19,17 @@ LEAST, MOST = 1e-100, 1e100
 
 @dataclass(frozen=True)
 class Gamma:
-    """A gamma prior of a positive number: ``gamma(shape,rate)``."""
+    """A gamma prior of a positive number: ``gamma(shape,rate)``.
+
+    Attributes
+    ----------
+    unit : tuple of float or None
+        Of scales: what each is measured in; None: the variance of its column.
+    """
 
     shape: float
     rate: float
+    unit: tuple[float, ...] | None = None
 
     @property
     def mean(self) -> float:

@@ -1,7 +1,8 @@
 """What every generator and reader returns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,10 @@ class Dataset:
     kind : {"tokens", "binary", "points", "graph", "documents", "mixed"}
         What `values` holds; a model supports one kind.
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
-        ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1. ``points``: float64 or
-        float32 ``[N, D]``, or csr_array ``[N, D]`` of float64 whose indices of a row ascend, without stored zeros;
-        finite, of magnitude 1e30 at most; perhaps mapped from a file and then not writable. ``graph``: the adjacency
+        ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1; float64 where cells
+        are missing, these NaN. ``points``: float64 or float32 ``[N, D]``, NaN where a cell is missing, or csr_array
+        ``[N, D]`` of float64 whose indices of a row ascend, without stored zeros, none missing; of magnitude 1e30 at
+        most; perhaps mapped from a file and then not writable. ``graph``: the adjacency
         matrix of a simple undirected graph, csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the
         diagonal, indices of a row ascending. ``documents``: a
         `splitmerge_cli.data.corpora.corpus.Corpus`; the items are its training tokens. ``mixed``: float64 ``[N, D]``,
@@ -124,7 +126,7 @@ class Dataset:
             raise DataError(f"{self.name}: {x.dtype} of shape {x.shape}; expected {expected} [N, D], D at least 1")
         if isinstance(x, csr_array):
             check_rows(self.name, x)
-        if (bad := place_not_finite(x)) is not None:
+        if (bad := place_not_finite(x, missing=not isinstance(x, csr_array))) is not None:
             raise DataError(f"{self.name}: {self._place(*bad)}: {x[bad]:g}; expected {FINITE}")
         if isinstance(x, csr_array) and (zero := first_entry(x, lambda data: data == 0)) is not None:
             raise DataError(f"{self.name}: {self._place(*zero)}: a stored zero; expected none")
@@ -190,6 +192,25 @@ class Dataset:
         """Number of items."""
         return int(self.values.shape[0])
 
+    @cached_property
+    def missing(self) -> int:
+        """Number of missing cells of a table; 0 of other data."""
+        x = self.values
+        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            return 0
+        return sum(int(np.isnan(block).sum()) for _, block in _blocks(x) if np.isnan(block.min()))
+
+    @property
+    def first_missing(self) -> str:
+        """The first missing cell, and how many there are, for messages; raises a `ValueError` where there is none."""
+        i = next(
+            start + int(np.isnan(block).any(axis=1).argmax())
+            for start, block in _blocks(self.values)
+            if np.isnan(block.min())
+        )
+        place = self._place(i, int(np.isnan(self.values[i]).argmax()))
+        return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
+
     @property
     def notes(self) -> list[str]:
         """What the user should know of how the data were read: a line each, which a run says and stores."""
@@ -209,24 +230,36 @@ def noted(notes: Sequence[str]) -> dict[str, Any]:
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
 
 
-def first_not_finite(x: NDArray[Any]) -> int | None:
-    """Flat position of the first value that is NaN, infinite or larger than `MAGNITUDE`; None if all are well."""
-    if not x.size:
-        return None
-    width = x.size // len(x)
-    step = max(1, BLOCK // width)
-    for start in range(0, len(x), step):
-        block = x[start : start + step]
+def _blocks(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Parts of an array of `BLOCK` numbers, a row at least, each with the number of its first row."""
+    step = max(1, BLOCK // max(1, x.size // len(x))) if x.size else 1
+    for start in range(0, len(x) if x.size else 0, step):
+        yield start, x[start : start + step]
+
+
+def holds_nan(x: NDArray[np.floating]) -> bool:
+    """Whether an array holds a NaN, without a second array of its size."""
+    return any(np.isnan(block.min()) for _, block in _blocks(x))
+
+
+def first_not_finite(x: NDArray[Any], missing: bool = False) -> int | None:
+    """Flat position of the first value that is infinite, larger than `MAGNITUDE` or, unless `missing`, NaN; None if all
+    are well."""
+    for start, block in _blocks(x):
         # no temporary array where all is well; a NaN makes both NaN
         if not (block.min() >= -MAGNITUDE and block.max() <= MAGNITUDE):
-            return start * width + int(np.argmin(np.abs(block) <= MAGNITUDE))
+            good = np.abs(block) <= MAGNITUDE
+            if missing:
+                good |= np.isnan(block)
+            if not good.all():
+                return start * (x.size // len(x)) + int(np.argmin(good))
     return None
 
 
-def place_not_finite(x: NDArray[Any] | csr_array) -> tuple[int, int] | None:
+def place_not_finite(x: NDArray[Any] | csr_array, missing: bool = False) -> tuple[int, int] | None:
     """Row and column, from 0, of the first such value of dense or sparse points; None if all are well."""
     if not isinstance(x, csr_array):
-        bad = first_not_finite(x)
+        bad = first_not_finite(x, missing)
         return None if bad is None else divmod(bad, x.shape[1])
     bad = first_not_finite(x.data)
     return None if bad is None else _place_of(x, bad)

@@ -19,7 +19,8 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
     ----------
     data : object
         ``points``: an array, a data frame (pandas; polars, or what else has ``to_pandas``) or a sparse matrix
-        ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. ``tokens``: a sequence of N strings or
+        ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. Of both, cells of arrays and frames may be
+        missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or
         numbers. ``graph``: a networkx graph, or a symmetric matrix ``[N, N]`` of which an entry that is not 0 is an
         edge; directions, weights and self-loops are left out. ``documents``: texts, each a string or a sequence of
         words; or a matrix ``[documents, words]`` of counts. ``mixed``: a data frame, or an array, whose columns are
@@ -69,8 +70,16 @@ def _table(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | Non
     return values, columns, names
 
 
+def _with_nan(values: Any) -> Any:
+    """Values of a table with NaN for whatever else stands for a missing cell."""
+    if not isinstance(values, np.ndarray) or values.dtype != object:
+        return values
+    return np.where(pd.isna(values), np.nan, values)
+
+
 def _points(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
     values, columns, names = _table(data, "numbers")
+    values = _with_nan(values)
     if issparse(values):
         matrix = csr_array(values).astype(np.float64)
         matrix.sum_duplicates()
@@ -106,15 +115,17 @@ def _as_numbers(values: NDArray[Any], columns: list[str] | None) -> NDArray[np.f
 
 def _binary(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
     values, columns, names = _table(data, "0 and 1")
-    values = values.toarray() if issparse(values) else values
-    good = np.isin(values, [0, 1])
+    values = _with_nan(values.toarray() if issparse(values) else values)
+    absent = pd.isna(values)
+    good = np.isin(values, [0, 1]) | absent
     if not good.all():
         i, j = (int(k) for k in np.argwhere(~good)[0])
         called = f" ('{columns[j]}')" if columns else ""
         raise DataError(f"data: row {i + 1}, column {j + 1}{called}: {values[i, j]}; expected 0 or 1")
     if not values.size:
         raise DataError("data: no items; expected at least one")
-    return Dataset(name, "binary", np.ascontiguousarray(values, dtype=np.uint8), truth, columns=columns, names=names)
+    found = np.ascontiguousarray(values, dtype=np.float64 if absent.any() else np.uint8)
+    return Dataset(name, "binary", found, truth, columns=columns, names=names)
 
 
 def _tokens(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:

@@ -109,7 +109,9 @@ def stacked(dataset: Dataset, new: Dataset) -> Dataset:
     if isinstance(dataset.values, csr_array) or isinstance(new.values, csr_array):
         values: Any = csr_array(scipy.sparse.vstack([csr_array(dataset.values), csr_array(new.values)]))
     else:
-        values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype)])
+        # 0 and 1 are bytes, unless a cell is missing
+        kept = dataset.values.dtype.kind == "f" or not new.missing
+        values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
     return replace(dataset, values=values, truth=None, names=None)
 
 

@@ -8,6 +8,9 @@ from splitmerge_cli.core.model import Model
 
 class Bernoulli(Model):
     def __init__(self, x: ArrayLike, **options: Any) -> None: ...
+    # a Mixed of rows with missing cells
+    @classmethod
+    def from_data(cls, data: Any, **params: Any) -> Model: ...  # type: ignore[override]
     @property
     def D(self) -> int: ...
     @property

@@ -123,7 +123,8 @@ cdef class Bernoulli(Model):
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes
     an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
     product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =
-    10,000); beyond that it is taken in pieces, with an exponent kept apart. Source: Wang & Russell 2015, section 5.2;
+    10,000); beyond that it is taken in pieces, with an exponent kept apart. Rows of which cells are missing, NaN:
+    ``from_data``. Source: Wang & Russell 2015, section 5.2;
     Herlau et al. 2014, section 3.1.
     """
 
@@ -192,6 +193,15 @@ cdef class Bernoulli(Model):
         free(self.lanes)
         free(self.lane_beta)
         free(self.pair_beta)
+
+    @classmethod
+    def from_data(cls, data, **params):
+        """The model of a Dataset: a ``Mixed`` of rows with missing cells."""
+        if data.kind == cls.kind and data.missing:
+            # alone: most tables miss nothing
+            from splitmerge_cli.models.mixed import of_one_type
+            return of_one_type(data.values, "binary", **{o.name: o.default for o in cls.OPTIONS} | params)
+        return super().from_data(data, **params)
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:

@@ -5,6 +5,7 @@ from typing import Any, final
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.models.normal import Normal
+from splitmerge_cli.models.scale_prior import Scaled
 
 COLUMNS: int
 LEAST_SCALE: float
@@ -12,7 +13,7 @@ LEAST_SCALE: float
 @final
 class Gaussian(Normal):
     def __init__(self, x: ArrayLike, **options: Any) -> None: ...
-    # a SparseGaussian of sparse points
+    # a SparseGaussian of sparse points, a Mixed of points with missing cells
     @classmethod
-    def from_data(cls, data: Any, **params: Any) -> Normal: ...  # type: ignore[override]
+    def from_data(cls, data: Any, **params: Any) -> Scaled: ...  # type: ignore[override]
     def statistics(self) -> dict[str, NDArray[Any]]: ...

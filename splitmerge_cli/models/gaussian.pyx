@@ -37,7 +37,7 @@ from splitmerge_cli.models.scale_prior cimport ScalePrior
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import as_array, shared
-from splitmerge_cli.models.normal import prior_of, variance_of
+from splitmerge_cli.models.normal import prior_of, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 COLUMNS = 1 << 17
@@ -240,7 +240,7 @@ def _prepare(given, str covariance, kappa0, m0, b0):
     if covariance == "iso":
         units[:] = resolution(widest.max(), N, D)
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
-    unit = variance_of(covariance, variance)
+    unit = unit_of(covariance, b0, variance)
     # the least multiple of the variance that a resampled scale may become
     least = LEAST_SCALE
     if covariance == "full" and D > 1:
@@ -293,7 +293,7 @@ cdef class Gaussian(Normal):
     full O(D^3). Memory: 12 bytes a point; a cluster 40 D + 150, full 12 D^2; shared by the models of the same data, the
     data and 8 D + 40 bytes a point; b0 or kappa0 resampled: 32 bytes a point more. Sums are exact
     (docs/decisions/0006). A resampled scale stays between 1e-10 and 1e10 of the variance of its column (full: the lower
-    end higher for many points, 5e-11 of the largest scatter).
+    end higher for many points, 5e-11 of the largest scatter). Points of which cells are missing, NaN: ``from_data``.
     """
 
     cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
@@ -357,10 +357,18 @@ cdef class Gaussian(Normal):
 
     @classmethod
     def from_data(cls, data, **params):
-        """The model of a Dataset: a ``SparseGaussian`` of sparse points."""
+        """The model of a Dataset: a ``SparseGaussian`` of sparse points, a ``Mixed`` of points with missing cells."""
         if data.kind == cls.kind and scipy.sparse.issparse(data.values):
             from splitmerge_cli.models.sparse_gaussian import SparseGaussian
             return SparseGaussian(data.values, **params)
+        if data.kind == cls.kind and data.missing:
+            covariance = read_options("model", cls.OPTIONS, params)["covariance"]
+            if covariance != "diag":
+                raise ValueError(f"model.covariance={covariance}: {data.first_missing}; expected a table without "
+                                 "missing cells, or model.covariance=diag, or model=mixed, which read such tables")
+            # alone: most tables miss nothing
+            from splitmerge_cli.models.mixed import of_one_type
+            return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
         return super().from_data(data, **params)
 
     cdef int _take(self, data) except -1:

@@ -5,14 +5,19 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.models.scale_prior import Scaled
 
 TYPES: tuple[str, ...]
 MOST_COUNT: int
 LONGEST_TABLE: int
+HIERARCHICAL: Gamma
+LEAST_SCALE: float
+
+def of_one_type(values: NDArray[Any], type: str, **options: Any) -> Mixed: ...
 
 @final
-class Mixed(Model):
+class Mixed(Scaled):
     @property
     def D(self) -> int: ...
     @property
@@ -25,9 +30,5 @@ class Mixed(Model):
     def alpha(self) -> float: ...
     @property
     def shape(self) -> float: ...
-    @property
-    def kappa0(self) -> float: ...
-    @property
-    def a0(self) -> float: ...
     def __init__(self, x: ArrayLike, types: Sequence[Any], **options: Any) -> None: ...
     def statistics(self) -> dict[str, NDArray[Any]]: ...

@@ -13,10 +13,13 @@ at level v, s their sum, and b_n as in ``gaussian.pyx``, the predictive of one m
     count                 ((rate + n) / (rate + n + 1))^A (A)_x / (x! (rate + n + 1)^x),   A = shape + s
     real                  level_n b_n^(-1/2) (1 + g (x - m_n)^2)^-(a_n + 1/2)
 
-(derivation: docs/derivations.md). Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
+(derivation: docs/derivations.md). b0 and kappa0 of the real columns are numbers, or have gamma priors
+(``scale_prior.pyx``) and are resampled. The mixtures of binary and of real columns alone, ``bernoulli.pyx`` and
+``gaussian.pyx`` with covariance=diag, leave tables with missing cells to this one. Source: Gelman et al. 2013,
+*Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
 """
 cimport cython
-from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p
+from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -24,14 +27,18 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from splitmerge_cli.core.log_scale cimport log_rising
-from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, larger, longs_of
-from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.scale_prior cimport ScalePrior, Scaled
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.core.options import Number, Numbers, Positive, read_options
+from splitmerge_cli.core.options import (
+    Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
+)
 from splitmerge_cli.core.shared import as_array, freeze, shared
-from splitmerge_cli.models.normal import prior_of
+from splitmerge_cli.models.normal import HIERARCHICAL, measured, prior_of, unit_of, variance_of
+from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 TYPES = ("binary", "categorical", "count", "real")
 MOST_COUNT = 2**31 - 1
@@ -225,9 +232,9 @@ def _types_of(values, types):
 
 
 def _per_column(str key, value, Py_ssize_t columns, str kind):
-    """A number or one per column of a type as an array; None stays."""
-    if value is None:
-        return None
+    """A number or one per column of a type as an array; None and a `Gamma` stay."""
+    if value is None or isinstance(value, Gamma):
+        return value
     given = np.array(value, dtype=np.float64)
     if given.shape not in ((), (columns,)):
         raise ValueError(f"{key}: expected a number, or one for each of {columns} {kind} columns, got {value}")
@@ -292,16 +299,18 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
             cells -= centre[d]
             mean[d], variance[d], span[d], widest[d] = cells.mean(), cells.var(), np.ptp(cells), np.abs(cells).max()
     units = np.ones(R)
-    location, scale = np.zeros(R), np.ones(R)
+    location, scale, unit = np.zeros(R), np.ones(R), np.ones(R)
     if R:
         units = resolution(widest, N)
         given = [_per_column(f"model.{key}", value, R, "real") for key, value in (("m0", m0), ("b0", b0))]
         location, scale = prior_of("diag", *given, mean, variance, span, centre)
+        unit = unit_of("diag", b0, variance)
         for d, j in enumerate(reals):
             x[:, d] = np.rint((values[:, j] - centre[d]) / units[d])
             constant[there[:, j]] -= np.log(units[d])
     # the widest factor of a product over real columns
-    factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (scale / units ** 2)
+    narrowest = LEAST_SCALE * unit if isinstance(b0, Gamma) else scale
+    factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
     constant_unit = float(resolution(np.abs(constant).max(), N))
     return {
         "code": _some(code, np.int32), "tally": _some(tally, np.int32), "x": _some(x[:, order], np.float64),
@@ -315,7 +324,9 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
         "slot_real": _some(slot[[reals[d] for d in order]], np.int32),
         "rate": _some(rates, np.float64), "largest": largest,
         "m0": _some((location / units)[order], np.float64), "b0": _some((scale / units ** 2)[order], np.float64),
-        "log_b0": _some(np.log(scale / units ** 2)[order], np.float64),
+        "log_b0": _some(np.log(scale / units ** 2)[order], np.float64), "real": _some(order, np.int32),
+        "start": scale / units ** 2, "unit": unit / units ** 2, "square": units ** 2,
+        "log_unit": float(np.log(unit).sum()),
         "piece": max(1, min(max(R, 1), int(300.0 / max(np.log10(factor).max(initial=0.0), 0.01)))),
     }
 
@@ -366,8 +377,24 @@ def _rising(double shape, Py_ssize_t length):
     return {"rise": np.asarray(rise)}
 
 
+def of_one_type(values, str type, **options):
+    """The mixture of a table whose columns are all of one type: options of the others are not wanted.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (N, D)
+        NaN where a cell is missing.
+    type : str
+        A word of ``TYPES``.
+    **options
+        See ``Mixed.OPTIONS``.
+    """
+    freeze(values)
+    return Mixed(values, (type,) * values.shape[1], **options)
+
+
 @cython.final
-cdef class Mixed(Model):
+cdef class Mixed(Scaled):
     """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing.
 
     Parameters
@@ -390,8 +417,9 @@ cdef class Mixed(Model):
     -----
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a change of a cluster O(D + levels). Memory:
     12 bytes an item; a cluster 12 bytes a level, 48 a column of counts, 56 a real column; shared by the models of the
-    same data, 4 bytes a discrete or count cell, 8 a real one and 100 an item. Sums of reals are exact
-    (docs/decisions/0006), and so is that of the log x! of counts, rounded to multiples of a unit.
+    same data, 4 bytes a discrete or count cell, 8 a real one and 100 an item; b0 or kappa0 resampled: 40 bytes an item
+    more. Sums of reals are exact (docs/decisions/0006), and so is that of the log x! of counts, rounded to multiples of
+    a unit. A resampled scale stays between 1e-10 and 1e10 of the variance of its column.
     """
 
     kind = "mixed"
@@ -405,15 +433,17 @@ cdef class Mixed(Model):
                 "the column's mean", optional=True, least=1e-9, most=1e9),
         Numbers("m0", None, "real columns: prior mean of the means, a number or one per real column; null: that of "
                 "the data", optional=True, least=-1e100, most=1e100),
-        Number("kappa0", 0.1, "real columns: the prior's weight on m0, in cells", least=1e-9, most=1e9),
+        PositiveOrGamma("kappa0", 0.1, "real columns: the prior's weight on m0, in cells; gamma(shape,rate): resampled",
+                        least=1e-9, most=1e9, hierarchical=HIERARCHICAL),
         Number("a0", 2.0, "real columns: shape of the variances' prior", least=1e-3, most=1e6),
-        Numbers("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null: a "
-                "tenth of the data's variance", optional=True, least=1e-100, most=1e100),
+        NumbersOrGamma("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null:"
+                       " a tenth of the data's variance; gamma(shape,rate), in units of that variance: resampled",
+                       optional=True, least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
     )
 
     cdef readonly Py_ssize_t D
     cdef readonly tuple types           # [D] words of TYPES
-    cdef readonly double beta1, beta0, alpha, shape, kappa0, a0
+    cdef readonly double beta1, beta0, alpha, shape
     cdef Py_ssize_t C, P, R             # discrete, count and real columns
     cdef Py_ssize_t complete            # real columns without missing cells: the first ones
     cdef Py_ssize_t S                   # columns with missing cells
@@ -441,6 +471,7 @@ cdef class Mixed(Model):
     cdef const double *m0               # [R] in units, from the middle
     cdef const double *b0               # [R] in units^2
     cdef const double *log_b0           # [R]
+    cdef const int32_t *real            # [R] number of a column of `x` among the real columns of the table
     # -- tables; shared
     cdef const double *log_add          # [3, N + 2] log(n + beta0), of beta1, of alpha
     cdef const double *log_all          # [totals, N + 2] log(n + sum of a column's pseudo-counts)
@@ -451,6 +482,11 @@ cdef class Mixed(Model):
     cdef const double *rise             # [length] of `shape`
     cdef const double *log_c            # [N + 2] the part of a real cell's predictive that depends on n alone
     cdef const double *log_n            # [N + 2] the part of a real column's likelihood that depends on n alone
+    # -- b0 or kappa0 resampled: what follows the present ones, of this model alone
+    cdef double *own                    # [2 R + 3 (N + 2) + 1] b0, log_b0, shrunk, log_c, log_n
+    cdef const double *free_c           # [N + 2] log_c and log_n with the kappa0 of the start; shared
+    cdef const double *free_n
+    cdef double kappa_start
     # -- statistics of a cluster, one after another
     cdef int32_t *count                 # [cap, levels] cells of each level; the first: missing ones
     cdef int32_t *seen                  # [cap, S] observed cells
@@ -474,9 +510,10 @@ cdef class Mixed(Model):
         cdef Py_ssize_t N = values.shape[0]
         self.D, self.types = values.shape[1], kinds
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
-        self.shape, self.kappa0, self.a0 = given["shape"], given["kappa0"], given["a0"]
+        self.shape, self.a0 = given["shape"], given["a0"]
         self._hold(data)
         self._take(data)
+        self._scales(data, given["b0"], given["kappa0"])
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         by_count = shared(_tables, N, self.beta0, self.beta1, self.alpha, data.totals, self.kappa0, self.a0)
@@ -489,7 +526,32 @@ cdef class Mixed(Model):
         by_sum = shared(_rising, self.shape, self.length)
         self._hold(by_sum)
         self.rise = doubles_of(by_sum.rise)
+        if self.scale_prior is not None:
+            self._own_tables()
         self.set_labels(np.zeros(N, dtype=np.int32))
+
+    cdef int _scales(self, data, b0, kappa0) except -1:
+        """Take b0 and kappa0, or the priors of those that are resampled."""
+        self.shape0, self.n_means = self.a0, self.R
+        if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
+            if not self.R:
+                key, value = ("b0", b0) if isinstance(b0, Gamma) else ("kappa0", kappa0)
+                raise ValueError(f"model.{key}={value}: expected a number: the table has no real column")
+            self.scale_prior = ScalePrior(b0, kappa0, data.start, data.unit, data.square, data.log_unit, LEAST_SCALE)
+            kappa0 = self.scale_prior.kappa0
+        self.kappa0 = kappa0
+        return 0
+
+    cdef int _own_tables(self) except -1:
+        """Tables that follow b0 and kappa0, beside those of the start, which the models of a run share."""
+        cdef Py_ssize_t M = self.N + 2
+        self.own = doubles(2 * self.R + 3 * M + 1)
+        self.free_c, self.free_n, self.kappa_start = self.log_c, self.log_n, self.kappa0
+        self.b0, self.log_b0 = self.own, self.own + self.R
+        self.shrunk = self.own + 2 * self.R
+        self.log_c, self.log_n = self.own + 2 * self.R + M + 1, self.own + 2 * self.R + 2 * M + 1
+        self.scales_changed()
+        return 0
 
     cdef int _take(self, data) except -1:
         """Take what ``_prepare`` made."""
@@ -503,7 +565,7 @@ cdef class Mixed(Model):
         self.slot_count, self.slot_real = ints_of(data.slot_count), ints_of(data.slot_real)
         self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
         self.rate, self.m0, self.b0 = doubles_of(data.rate), doubles_of(data.m0), doubles_of(data.b0)
-        self.log_b0 = doubles_of(data.log_b0)
+        self.log_b0, self.real = doubles_of(data.log_b0), ints_of(data.real)
         return 0
 
     @classmethod
@@ -528,10 +590,13 @@ cdef class Mixed(Model):
             mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
             numbers = [_per_column(f"model.{key}", given[key], len(reals), "real") for key in ("m0", "b0")]
             m0, b0 = prior_of("diag", *numbers, mean, variance, np.zeros(len(reals)), np.zeros(len(reals)))
-            found |= {"m0": m0.tolist(), "b0": b0.tolist()}
+            resampled = isinstance(given["b0"], Gamma)
+            found |= {"m0": m0.tolist(), "b0": measured(given["b0"], variance_of("diag", variance)) if resampled
+                      else b0.tolist()}
         return found
 
     def __dealloc__(self):
+        free(self.own)
         free(self.count)
         free(self.seen)
         free(self.sum)
@@ -667,6 +732,44 @@ cdef class Mixed(Model):
     cdef inline double shrink(self, Py_ssize_t n) noexcept nogil:
         """kappa_n / (kappa_n + 1)"""
         return (self.kappa0 + n) * self.shrunk[n + 1]
+
+    # -- b0 and kappa0 resampled
+    cdef void scales_changed(self) noexcept nogil:
+        cdef Py_ssize_t c, n, M = self.N + 2
+        cdef double *shrunk = self.own + 2 * self.R
+        cdef double *log_c = shrunk + M + 1
+        cdef double *log_n = log_c + M
+        cdef double start, kappa
+        self.kappa0 = self.scale_prior.kappa0
+        for c in range(self.R):
+            self.own[c] = self.scale_prior.b0[self.real[c]]
+            self.own[self.R + c] = log(self.own[c])
+        for n in range(M):
+            start, kappa = self.kappa_start + n, self.kappa0 + n
+            shrunk[n] = 1.0 / kappa
+            log_c[n] = self.free_c[n] + 0.5 * (log(kappa / (kappa + 1.0)) - log(start / (start + 1.0)))
+            log_n[n] = self.free_n[n] - 0.5 * (log(kappa / self.kappa0) - log(start / self.kappa_start))
+        shrunk[M] = 1.0 / (self.kappa0 + M)
+        for n in range(self.cap):
+            self.stale[n] = True
+            self.is_valid[n] = False
+
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """For each real column its precision, then, where kappa0 is resampled, its mean: given the cells that are
+        there; from their prior where there is none."""
+        cdef Py_ssize_t c, n
+        cdef const int64_t *sum = self.sum + k * self.sums + self.P
+        cdef double precision, mean, off
+        for c in range(self.R):
+            n = self.cells(k, self.slot_real[c])
+            precision = scale_of(sum, self.squares_of(k), c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
+                                 self.b0[c], &mean)
+            precision = rng.draw_gamma(self.a0 + 0.5 * n) / precision
+            self.scale_prior.count_precision(self.real[c], precision)
+            if self.scale_prior.of_kappa0:
+                # how far the drawn mean is from m0, in standard deviations of a cell
+                off = sqrt(precision) * (mean - self.m0[c]) + sqrt(self.shrunk[n]) * rng.draw_normal()
+                self.scale_prior.count_distance(off)
 
     # -- probabilities
     cdef inline void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:

@@ -1,20 +1,16 @@
 # What mixtures of normal distributions share, dense or sparse. See docs/design.md.
 cimport cython
 
-from splitmerge_cli.core.capabilities cimport PlugIn
-from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.scale_prior cimport ScalePrior
+from splitmerge_cli.models.scale_prior cimport Scaled
 
 
 cdef enum:
     DIAG, ISO, FULL                     # COVARIANCES
 
 
-cdef class Normal(PlugIn):
+cdef class Normal(Scaled):
     cdef readonly Py_ssize_t D
     cdef readonly str covariance
-    cdef readonly double kappa0, a0     # kappa0: the present one
-    cdef ScalePrior scale_prior         # of b0 and kappa0; None where both are fixed
     cdef int shape_of                   # DIAG, ISO, FULL
     cdef double log_units              # sum of the logs of the columns' units
     cdef double log_b0                  # sum over dimensions of log b0, in units^2
@@ -26,8 +22,6 @@ cdef class Normal(PlugIn):
     cdef int _constants(self) except -1
     cdef double predictive_constant(self, Py_ssize_t n)
     cdef double likelihood_constant(self, Py_ssize_t n)
-    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil
-    cdef void scales_changed(self) noexcept nogil
 
     @cython.final
     cdef inline double a_n(self, Py_ssize_t n) noexcept nogil:

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.core.capabilities import PlugIn
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.models.scale_prior import Scaled
 
 COVARIANCES: tuple[str, ...]
 HIERARCHICAL: Gamma
@@ -21,13 +21,11 @@ def prior_of(
     centre: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def variance_of(covariance: str, variance: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def unit_of(covariance: str, b0: ArrayLike | Gamma | None, variance: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def measured(b0: Gamma, unit: ArrayLike) -> Gamma: ...
 
-class Normal(PlugIn):
+class Normal(Scaled):
     @property
     def D(self) -> int: ...
     @property
     def covariance(self) -> str: ...
-    @property
-    def kappa0(self) -> float: ...
-    @property
-    def a0(self) -> float: ...

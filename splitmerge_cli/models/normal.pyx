@@ -8,9 +8,8 @@ from libc.math cimport M_PI, lgamma, log
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.capabilities cimport PlugIn
 from splitmerge_cli.core.memory cimport doubles_of
-from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.scale_prior cimport Scaled
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import (
@@ -38,7 +37,7 @@ def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log
     return {"inverse": np.asarray(inverse), "log_c": np.asarray(log_c), "log_n": np.asarray(log_n)}
 
 
-cdef class Normal(PlugIn):
+cdef class Normal(Scaled):
     """A mixture of normal distributions; an abstract class.
 
     A model calls ``_options`` first, then ``_allocate`` and ``_set_prior``, and ``_constants`` when log_units and
@@ -64,7 +63,10 @@ cdef class Normal(PlugIn):
     def with_defaults_of(cls, data, **params):
         x = data.values
         mean = np.asarray(x.mean(axis=0), dtype=np.float64).ravel()
-        if scipy.sparse.issparse(x):
+        if data.missing:
+            cells = [x[~np.isnan(x[:, d]), d].astype(np.float64) for d in range(x.shape[1])]
+            mean, variance = np.array([[of.mean(), of.var()] if of.size else [0.0, 0.0] for of in cells]).T
+        elif scipy.sparse.issparse(x):
             variance = np.asarray(x.multiply(x).mean(axis=0), dtype=np.float64).ravel() - mean ** 2
         else:
             variance = x.var(axis=0, dtype=np.float64)
@@ -73,13 +75,14 @@ cdef class Normal(PlugIn):
         m0, b0 = prior_of(given["covariance"], given["m0"], given["b0"], mean, variance, span, centre)
         found = params | {"m0": m0.tolist()}
         if isinstance(given["b0"], Gamma):
-            return found
+            return found | {"b0": measured(given["b0"], variance_of(given["covariance"], variance))}
         return found | {"b0": float(b0[0]) if given["covariance"] == "iso" else b0.tolist()}
 
     cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1:
         """Keep the options of the prior of means and variances."""
         self.D, self.covariance, self.kappa0, self.a0 = D, covariance, kappa0, a0
         self.shape_of = COVARIANCES.index(covariance)
+        self.shape0, self.n_means = self.a_n(0), D
         return 0
 
     cdef int _constants(self) except -1:
@@ -90,72 +93,6 @@ cdef class Normal(PlugIn):
         self.inverse = doubles_of(by_size.inverse)
         self.log_c, self.log_n = doubles_of(by_size.log_c), doubles_of(by_size.log_n)
         return 0
-
-    # -- hyper-parameters that are resampled
-    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
-        """Draw mean and variances of cluster k given its items, and add them to the sums of the ``scale_prior``."""
-        pass
-
-    cdef void scales_changed(self) noexcept nogil:
-        """Take over b0 and kappa0 of the ``scale_prior``, and set all that depends on them."""
-        pass
-
-    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        """Draw means and variances of all clusters, b0 and kappa0 given these, and forget the former."""
-        cdef Py_ssize_t k
-        self.scale_prior.begin()
-        for k in range(self.K):
-            self.draw_cluster(rng, k)
-        self.scale_prior.draw(rng, self.K * self.a_n(0), <double> self.K * self.D)
-        self.scales_changed()
-        return self.K
-
-    @property
-    def refreshes(self):
-        """bool: whether b0, kappa0 or the concentration is resampled."""
-        return self.scale_prior is not None or self.random_concentration
-
-    @property
-    def hyperparameters(self):
-        """tuple of str: concentration, b0, kappa0, those that are resampled. ``traced`` gives of b0 the geometric mean
-        over columns, each over the variance of its column."""
-        scales = () if self.scale_prior is None else self.scale_prior.names
-        return ("concentration",) * self.random_concentration + scales
-
-    cdef void traced(self, double *out) noexcept nogil:
-        cdef int t = 0
-        out[0] = self.prior.concentration
-        if self.scale_prior is None:
-            return
-        t += self.prior.random
-        if self.scale_prior.of_b0:
-            out[t] = self.scale_prior.geometric_mean()
-            t += 1
-        if self.scale_prior.of_kappa0:
-            out[t] = self.scale_prior.kappa0
-
-    cdef double log_extra(self) noexcept nogil:
-        cdef double total = PlugIn.log_extra(self)
-        return total if self.scale_prior is None else total + self.scale_prior.log_density()
-
-    @property
-    def parameters(self):
-        """ndarray of float64, shape (P, 1): the scales b0 (iso: one), kappa0, those that are resampled; None where both
-        are fixed."""
-        return None if self.scale_prior is None else self.scale_prior.values[:, None]
-
-    def set_parameters(self, values):
-        """Set b0 and kappa0, as ``parameters`` gives them.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, one out of range, or where both are fixed.
-        """
-        if self.scale_prior is None:
-            raise ValueError(f"model {type(self).__name__} keeps no parameters: b0 and kappa0 are fixed")
-        self.scale_prior.set_values(values)
-        self.scales_changed()
 
     cdef double predictive_constant(self, Py_ssize_t n):
         """log of the factors of a predictive that depend on n alone, in units."""
@@ -209,7 +146,7 @@ def prior_of(str covariance, m0, b0, mean, variance, span, centre):
         A parameter out of range.
     """
     cdef Py_ssize_t D = len(mean)
-    variance = variance_of(covariance, variance)
+    variance = unit_of(covariance, b0, variance)
     location = _numbers("model.m0", m0, D)
     location = mean if location is None else location - centre
     scale = None if isinstance(b0, Gamma) else _numbers("model.b0", b0, D)
@@ -236,6 +173,19 @@ def variance_of(str covariance, variance):
     if covariance == "iso":
         variance = np.full(len(variance), variance.mean())
     return np.where(variance == 0.0, 1.0, variance)
+
+
+def unit_of(str covariance, b0, variance):
+    """What a resampled b0 is measured in, ndarray of float of shape (D,): as `variance_of` says, but where the prior
+    has units of its own."""
+    if isinstance(b0, Gamma) and b0.unit is not None:
+        return np.array(b0.unit)
+    return variance_of(covariance, variance)
+
+
+def measured(b0, unit):
+    """The prior of b0 with units of its own, so that it does not depend on the data of a model."""
+    return Gamma(b0.shape, b0.rate, tuple(np.asarray(unit, dtype=np.float64).tolist()))
 
 
 def _numbers(str key, value, Py_ssize_t D):

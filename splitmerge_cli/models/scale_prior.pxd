@@ -1,6 +1,7 @@
 # Gamma priors of what the prior of means and variances takes as known. See scale_prior.pyx.
 cimport cython
 
+from splitmerge_cli.core.capabilities cimport PlugIn
 from splitmerge_cli.core.rng cimport Rng
 
 
@@ -30,3 +31,13 @@ cdef class ScalePrior:
     cdef inline void count_distance(self, double off) noexcept nogil:
         """Add a coordinate of a cluster's mean, from m0 in standard deviations of a point."""
         self.distance += off * off
+
+
+cdef class Scaled(PlugIn):
+    cdef readonly double kappa0, a0     # kappa0: the present one
+    cdef ScalePrior scale_prior         # of b0 and kappa0; None where both are fixed
+    cdef double shape0                  # of the prior of one variance
+    cdef Py_ssize_t n_means             # of a cluster
+
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil
+    cdef void scales_changed(self) noexcept nogil

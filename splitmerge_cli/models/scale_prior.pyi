@@ -5,6 +5,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.core.capabilities import PlugIn
 from splitmerge_cli.core.options import Gamma
 
 LEAST_SCALE: float
@@ -35,3 +36,9 @@ class ScalePrior:
     @property
     def values(self) -> NDArray[np.float64]: ...
     def set_values(self, values: ArrayLike) -> None: ...
+
+class Scaled(PlugIn):
+    @property
+    def kappa0(self) -> float: ...
+    @property
+    def a0(self) -> float: ...

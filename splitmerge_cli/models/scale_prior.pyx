@@ -164,3 +164,75 @@ cdef class ScalePrior:
                 self.b0[d] = v[d]
         if self.of_kappa0:
             self.kappa0 = v[wanted - 1]
+
+
+cdef class Scaled(PlugIn):
+    """A mixture of normal variables whose b0 and kappa0 may have gamma priors; an abstract class.
+
+    A model sets ``scale_prior``, ``shape0`` and ``n_means``, and supplies ``draw_cluster`` and ``scales_changed``.
+    """
+
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """Draw means and variances of cluster k given its items, and add them to the sums of the ``scale_prior``."""
+        pass
+
+    cdef void scales_changed(self) noexcept nogil:
+        """Take over b0 and kappa0 of the ``scale_prior``, and set all that depends on them."""
+        pass
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """Draw means and variances of all clusters, b0 and kappa0 given these, and forget the former."""
+        cdef Py_ssize_t k
+        self.scale_prior.begin()
+        for k in range(self.K):
+            self.draw_cluster(rng, k)
+        self.scale_prior.draw(rng, self.K * self.shape0, <double> self.K * self.n_means)
+        self.scales_changed()
+        return self.K
+
+    @property
+    def refreshes(self):
+        """bool: whether b0, kappa0 or the concentration is resampled."""
+        return self.scale_prior is not None or self.random_concentration
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: concentration, b0, kappa0, those that are resampled. ``traced`` gives of b0 the geometric mean
+        over columns, each over the variance of its column."""
+        scales = () if self.scale_prior is None else self.scale_prior.names
+        return ("concentration",) * self.random_concentration + scales
+
+    cdef void traced(self, double *out) noexcept nogil:
+        cdef int t = 0
+        out[0] = self.prior.concentration
+        if self.scale_prior is None:
+            return
+        t += self.prior.random
+        if self.scale_prior.of_b0:
+            out[t] = self.scale_prior.geometric_mean()
+            t += 1
+        if self.scale_prior.of_kappa0:
+            out[t] = self.scale_prior.kappa0
+
+    cdef double log_extra(self) noexcept nogil:
+        cdef double total = PlugIn.log_extra(self)
+        return total if self.scale_prior is None else total + self.scale_prior.log_density()
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (P, 1): the scales b0 in the order of the columns (iso: one), kappa0, those that
+        are resampled; None where both are fixed."""
+        return None if self.scale_prior is None else self.scale_prior.values[:, None]
+
+    def set_parameters(self, values):
+        """Set b0 and kappa0, as ``parameters`` gives them.
+
+        Raises
+        ------
+        ValueError
+            For another number of values, one out of range, or where both are fixed.
+        """
+        if self.scale_prior is None:
+            raise ValueError(f"model {type(self).__name__} keeps no parameters: b0 and kappa0 are fixed")
+        self.scale_prior.set_values(values)
+        self.scales_changed()

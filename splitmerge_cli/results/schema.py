@@ -129,7 +129,9 @@ SCORES = ("nmi", "ari")
 """Columns of the trace where the truth is known."""
 OPTIONAL = (*RESAMPLED, *SCORES)
 """Columns of the trace that only some runs have. A new one is named here, and nowhere else but where it is recorded."""
-
+PARAMETERS = "parameters"
+"""Column of the partitions where b0 or kappa0 is resampled: b0 in the order of the columns (one with covariance=iso),
+kappa0, those that are resampled."""
 
 CLUSTERS = ("row", "cluster", "name", "certainty", "second", "second_probability")
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier the last three are missing."""
@@ -148,19 +150,25 @@ def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
     table : str
         A name such as `TRACE`.
     optional : collection of str
-        Which of `OPTIONAL` the trace has.
+        Which of `OPTIONAL` the trace has, and `PARAMETERS` where the partitions have them.
     """
-    extra = [pa.field(name, pa.float64()) for name in OPTIONAL if name in optional]
-    return pa.schema(_COLUMNS[table] + (extra if table == TRACE else []))
+    extra = []
+    if table == TRACE:
+        extra = [pa.field(name, pa.float64()) for name in OPTIONAL if name in optional]
+    elif table == PARTITIONS and PARAMETERS in optional:
+        extra = [pa.field(PARAMETERS, pa.list_(pa.float64()))]
+    return pa.schema(_COLUMNS[table] + extra)
 
 
-def row_bytes(table: str, width: int, optional: Collection[str] = ()) -> int:
-    """Bytes of one row of `table` in memory and in a stream, its list (if it has one) being of length `width`."""
+def row_bytes(table: str, width: int, optional: Collection[str] = (), parameters: int = 0) -> int:
+    """Bytes of one row of `table` in memory and in a stream, its list (if it has one) being of length `width`, that of
+    `PARAMETERS` of length `parameters`."""
     size = 0
     for field in core(table, optional):
         many = pa.types.is_list(field.type)
         value = field.type.value_type if many else field.type
-        size += (width if many else 1) * value.bit_width // 8 + (4 if many else 0)
+        length = parameters if field.name == PARAMETERS else width
+        size += (length if many else 1) * value.bit_width // 8 + (4 if many else 0)
     return size
 
 
@@ -190,7 +198,7 @@ def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
     whole : bool
         Whether it is the parquet file of a finished run, with provenance, or a stream.
     """
-    optional = [name for name in OPTIONAL if name in found.names]
+    optional = [name for name in (*OPTIONAL, PARAMETERS) if name in found.names]
     expected = full(table, optional) if whole else core(table, optional)
     if not expected.equals(found, check_metadata=False):
         raise ValueError(f"columns {found.names}; expected {expected.names}")

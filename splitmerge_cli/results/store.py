@@ -49,7 +49,7 @@ class ChainStore:
     chain : int
         Number of the chain.
     optional : collection of str
-        The optional columns that its trace has, see `schema.OPTIONAL`.
+        The optional columns that its trace and partitions have, see `schema.core`.
     streamed : sequence of str
         The tables that grow while it runs.
     """
@@ -208,7 +208,7 @@ class RunStore:
     run_id, sampler, seed
         The columns by which rows of several runs are told apart.
     optional : collection of str
-        The optional columns of the trace, see `schema.OPTIONAL`.
+        The optional columns of the trace and of the partitions, see `schema.core`.
     streamed : sequence of str
         The tables that grow while the chains run.
     """

@@ -38,14 +38,17 @@ class Stream:
     Raises
     ------
     DamagedRun
-        The file does not hold what was marked.
+        The file does not hold what was marked, or has other columns.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, mark: Mark | None = None) -> None:
         self.schema = schema
         self._file: BinaryIO
         if mark:
-            _kept(path, mark)
+            kept = _kept(path, mark)
+            with undamaged(path):
+                if not pa.ipc.open_stream(kept).schema.equals(schema):
+                    raise ValueError("other columns")
             self._file = path.open("r+b")
             self._file.truncate(mark.length)
             self._file.seek(mark.length)

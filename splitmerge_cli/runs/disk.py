@@ -32,9 +32,12 @@ def _recorded_bytes(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str
     if cfg.iterations is None:
         return {}
     found = {}
+    # a scale for each column, and kappa0
+    parameters = recorder.dataset.values.shape[1] + 1 if schema.PARAMETERS in columns else 0
     for streamed in recorder.streamed:
         rows = cfg.iterations // streamed.every + 1 if streamed.every else 0
-        found[streamed.table] = cfg.chains * rows * schema.row_bytes(streamed.table, streamed.width, columns)
+        size = schema.row_bytes(streamed.table, streamed.width, columns, parameters)
+        found[streamed.table] = cfg.chains * rows * size
     return found
 
 
@@ -46,7 +49,7 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
     cfg : DictConfig
     recorder : Recorder
     columns : sequence of str
-        The optional columns of the trace.
+        The optional columns of the trace and of the partitions.
     path : Path
     """
     sizes = _recorded_bytes(cfg, recorder, columns)

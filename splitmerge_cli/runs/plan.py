@@ -48,7 +48,7 @@ class Plan:
     builder : Builder
         Makes the chains.
     optional_columns : list of str
-        Columns of the trace that not every run has.
+        Columns of the trace, and of the partitions, that not every run has.
     """
 
     cfg: "DictConfig"
@@ -153,6 +153,7 @@ def _prepared(cfg: "DictConfig") -> Plan:
     # what a chain records says so itself
     recorded = Rows(chains[0], 1).filled()
     columns = [name for name in schema.OPTIONAL if name in recorded]
+    columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
     plan = Plan(cfg, dataset, digests, recorder, builder, columns, dict(enumerate(chains)))
     try:
         check_disk(cfg, recorder, columns, plan.path)

@@ -26,12 +26,15 @@ class State:
     K : int
         Clusters, empty ones that the state keeps among them.
     hyperparameters : mapping of str to float
-        Those that are resampled.
+        Those that are resampled, but b0 and kappa0.
+    parameters : numpy.ndarray or None
+        float64 ``[P]``: b0 and kappa0, those that are resampled, as the partitions have them (`schema.PARAMETERS`).
     """
 
     labels: NDArray[np.int32]
     K: int
     hyperparameters: Mapping[str, float]
+    parameters: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def predict(
     Raises
     ------
     ConfigError
-        A model whose states are more than the partition and hyper-parameters.
+        A model whose clusters keep parameters or weights; b0 or kappa0 is resampled, and the states have none.
     DataError
         The new items are not like the data.
     """
@@ -121,10 +124,15 @@ def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Mode
         return found
 
     model: Model = construct("model", options, build)
-    if not model.conjugate or model.prior is None or not set(model.hyperparameters) <= {"concentration"}:
+    if not model.conjugate:
         raise ConfigError(
-            f"model={options['name']}: its states hold more than a partition and a concentration, so new items are not "
-            "predicted; expected a model whose parameters are integrated out, its scales fixed"
+            f"model.conjugate=false: the clusters of model={options['name']} keep parameters, which are not recorded, "
+            "so new items are not predicted; expected model.conjugate=true, which integrates them out"
+        )
+    if model.prior is None:
+        raise ConfigError(
+            f"model={options['name']}: its clusters have weights, which are not recorded, so new items are not "
+            "predicted; expected another model"
         )
     return model
 
@@ -133,12 +141,26 @@ def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
     model.set_labels(labels, K if model.allows_empty else None)
     if "concentration" in state.hyperparameters:
         model.set_concentration(state.hyperparameters["concentration"])
+    if model.parameters is None:
+        return
+    if state.parameters is None:
+        raise ConfigError(
+            "trace.partitions: the partitions were recorded without b0 and kappa0, by an earlier version; expected "
+            "resume=false, which makes the run anew"
+        )
+    try:
+        model.set_parameters(state.parameters)
+    except ValueError as error:
+        raise ConfigError(f"new items: {error}") from error
 
 
 def _exchangeable(
     options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Of every state: log densities ``[n, K + 1]``, log weights ``[K + 1]``."""
+    if new.missing:
+        # so that what a model says of missing cells counts the rows of the new items
+        _model(options, dataset, new)
     model = _model(options, dataset, stacked(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])

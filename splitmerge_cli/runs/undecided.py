@@ -103,7 +103,7 @@ def _columns(mixed: Dataset | None, kind: str) -> Iterator[list[str]]:
     suited = [
         name
         for name, type, cells in zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
-        if type.type in _SUITED[kind] and not np.isnan(cells).any()
+        if type.type in _SUITED[kind] and not (kind == "tokens" and np.isnan(cells).any())
     ]
     if suited and (kind != "tokens" or len(suited) == 1):
         yield suited
@@ -111,7 +111,8 @@ def _columns(mixed: Dataset | None, kind: str) -> Iterator[list[str]]:
 
 def _read(options: dict[str, Any], kind: str, digests: dict[str, str]) -> Dataset | None:
     try:
-        return loaded({**options, "kind": kind, "types": None, "missing": None}, kind, digests)
+        missing = None if kind == "tokens" else options.get("missing")
+        return loaded({**options, "kind": kind, "types": None, "missing": missing}, kind, digests)
     except (ConfigError, DataError):
         return None
 

@@ -140,7 +140,7 @@ cdef class LSHSM(SplitMerge):
     def supports(cls, model):
         """Whether the items are vectors, which can be hashed: (bool, reason)."""
         if model.vectors is None:
-            return False, "its items are no vectors, and there is nothing to hash"
+            return False, "its items are no vectors, or have missing cells, and there is nothing to hash"
         return super().supports(model)
 
     def report(self):

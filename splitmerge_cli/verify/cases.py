@@ -18,6 +18,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.continuous import (
@@ -109,15 +110,27 @@ def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
 
 
 def bernoulli_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
-    """`size` rows of three binary attributes."""
+    """`size` rows of three binary attributes; with ``missing``, not an option of the model, as `_with_missing` says."""
     options: dict[str, Any] = {"concentration": 1.3, "beta1": 0.6, "beta0": 0.9, "prior": "crp"} | dict(params)
-    x = np.random.default_rng(seed).integers(2, size=(size, 3)).astype(np.uint8)
-    rows = " ".join("".join(map(str, row)) for row in x)
+    missing = options.pop("missing", False)
+    x: NDArray[Any] = np.random.default_rng(seed).integers(2, size=(size, 3)).astype(np.uint8)
+    another: Callable[[], Model] = partial(build, x, **options)
+    if missing:
+        x = _with_missing(x)
+        another = partial(build.from_data, Dataset("small", "binary", x), **options)  # type: ignore[attr-defined]
+    rows = " ".join("".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) for row in x)
 
     def weight(concentration: Concentration) -> Callable[[State], float]:
         return bernoulli_log_weight(x, concentration, options["beta1"], options["beta0"], options["prior"])
 
-    return _mixture_case(partial(build, x, **options), mixture_states(size), weight, options, f"rows {rows}")
+    return _mixture_case(another, mixture_states(size), weight, options, f"rows {rows}")
+
+
+def _with_missing(x: NDArray[Any]) -> NDArray[np.float64]:
+    """A table with NaN in two cells, in the whole last row and in a whole further column."""
+    found = np.column_stack([x, np.full(len(x), np.nan)])
+    found[0, 0] = found[len(x) // 2, 1] = found[-1] = np.nan
+    return found
 
 
 def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -142,20 +155,25 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
-    """`size` points in the plane; `sparse`, not an option of the model: given as a sparse matrix."""
+    """`size` points in the plane. Not options of the model: `sparse`, given as a sparse matrix; ``missing``, as
+    `_with_missing` says."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "covariance": "diag", "m0": 0.5, "kappa0": 0.4}
     options |= {"a0": 1.5, "b0": 0.8} | dict(params)
-    sparse = options.pop("sparse", False)
+    sparse, missing = options.pop("sparse", False), options.pop("missing", False)
     rng = np.random.default_rng(seed)
-    points = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
+    points: NDArray[Any] = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     another: Callable[[], Model] = partial(build, points, **options)
     if sparse:
         points[::2, 1] = 0.0
         another = partial(SparseGaussian, csr_array(points), **options)
+    if missing:
+        points = _with_missing(points)
+        another = partial(build.from_data, Dataset("small", "points", points), **options)  # type: ignore[attr-defined]
+    columns = [column[~np.isnan(column)] for column in points.T]
     if options["m0"] is None:
-        options["m0"] = points.mean(axis=0).tolist()
+        options["m0"] = [float(column.mean()) if len(column) else 0.0 for column in columns]
     # one item has no spread: the model then takes 1
-    spread = np.where(np.ptp(points, axis=0) > 0.0, points.var(axis=0), 1.0)
+    spread = np.array([column.var() if len(column) and np.ptp(column) > 0.0 else 1.0 for column in columns])
     if options["covariance"] == "iso":
         spread = np.atleast_1d(spread.mean())
     if options["b0"] is None:
@@ -283,7 +301,7 @@ def _concentration(value: Any) -> Concentration:
 
 
 def _points(points: NDArray[Any]) -> str:
-    return "points " + " ".join(f"({x:g},{y:g})" for x, y in points)
+    return "points " + " ".join(f"({','.join(f'{cell:g}' for cell in row)})" for row in points).replace("nan", "-")
 
 
 CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], Case]] = {
@@ -298,7 +316,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
 """The small case of each model class. A new model adds its own (docs/extending/model.md)."""
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "Bernoulli": [{}, {"concentration": "gamma(2,1)"}],
+    "Bernoulli": [{}, {"concentration": "gamma(2,1)"}, {"missing": True}],
     "Lines": [
         {},
         {"noise": "nig"},
@@ -314,6 +332,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "diag", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)", "concentration": "gamma(2,1)"},
         {"covariance": "iso", "b0": "gamma(1.5,3)"},
         {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
+        {"covariance": "diag", "missing": True},
+        {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],
     "Mixed": [{}, {"complete": True}, {"concentration": "gamma(2,1)"}],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],

@@ -102,6 +102,7 @@ def gaussian_log_weight(
     Parameters
     ----------
     x : array of float, shape (N, D)
+        diag: NaN where a cell is missing, which has no factor.
     concentration : float or (shape, rate)
     prior : str
         As ``model.prior`` gives it.
@@ -145,7 +146,9 @@ def gaussian_log_weight(
             elif covariance == "iso":
                 total += _log_student(y.T.ravel(), np.kron(np.eye(D), scale), a0, scale0[0])
             else:
-                total += sum(_log_student(y[:, d], scale, a0, scale0[d]) for d in range(D))
+                for d in range(D):
+                    cells = y[~np.isnan(y[:, d]), d]
+                    total += _log_student(cells, np.eye(len(cells)) + 1 / kappa0, a0, scale0[d])
         return total
 
     return mixture_log_weight(log_lik, concentration, prior)
@@ -240,8 +243,12 @@ def _scales_log_lik(
     @cache
     def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
         """Log marginal likelihood of these items, shape (nodes of kappa0, nodes of b0[, columns])."""
-        n, mean = len(items), y[list(items)].mean(axis=0)
-        deviations = y[list(items)] - mean
+        there = ~np.isnan(y[list(items)])
+        # cells of each column: one number but with covariance=diag
+        n = there.sum(axis=0) if covariance == "diag" else len(items)
+        cells = np.where(there, y[list(items)], 0.0)
+        mean = cells.sum(axis=0) / np.maximum(n, 1)
+        deviations = np.where(there, cells - mean, 0.0)
         rows = []
         for kappa in at_kappa[:, 0]:
             scatter = deviations.T @ deviations + kappa * n / (kappa + n) * np.outer(mean, mean)

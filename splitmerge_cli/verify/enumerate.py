@@ -101,18 +101,18 @@ def emm_log_weight(
 
 
 def bernoulli_log_weight(
-    x: NDArray[np.uint8], concentration: Concentration, beta1: float, beta0: float, prior: str
+    x: ArrayLike, concentration: Concentration, beta1: float, beta0: float, prior: str
 ) -> Callable[[State], float]:
-    """Log weight of partitions of a Bernoulli mixture."""
+    """Log weight of partitions of a Bernoulli mixture; NaN where a cell is missing, which has no factor."""
+    values = np.asarray(x, dtype=float)
 
     def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0
         for k in range(z.max() + 1):
-            rows = x[z == k]
-            ones = rows.sum(axis=0, dtype=float)
-            zeros = len(rows) - ones
-            total += (gammaln(ones + beta1) + gammaln(zeros + beta0) - gammaln(len(rows) + beta1 + beta0)).sum()
-            total -= x.shape[1] * (gammaln(beta1) + gammaln(beta0) - gammaln(beta1 + beta0))
+            rows = values[z == k]
+            ones, zeros = (rows == 1).sum(axis=0), (rows == 0).sum(axis=0)
+            total += (gammaln(ones + beta1) + gammaln(zeros + beta0) - gammaln(ones + zeros + beta1 + beta0)).sum()
+            total -= values.shape[1] * (gammaln(beta1) + gammaln(beta0) - gammaln(beta1 + beta0))
         return total
 
     return mixture_log_weight(log_lik, concentration, prior)

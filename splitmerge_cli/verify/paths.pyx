@@ -9,7 +9,7 @@ from splitmerge_cli.core.sampler cimport Sampler
 
 import numpy as np
 
-from splitmerge_cli.models.normal import Normal
+from splitmerge_cli.models.scale_prior import Scaled
 
 
 class TooManyPaths(Exception):
@@ -53,7 +53,7 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
     cdef double held = model.concentration
     cdef bint refreshed = model.random_concentration
     # b0 and kappa0, whatever the partition
-    scales = model.parameters if isinstance(model, Normal) else None
+    scales = model.parameters if isinstance(model, Scaled) else None
     cdef int32_t[:, ::1] ends
     cdef int32_t[::1] clusters, kinds, made
     cdef double[::1] p, r

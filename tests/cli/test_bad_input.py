@@ -89,7 +89,7 @@ CASES = [
     ([*CSV, "data.path=nowhere.csv"], ["nowhere.csv"]),
     ([*CSV, "data.path=ragged.csv"], ["ragged.csv", "row 2"]),
     ([*CSV, "data.path=words.csv"], ["words.csv", "row 2", "column 2", "x"]),
-    ([*CSV, "data.path=nan.csv"], ["nan.csv", "row 2", "column 1"]),
+    ([*CSV, "data.path=nan.csv", "sampler=lshsm"], ["sampler=lshsm", "missing cells"]),
     ([*CSV, "data.path=two.csv"], ["two.csv", "row 2", "column 2", "2"]),
     ([*CSV, "data.path=empty.csv"], ["empty.csv"]),
     ([*CSV, "data.path=binary.csv", "N=7"], ["N=7", "6"]),

@@ -88,7 +88,7 @@ REFUSED = [
     ([*LINES, "N=6"], "N=6: expected at most 5"),
 ]
 
-CELLS = ["nan", "inf", "-inf", "", "word", "1e31", "-1e308", "1e999", "0x1", '"1,5"', "NA"]
+CELLS = ["inf", "-inf", "none", "word", "1e31", "-1e308", "1e999", "0x1", '"1,5"']
 
 
 @pytest.fixture
@@ -130,6 +130,19 @@ def test_numbers_that_may_be_names(rejected, text: str, args: list[str], named: 
 def test_a_cell_that_is_no_number_is_named(rejected, cell: str, model: str) -> None:
     Path("d.csv").write_text(f"x,y\n0,1\n1,{cell}\n2,3\n")
     rejected(["run", "iterations=10", *CSV, f"model={model}", "sampler=triadic"], "d.csv: row 3, column 2 ('y'): ")
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (["model=lines"], "model=lines: row 2, column 2 ('y'): a missing cell; expected a table without missing cells"),
+        (["model=gaussian", "model.covariance=full"], "model.covariance=full: row 2, column 2 ('y'): a missing cell"),
+        (["model=gaussian", "sampler=lshsm"], "does not support model=gaussian: its items are no vectors, or have mis"),
+    ],
+)
+def test_a_missing_cell_is_named_where_none_may_be(rejected, args: list[str], named: str) -> None:
+    Path("d.csv").write_text("x,y\n0,1\n1,\n2,3\n")
+    rejected(["run", "iterations=10", *CSV, *args], named)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Predictive densities of new items against enumeration of all partitions, with and without the new item."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -7,13 +8,14 @@ import networkx
 import numpy as np
 import pandas
 import pytest
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
-from splitmerge_cli.config import choice, locate
+from splitmerge_cli.config import ConfigError, choice, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.stacking import new_items, node_added, stacked
 from splitmerge_cli.runs.predictive import State, by_state, predict
+from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import partitions
 
 GENERATOR = np.random.default_rng(3)
@@ -25,6 +27,18 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "iso": ({"name": "gaussian", "covariance": "iso"}, POINTS, [[0.3, 95.0], [9.0, -40.0]]),
     "full": ({"name": "gaussian", "covariance": "full", "concentration": 0.3}, POINTS, [[0.3, 95.0], [9.0, -40.0]]),
     "bernoulli": ({"name": "bernoulli", "concentration": 2.5}, BITS, [[0, 1, 1, 0], [1, 1, 1, 1]]),
+    "diag-missing": (
+        {"name": "gaussian"},
+        np.where(np.arange(10).reshape(5, 2) % 7 == 3, np.nan, POINTS),
+        [[0.3, np.nan], [np.nan, np.nan], [9.0, -40.0]],
+    ),
+    "diag-complete": ({"name": "gaussian", "kappa0": 0.6}, POINTS, [[0.3, np.nan], [np.nan, 120.0]]),
+    "bernoulli-missing": (
+        {"name": "bernoulli", "beta1": 0.7},
+        np.where(np.arange(20).reshape(5, 4) % 6 == 1, np.nan, BITS),
+        [[0, np.nan, 1, 0], [1, 1, 1, 1]],
+    ),
+    "bernoulli-complete": ({"name": "bernoulli"}, BITS, [[0, np.nan, 1, 0], [np.nan] * 4]),
     "lines": ({"name": "lines"}, POINTS[:, ::-1] / 10, [[1.0, 2.0]]),
     "mixed": (
         {"name": "mixed"},
@@ -93,6 +107,71 @@ def test_probabilities_are_of_the_clusters_that_are_joined(name: str) -> None:
         p = np.exp(joint - logsumexp(joint))
         expected = [p[0] / 2 + p[1] / 2, p[0] / 2 + p[1] / 2 + p[2], p[3]]
         np.testing.assert_allclose(found.probability[i], expected, atol=1e-10)
+
+
+THREE = np.array([[0.2, 1.3], [0.9, -0.8], [3.1, 0.4]])
+B0, KAPPA0 = (2.0, 3.0), (2.5, 4.0)
+LOG_NODES = np.arange(-9.0, 5.0, 0.35)
+SCALES: dict[str, tuple[dict[str, Any], np.ndarray, list[list[float]], int]] = {
+    # options, data, new items, how many numbers are resampled
+    "diag": ({"covariance": "diag", "b0": B0}, THREE, [[0.5, 0.0], [np.nan, 3.0]], 2),
+    "diag-kappa0": ({"covariance": "diag", "b0": B0, "kappa0": KAPPA0}, THREE[:, :1], [[0.5], [-7.0]], 2),
+    "diag-missing": ({"covariance": "diag", "b0": B0}, np.where(THREE == 0.9, np.nan, THREE), [[0.5, 0.0]], 2),
+    "iso": ({"covariance": "iso", "b0": B0, "kappa0": KAPPA0}, THREE, [[0.5, 0.0], [-7.0, 9.0]], 2),
+    "full": ({"covariance": "full", "b0": B0}, THREE, [[0.5, 0.0], [-7.0, 9.0]], 2),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_density_with_resampled_scales(name: str) -> None:
+    """p(new | data) again, b0 and kappa0 integrated out: of the states by a grid of their values, each weighted by its
+    posterior; of the evidences by the reference's own quadrature. New items do not change what b0 is measured in."""
+    chosen, given, new, resampled = SCALES[name]
+    written = {key: "gamma({},{})".format(*value) for key, value in chosen.items() if key in ("b0", "kappa0")}
+    options = {"name": "gaussian", "m0": 0.3, "a0": 1.6, "concentration": 1.2} | chosen | written
+    data = from_object(given, "points")
+    items = new_items(data, new)
+    model, configured = build(options, data, data)
+    states, log_weight = [], []
+    for labels in (np.array(z, dtype=np.int32) for z in partitions(3)):
+        model.set_labels(labels)
+        for t in itertools.product(LOG_NODES, repeat=resampled):
+            model.set_parameters(np.exp(t)[:, None])
+            states.append(State(labels, int(labels.max()) + 1, {}, np.exp(t)))
+            log_weight.append(model.log_joint() + sum(t) + resampled * np.log(0.35))
+    spread = np.nanvar(given, axis=0)
+    b0 = B0[0], B0[1] / (np.atleast_1d(spread.mean()) if name == "iso" else spread)
+
+    def evidence(x: np.ndarray) -> float:
+        of_prior = 1.2, "crp", options["covariance"], 0.3, chosen.get("kappa0", 0.1), 1.6, b0
+        log_p = gaussian_log_weight(x, *of_prior)
+        weights = [log_p((tuple(z), max(z) + 1)) for z in partitions(len(x))]
+        return float(logsumexp(weights) + gammaln(1.2) - gammaln(1.2 + len(x)))
+
+    assert logsumexp(log_weight) == pytest.approx(evidence(given), abs=1e-6)
+    density = np.stack([logsumexp(d + w, axis=1) for _, d, w in by_state(configured, data, items, states)])
+    found = logsumexp(density + (np.array(log_weight) - logsumexp(log_weight))[:, None], axis=0)
+    for i, row in enumerate(new):
+        expected = evidence(np.vstack([given, [row]])) - evidence(given)
+        assert found[i] == pytest.approx(expected, abs=1e-6)
+        # with the scales at one value it is another
+        assert density[len(states) // 2, i] != pytest.approx(expected, abs=1e-3)
+
+
+def test_states_without_their_scales_are_refused() -> None:
+    data = from_object(THREE, "points")
+    configured = choice("model", "gaussian") | {"name": "gaussian", "b0": "hierarchical"}
+    state = State(np.zeros(3, dtype=np.int32), 1, {})
+    with pytest.raises(ConfigError, match=r"recorded without b0 and kappa0.*resume=false"):
+        predict(configured, data, new_items(data, THREE), [state], state.labels)
+
+
+def test_parameters_that_are_kept_are_refused_with_the_option_that_works() -> None:
+    data = from_object(THREE, "points")
+    configured = choice("model", "lines") | {"name": "lines", "conjugate": False}
+    state = State(np.zeros(3, dtype=np.int32), 1, {})
+    with pytest.raises(ConfigError, match=r"^model.conjugate=false: .*expected model.conjugate=true"):
+        predict(configured, data, new_items(data, THREE), [state], state.labels)
 
 
 def test_a_token_joins_entities_that_are_empty_too() -> None:

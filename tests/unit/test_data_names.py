@@ -132,9 +132,11 @@ def test_one_column_is_data_whatever_its_name(read: Callable[..., Dataset]) -> N
 
 
 def test_a_missing_value_is_no_index(read: Callable[..., Dataset]) -> None:
-    for text in (",1\n5,2\n", ",\n0,1\n", ",1,2\n0,3,4\n2,3,4\n"):
-        with pytest.raises(DataError, match="row 1, column 1: an empty cell"):
+    for text in (",1\n5,2\n", ",1,2\n0,3,4\n2,3,4\n"):
+        with pytest.raises(DataError, match=r"may name the columns or be the first row of data; expected data.header="):
             read(text)
+        assert read(text, header=False).missing == 1
+    assert read(",1.5\n5,2\n").missing == 1
 
 
 def test_the_index_of_a_parquet_file(read: Callable[..., Dataset], tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_documents_are_texts_words_or_counts() -> None:
         ([[1, 2], [3]], "points", "expected rows of the same length"),
         ([1.0, 2.0], "points", "data.reshape(-1, 1) makes it a column"),
         (pd.DataFrame({"a": [1, 2], "b": ["x", "3"]}), "points", "row 1, column 2 ('b'): 'x'; expected a number"),
-        ([[1.0, np.nan]], "points", "row 1, column 2: nan"),
+        ([[1.0, np.inf]], "points", "row 1, column 2: inf"),
         ([[0, 1], [1, 2]], "binary", "row 2, column 2: 2; expected 0 or 1"),
         (np.zeros((0, 2)), "binary", "no items"),
         (["a", None], "tokens", "item 2: no token"),

@@ -59,7 +59,7 @@ def test_zeros_and_ones_are_read_as_columns_are(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("cell", "kind"), [("x", "points"), ("", "points"), ("nan", "points"), ("1e31", "points"), ("2", "binary")]
+    ("cell", "kind"), [("x", "points"), ("none", "points"), ("1e31", "points"), ("2", "binary"), ("x", "binary")]
 )
 def test_a_faulty_cell_is_named_as_in_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str, kind: str

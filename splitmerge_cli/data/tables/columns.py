@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, place_not_finite, require
 from splitmerge_cli.data.opening import Limit
+from splitmerge_cli.data.tables.missing import without
 from splitmerge_cli.data.tables.table import MISSING, Table, listed
 
 
@@ -129,18 +130,23 @@ def _as_numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
     kind, types = column.type, pa.types
     if kind == pa.float64():
         return column.to_numpy()
+    if types.is_null(kind):
+        return np.full(len(column), np.nan)
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
         raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers ({hint})")
     return pc.cast(column, pa.float64(), safe=False).to_numpy()
 
 
-def matrix_of(table: Table, columns: Sequence[int], hint: str) -> NDArray[np.float64]:
-    """Columns as float64 ``[rows, columns]``, checked as `numbers` checks one.
+def matrix_of(
+    table: Table, columns: Sequence[int], hint: str, also: Sequence[str | int | float] = ()
+) -> NDArray[np.float64]:
+    """Columns as float64 ``[rows, columns]``, NaN where a cell is missing; `also`: what else stands for a missing one.
 
     Raises
     ------
     DataError
-        As `numbers`; or they are more than the limit (data.max_bytes).
+        A column of another type, or a number that is too large, as `numbers`; or they are more than the limit
+        (data.max_bytes).
     """
     x = table.block(columns)
     if x is None:
@@ -148,7 +154,8 @@ def matrix_of(table: Table, columns: Sequence[int], hint: str) -> NDArray[np.flo
         x = np.empty((table.rows, len(columns)))
         for d, j in enumerate(columns):
             x[:, d] = _as_numbers(table, j, hint)
-    if (place := place_not_finite(x)) is not None:
+    x = without(x, also)
+    if (place := place_not_finite(x, missing=True)) is not None:
         i, d = place
-        raise table.error(i, columns[d], "a number" if np.isnan(x[place]) else FINITE)
+        raise table.error(i, columns[d], FINITE)
     return x

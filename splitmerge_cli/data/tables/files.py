@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import KINDS, DataError, Dataset, noted, require
+from splitmerge_cli.data.base import KINDS, DataError, Dataset, holds_nan, noted, require
 from splitmerge_cli.data.opening import Limit, existing
 from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
@@ -22,7 +22,7 @@ from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
-from splitmerge_cli.data.tables.table import NUMBER, Table
+from splitmerge_cli.data.tables.table import NUMBER, Table, is_missing
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import PARSED_AS, TRUTH_VALUES, Written, misfit, parsed, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
@@ -57,8 +57,8 @@ def csv(
         which is read once and held in memory; text, .parquet, .feather and .xlsx are told apart by their first bytes.
     kind : {"tokens", "binary", "points", "mixed"}
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1, or of true and false,
-        or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types, cells of which may be
-        missing; `splitmerge_cli.data.tables.inference` says what each column is read as.
+        or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types;
+        `splitmerge_cli.data.tables.inference` says what each column is read as. Of the last three cells may be missing.
     truth : str or int, optional
         Column of the true labels, by name or by number: 1 is the first, -1 the last.
     header : {"auto", True, False}
@@ -74,7 +74,7 @@ def csv(
     types : mapping, optional
         ``mixed``: types of columns (binary, categorical, count, real; ordinal, which is read as categorical; skip).
     missing : sequence or str or number, optional
-        ``mixed``: what stands in cells that are missing, besides `splitmerge_cli.data.tables.table.WRITTEN`.
+        But of ``tokens``: what stands in cells that are missing, besides `splitmerge_cli.data.tables.table.WRITTEN`.
     separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
         What ends the cells of a text; ``auto``: see `splitmerge_cli.data.tables.separators.layout`. Of tokens, unless a
         column is named or numbered, a comma in .csv and a tab in .tsv and .txt.
@@ -97,7 +97,7 @@ def csv(
     Raises
     ------
     DataError
-        The file is missing, empty or not readable as such; a row is ragged; a cell is (but for ``mixed``) empty or NaN,
+        The file is missing, empty or not readable as such; a row is ragged; a cell is (``tokens``) empty or NaN,
         (``binary``) not 0 or 1, or (``points``) no number of magnitude 1e30 at most; a column of ``mixed`` cannot be
         read; a quote is not closed; a column that is asked for is unknown, or two have its name; no column is left; N
         is larger than the number of rows.
@@ -108,8 +108,8 @@ def csv(
     require(kind in PARSED_AS, "data.kind", kind, f"one of {', '.join(PARSED_AS)}")
     header = header_key("data.header", header)
     require(N is None or N >= 1, "N", N, "at least 1")
-    for key, value in ("types", types), ("missing", missing):
-        require(value is None or kind == "mixed", f"data.{key}", value, f"null: only model=mixed takes it, not {kind}")
+    require(types is None or kind == "mixed", "data.types", types, f"null: only model=mixed takes it, not {kind}")
+    require(missing is None or kind != "tokens", "data.missing", missing, "null: tokens have no missing cells")
     for key, given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
         require(given in ("auto", *known), f"data.{key}", given, f"one of auto, {', '.join(known)}")
     require_encoding(encoding)
@@ -162,10 +162,10 @@ def _points(matrix: Matrix, wanted: Wanted, N: int | None) -> Dataset:
     matrix.values = matrix.values[:N]
     t, kept = wanted.resolve(matrix)
     labels = None if t is None else codes(matrix, t, "a true label")[0]
-    if matrix.path.suffix.lower() == ".npy":
-        _hint(matrix, wanted, kept)
-    x = matrix.points(kept)
+    x = matrix.points(kept, wanted.missing)
     wanted.note(matrix)
+    if not isinstance(x, csr_array) and holds_nan(x):
+        missing_cells.note(matrix, kept, x)
     meta = {"path": str(matrix.path), "rows": rows} | noted(matrix.notes)
     if isinstance(x, csr_array):
         meta["nonzeros"] = x.nnz
@@ -182,11 +182,6 @@ def _name(table: Table) -> str:
     return table.path.name.split(".")[0]
 
 
-def _hint(table: Table, wanted: Wanted, columns: Sequence[int]) -> None:
-    """Let the error of a missing cell say what reads it."""
-    table.hint, table.hinted = f"missing cells are read by {wanted.as_mixed(table)}", frozenset(columns)
-
-
 def _dataset(table: Table, wanted: Wanted, N: int | None) -> Dataset:
     rows, name = table.rows, _name(table)
     _check_rows(table, rows, table.width, N)
@@ -195,38 +190,45 @@ def _dataset(table: Table, wanted: Wanted, N: int | None) -> Dataset:
         return read_mixed(table, wanted, N, name)
     table.take(N)
     t, kept = wanted.resolve(table)
-    _hint(table, wanted, kept)
+    if wanted.kind == "tokens":
+        table.hint, table.hinted = f"missing cells are read by {wanted.as_mixed(table)}", frozenset(kept)
     labels = None if t is None else codes(table, t, "a true label")[0]
-    meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
+    meta: dict[str, Any] = {"path": str(table.path), "rows": rows}
     if wanted.kind == "tokens":
         tokens, vocabulary = codes(table, kept[0], "a token")
-        return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, meta=meta)
-    x = _binary(table, kept) if wanted.kind == "binary" else matrix_of(table, kept, _CHOOSE)
+        return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, meta=meta | noted(table.notes))
+    binary = wanted.kind == "binary"
+    x: NDArray[Any] = _binary(table, kept, wanted) if binary else matrix_of(table, kept, _CHOOSE, wanted.missing)
+    if x.dtype == np.float64 and holds_nan(x):
+        missing_cells.note(table, kept, x)
     names = [table.names[j] for j in kept] if table.names else None
-    return Dataset(name, wanted.kind, x, labels, columns=names, meta=meta)
+    return Dataset(name, wanted.kind, x, labels, columns=names, meta=meta | noted(table.notes))
 
 
-def _binary(table: Table, columns: Sequence[int]) -> NDArray[np.uint8]:
-    """Columns as uint8 ``[rows, columns]``, checked to hold nothing but 0 and 1."""
+def _binary(table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[np.uint8 | np.float64]:
+    """Columns of nothing but 0 and 1 as uint8 ``[rows, columns]``; where cells are missing as float64, these NaN."""
     block = table.block(columns)
     Limit.now().check(table.path, table.rows * len(columns), " as numbers")
     x = np.empty((table.rows, len(columns)), dtype=np.uint8)
-    if block is None:
-        bad: tuple[int, int] | None = None
-        for d, j in enumerate(columns):
-            values, good = _zeros_and_ones(table, j)
-            if not good.all() and (bad is None or int(np.argmin(good)) < bad[0]):
-                bad = int(np.argmin(good)), j
-            x[:, d] = np.where(good, values, 0)
-        if bad is not None:
-            raise _not_binary(table, *bad)
+    bad: tuple[int, int] | None = None
+    absent: dict[int, NDArray[np.bool_]] = {}
+    for d, j in enumerate(columns):
+        values = _zeros_and_ones(table, j, wanted) if block is None else block[:, d]
+        gaps = missing_cells.in_numbers(values, wanted.missing) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
+        good = (values == 0) | (values == 1) | gaps
+        if not good.all() and (bad is None or int(np.argmin(good)) < bad[0]):
+            bad = int(np.argmin(good)), j
+        x[:, d] = np.where(good & ~gaps, values, 0)
+        if gaps.any():
+            absent[d] = gaps
+    if bad is not None:
+        raise _not_binary(table, *bad)
+    if not absent:
         return x
-    for i, row in enumerate(block):
-        good = (row == 0) | (row == 1)
-        if not good.all():
-            raise _not_binary(table, i, columns[int(np.argmin(good))])
-        x[i] = row
-    return x
+    with_missing = x.astype(np.float64)
+    for d, gaps in absent.items():
+        with_missing[gaps, d] = np.nan
+    return with_missing
 
 
 def _not_binary(table: Table, i: int, j: int) -> DataError:
@@ -234,25 +236,29 @@ def _not_binary(table: Table, i: int, j: int) -> DataError:
     return table.error(i, j, expected or "0 or 1")
 
 
-def _zeros_and_ones(table: Table, j: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Column `j`, and which of its cells are 0 or 1, or words for them."""
+def _zeros_and_ones(table: Table, j: int, wanted: Wanted) -> NDArray[Any]:
+    """Column `j` as numbers, words for 0 and 1 among them; NaN where a cell is missing, 2 of other words."""
     column = table.cells(j)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-        values = np.array([_truth_value(table, word) for word in encoded.dictionary.to_pylist()])
-        if isinstance(table, Text) or (values < 2).all():
-            values = values[encoded.indices.to_numpy()]
-            return values, values < 2
+        values = np.array([_truth_value(table, word, wanted) for word in encoded.dictionary.to_pylist()])
+        if isinstance(table, Text) or not (values == 2).any():
+            return values[encoded.indices.to_numpy()]
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers, each 0 or 1")
-    values = column.to_numpy()
-    return values, (values == 0) | (values == 1)
+    if pa.types.is_boolean(kind):
+        column = pc.cast(column, pa.uint8())
+    return column.to_numpy()
 
 
-def _truth_value(table: Table, word: str | None) -> int:
-    """0 or 1 of a word or, in a text, a number; 2 of anything else."""
-    plain = (word or "").strip().lower()
+def _truth_value(table: Table, word: str | None, wanted: Wanted) -> float:
+    """0 or 1 of a word or, in a text, a number; NaN of what stands for a missing cell, 2 of anything else."""
+    plain = (word or "").strip(" \t")
+    if is_missing(plain) or plain in map(str, wanted.missing):
+        return np.nan
     if isinstance(table, Text) and NUMBER.fullmatch(number := table.number(plain)) and float(number) in (0, 1):
-        return int(float(number))
-    return TRUTH_VALUES.get(plain, 2)
+        return float(number)
+    return TRUTH_VALUES.get(plain.lower(), 2)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, LARGEST, DataError, place_not_finite
 from splitmerge_cli.data.opening import check_archive, check_rows, readable
+from splitmerge_cli.data.tables.missing import without
 from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.data.tables.table import Table
 
@@ -48,20 +49,26 @@ class Matrix(Table):
         ends = self.values[0, j], self.values[rows - 1, j]
         return super().counts_from(j) if ends[0] in (0, 1) and ends[1] == ends[0] + rows - 1 else None
 
-    def points(self, columns: Sequence[int]) -> NDArray[np.floating] | csr_array:
+    def points(
+        self, columns: Sequence[int], also: Sequence[str | int | float] = ()
+    ) -> NDArray[np.floating] | csr_array:
         """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
+
+        `also`: what else than NaN stands for a missing cell, but of a sparse matrix.
 
         Raises
         ------
         DataError
-            A value is no number of magnitude 1e30 at most.
+            A value is no number of magnitude 1e30 at most; of a sparse matrix, NaN.
         """
         x = self.values
         if list(columns) != list(range(self.width)):
             x = x[:, list(columns)] if isinstance(x, csr_array) else np.take(x, columns, axis=1)
             if isinstance(x, csr_array):
                 x.sort_indices()
-        if (bad := place_not_finite(x)) is not None:
+        dense = not isinstance(x, csr_array)
+        x = without(x, also) if dense else x
+        if (bad := place_not_finite(x, missing=dense)) is not None:
             i, d = bad
             raise self.error(i, columns[d], "a number" if np.isnan(x[bad]) else FINITE, f"'{x[bad]:g}'")
         return x

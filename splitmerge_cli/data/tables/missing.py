@@ -1,6 +1,7 @@
 """What stands in a cell where a value is missing."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import require
-from splitmerge_cli.data.tables.table import WRITTEN
+from splitmerge_cli.data.tables.table import WRITTEN, Table, listed
 
 
 def asked(missing: object) -> list[str | int | float]:
@@ -28,7 +29,7 @@ def in_text(cells: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> N
     return found
 
 
-def in_numbers(values: NDArray[np.float64], also: Sequence[str | int | float] = ()) -> NDArray[np.bool_]:
+def in_numbers(values: NDArray[np.floating], also: Sequence[str | int | float] = ()) -> NDArray[np.bool_]:
     """Which numbers are missing: NaN, and those of `also`."""
     found = np.isnan(values)
     for value in also:
@@ -37,3 +38,22 @@ def in_numbers(values: NDArray[np.float64], also: Sequence[str | int | float] = 
         except (ValueError, OverflowError):  # a word
             continue
     return found
+
+
+def without(x: NDArray[Any], also: Sequence[str | int | float]) -> NDArray[Any]:
+    """Numbers with NaN in the place of those of `also`; the array itself where there are none."""
+    found = in_numbers(x, also) & ~np.isnan(x) if also else np.zeros(0, dtype=bool)
+    return np.where(found, np.nan, x) if found.any() else x
+
+
+def note(table: Table, read: Sequence[int], values: NDArray[np.floating]) -> None:
+    """Let a table note which of the columns `read` have missing cells, and how many; `values`: ``[rows, columns]``."""
+    absent = np.isnan(values)
+    if not absent.any():
+        return
+    at: list[int] = np.flatnonzero(absent.any(axis=0)).tolist()
+    names = table.names
+    counted = [f"{names[read[d]] if names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in at]
+    nothing = int(absent.all(axis=1).sum())
+    empty = f"; rows without any value: {nothing}" if nothing else ""
+    table.notes.append(f"{table.path}: missing cells: {listed(counted)}{empty}")

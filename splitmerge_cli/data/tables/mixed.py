@@ -9,6 +9,7 @@ import numpy as np
 
 from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, noted, require
 from splitmerge_cli.data.opening import Limit
+from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import codes, index
 from splitmerge_cli.data.tables.inference import Reading, as_asked, inferred
@@ -156,15 +157,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         by_type[type.type].append(name + _SAID[type.type](values[:, d], type.levels))
     shown = "; ".join(f"{type}: {listed(columns)}" for type, columns in by_type.items() if columns)
     table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
-    absent = np.isnan(values)
-    if absent.any():
-        at: list[int] = np.flatnonzero(absent.any(axis=0)).tolist()
-        counted = [
-            f"{table.names[read[d]] if table.names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in at
-        ]
-        nothing = int(absent.all(axis=1).sum())
-        empty = f"; rows without any value: {nothing}" if nothing else ""
-        table.notes.append(f"{table.path}: missing cells: {listed(counted)}{empty}")
+    missing.note(table, read, values)
 
 
 def _levels(values: Any, levels: tuple[str, ...]) -> str:

@@ -204,6 +204,7 @@ class Text(Table):
         kinds: Sequence[Mapping[int, pa.DataType]],
         misfit: Callable[[str], str | None] | None = None,
         columns: Sequence[int] | None = None,
+        missing: Sequence[str] | None = None,
     ) -> None:
         """Fill `columns`.
 
@@ -215,6 +216,8 @@ class Text(Table):
             What is expected in place of a cell of those columns; None if the cell is well.
         columns : sequence of int, optional
             The columns that are asked for; all by default.
+        missing : sequence of str, optional
+            Cells of columns of numbers that become null; by default what pyarrow takes for that.
 
         Raises
         ------
@@ -234,11 +237,12 @@ class Text(Table):
             types = {str(j): kind.get(j, pa.string()) for j in asked}
             self._check_cells(types.values())
             try:
-                if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked)):
+                if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked, missing)):
                     found, self._block = wide
                     break
                 names = list(map(str, range(self.width)))
-                table = _parsed(self.data, self.delimiter, names, types, skipped, block, self.quoted, self.decimal)
+                of_text = skipped, block, self.quoted, self.decimal, missing
+                table = _parsed(self.data, self.delimiter, names, types, *of_text)
                 found = dict(zip(asked, table.columns, strict=True))
                 if rows not in (None, table.num_rows):
                     raise DataError(
@@ -248,7 +252,7 @@ class Text(Table):
             except pa.ArrowInvalid as error:
                 failure = error
         else:
-            raise self._diagnose(list(kinds[-1]), misfit, failure)
+            raise self.diagnosis(list(kinds[-1]), misfit, failure)
         empty = pa.chunked_array([], pa.string())
         self.columns = [found.get(j, empty) for j in range(self.width)]
 
@@ -259,7 +263,7 @@ class Text(Table):
         Limit.now().check(self.path, lines * each, " as cells")
 
     def _cell_by_cell(
-        self, kind: Mapping[int, pa.DataType], asked: list[int]
+        self, kind: Mapping[int, pa.DataType], asked: list[int], missing: Sequence[str] | None
     ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
         """The columns of strings, and the others as one array of numbers; None where that takes the parser's reading.
 
@@ -270,7 +274,12 @@ class Text(Table):
         """
         numeric, words = [j for j in asked if j in kind], [j for j in asked if j not in kind]
         start = self.data.find(b"\n") + 1 if self.first - 1 > self.before else 0
-        if not numeric or len(set(kind.values())) > 1 or self.data.find(b'"', start) >= 0:
+        if (
+            not numeric
+            or len(set(kind.values())) > 1
+            or kind[numeric[0]] == pa.string()
+            or self.data.find(b'"', start) >= 0
+        ):
             return None
         if self.data.count(b"\r") != self.data.count(b"\r\n"):
             return None
@@ -292,7 +301,8 @@ class Text(Table):
             data = b"\n".join([*cells, b""])
             block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
             types = {"0": kind[numeric[0]]}
-            column = _parsed(data, self.delimiter, ["0"], types, 0, block, False, self.decimal).column(0).to_numpy()
+            of_text = 0, block, False, self.decimal, missing
+            column = _parsed(data, self.delimiter, ["0"], types, *of_text).column(0).to_numpy()
             if len(column) != len(cells) * len(numeric):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
@@ -352,8 +362,8 @@ class Text(Table):
                 return
             yield line, cells or [""]
 
-    def _diagnose(
-        self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid | None
+    def diagnosis(
+        self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid | None = None
     ) -> DataError:
         """What is wrong with the first row that does not fit."""
         top = self.before + 1
@@ -388,6 +398,7 @@ def _parsed(
     block: int,
     quoted: bool = False,
     decimal: str = ".",
+    missing: Sequence[str] | None = None,
 ) -> pa.Table:
     """The columns of `types` of a text; `names` are those of all."""
     return pyarrow.csv.read_csv(
@@ -399,6 +410,7 @@ def _parsed(
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=types,
             strings_can_be_null=False,
+            null_values=missing,
             include_columns=list(types),
             decimal_point=decimal,
         ),

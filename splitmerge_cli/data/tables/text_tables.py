@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NoReturn
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError
 from splitmerge_cli.data.standard_input import suffix as magic_suffix
@@ -21,19 +23,19 @@ from splitmerge_cli.data.tables.cells import is_decorated
 from splitmerge_cli.data.tables.columns import is_number, position
 from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.free_text import tabs
+from splitmerge_cli.data.tables.missing import in_text
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS, WORDS, Layout, layout
-from splitmerge_cli.data.tables.table import MISSING, NUMBER, is_missing, quoted
-from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quoted
+from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.tables.wanted import Wanted
 
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 TRUTH_VALUES = {"true": 1, "yes": 1, "false": 0, "no": 0}
 """Words of ``binary`` columns, in small letters."""
-_TRUTH_VALUES_WRITTEN = [form.encode() for word in TRUTH_VALUES for form in (word, word.capitalize(), word.upper())]
 PARSED_AS = {
     "tokens": [pa.string()],
-    "binary": [pa.uint8(), pa.float64()],
-    "points": [pa.float64()],
+    "binary": [pa.uint8(), pa.float64(), pa.string()],
+    "points": [pa.float64(), pa.string()],
     "mixed": [pa.string()],
 }
 """Types that a text file's columns of data are tried as."""
@@ -141,17 +143,40 @@ def parsed(table: Text, wanted: Wanted, header: str | bool) -> Text:
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file holds a header and no row of data; expected at least one row")
     t, kept = wanted.resolve(table)
-    # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats
+    # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
+    # with words, or spaces around missing cells, as text
     kinds = [dict.fromkeys(kept, number) for number in PARSED_AS[wanted.kind]]
-    if wanted.kind == "binary" and any(form in table.data for form in _TRUTH_VALUES_WRITTEN):
-        kinds.append(dict.fromkeys(kept, pa.string()))
-    if wanted.kind != "mixed":
+    if wanted.kind == "tokens":
         table.hint, table.hinted = f"missing cells are read by {wanted.as_mixed(table)}", frozenset(kept)
     # those without a name are looked at before they are left out
     asked = {*kept, *table.unnamed(), *table.blank(), *([] if t is None else [t])}
     text = wanted.kind in ("tokens", "mixed")
-    table.parse(kinds, None if text else lambda cell: misfit(wanted.kind, cell, table), sorted(asked))
+
+    def expected(cell: str) -> str | None:
+        return misfit(wanted.kind, cell, table, wanted.missing)
+
+    absent = None if text else [*WRITTEN, *map(str, wanted.missing)]
+    table.parse(kinds, None if text else expected, sorted(asked), absent)
+    if wanted.kind == "points" and table.block(kept) is None:
+        for j in kept:
+            if table.columns[j].type == pa.string():
+                table.columns[j] = _as_numbers(table, j, wanted) or _raised(table.diagnosis(kept, expected))
     return table
+
+
+def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
+    """A column of text as numbers, null where a cell is missing; None where a cell is neither."""
+    absent = pa.array(in_text(pc.utf8_trim_whitespace(table.cells(j)), wanted.missing))
+    text = pc.utf8_trim(table.cells(j), " \t")
+    plain = text if table.decimal == "." else pc.replace_substring(text, table.decimal, ".")
+    numeric = pc.match_substring_regex(plain, f"(?i)^({NUMBER.pattern})$")
+    if not pc.all(pc.or_(numeric, absent)).as_py():
+        return None
+    return pc.cast(pc.if_else(absent, pa.scalar(None, plain.type), plain), pa.float64())
+
+
+def _raised(error: DataError) -> NoReturn:
+    raise error
 
 
 def _has_header(table: Text, wanted: Wanted) -> bool:
@@ -170,8 +195,16 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         truth_value = wanted.kind == "binary" and head[j].lower() in TRUTH_VALUES
         return is_number(table.number(head[j])) or truth_value
 
-    # an empty cell or a NaN is a faulty number, not a name
-    words = [j for j in told if not is_data(j) and head[j].lower() not in MISSING]
+    # an empty cell or a NaN is a missing number, not a name
+    def is_absent(j: int) -> bool:
+        return head[j].lower() in MISSING or (wanted.kind != "mixed" and is_missing(head[j]))
+
+    words = [j for j in told if not is_data(j) and not is_absent(j)]
+    if wanted.kind == "points" and not head[0] and told[:1] == [0] and any(head):
+        # names of columns over an index begin so, too
+        others = [head[j] for j in told if head[j]]
+        if len(set(others)) == len(others) and all(map(NAME.fullmatch, others)):
+            raise table.asks()
     numbers = any(map(is_data, told))
     if wanted.kind == "mixed" and numbers:
         below = [cells for cells in table.below() if len(cells) == len(head)]
@@ -222,19 +255,20 @@ def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
     return {j for column in columns if (j := position(column, width)) is not None}
 
 
-def misfit(kind: str, cell: str, table: Text) -> str | None:
-    """What is expected in place of a cell of text; None if the cell is well."""
+def misfit(kind: str, cell: str, table: Text, also: Sequence[str | int | float] = ()) -> str | None:
+    """What is expected in place of a cell of text; None if the cell is well, or missing (`also`: what else stands for
+    that)."""
     number = table.number(cell.strip(" \t"))
     is_finite = NUMBER.fullmatch(number)
+    if is_missing(cell) or cell.strip() in map(str, also):
+        return None
     if kind == "binary":
         if (is_finite and float(number) in (0, 1)) or cell.strip().lower() in TRUTH_VALUES:
             return None
         other = "other numbers: model=gaussian, other values: model=mixed"
-        return "0 or 1" if is_missing(cell) else f"0 or 1 ({other})"
+        return f"0 or 1 ({other})"
     if is_finite:
         return None if abs(float(number)) <= MAGNITUDE else FINITE
-    if is_missing(cell):
-        return "a number"
     parts = [part for part in re.split(r"[;\s]", cell) if part]
     if parts and all(NUMBER.fullmatch(part.replace(",", "")) for part in parts):
         if len(parts) > 1:
