@@ -124,11 +124,13 @@ def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, A
 
 
 def ellipses(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
-    """Two standard deviations of the points of every cluster of three or more, shaped as the model allows."""
+    """Two standard deviations of the points of every cluster of three or more, shaped as the model allows; points with
+    a missing cell do not count."""
     for rank, items in enumerate(by_size(labels)):
-        if len(items) > 2:
+        placed = points[items][~np.isnan(points[items]).any(axis=1)]
+        if len(placed) > 2:
             colour, _ = style_of(rank)
-            covariance = np.cov(points[items].T)
+            covariance = np.cov(placed.T)
             if model["covariance"] != "full":
                 covariance = np.diag(np.diag(covariance))
             if model["covariance"] == "iso":
@@ -136,7 +138,7 @@ def ellipses(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any])
             variances, axes = np.linalg.eigh(covariance)
             width, height = 2 * DEVIATIONS * np.sqrt(np.maximum(variances, 0))
             angle = np.degrees(np.arctan2(axes[1, 0], axes[0, 0]))
-            place = points[items].mean(axis=0)
+            place = placed.mean(axis=0)
             ax.add_patch(Ellipse(place, width, height, angle=angle, fill=False, edgecolor=colour, lw=1.4, zorder=4))
 
 
@@ -178,7 +180,10 @@ def clusters(run: Run) -> Figure:
     scatter(ax, x, labels, size=14.0, unsure=unsure)
     draw, said = FITS[option(run, "model")]
     draw(ax, x, labels, run.config["model"])
-    spans = np.ptp(x, axis=0)
+    placed = x[~np.isnan(x).any(axis=1)]
+    if absent := len(x) - len(placed):
+        said += f" {absent} point{'s' * (absent > 1)} with a missing cell {'are' if absent > 1 else 'is'} not drawn."
+    spans = np.ptp(placed, axis=0) if len(placed) else np.zeros(2)
     # one unit is as long on both axes, unless the picture would be a strip
     if spans.min() > 0 and spans.max() / spans.min() < 4:
         ax.set_aspect("equal", adjustable="datalim")
