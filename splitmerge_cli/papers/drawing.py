@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from splitmerge_cli.papers.claims import Verdict
+from splitmerge_cli.papers.verdicts import Verdict
 
 
 @dataclass(frozen=True)

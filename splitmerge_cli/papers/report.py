@@ -10,11 +10,13 @@ from pathlib import Path
 import pandas as pd
 
 from splitmerge_cli import __version__
-from splitmerge_cli.papers import claims
+from splitmerge_cli.papers.claims import errata
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers as known_papers
 from splitmerge_cli.papers.drawing import manifest_of
 from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers.verdict_tables import interval, with_unit
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, counts, expected_errors
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import Manifest
 
@@ -37,7 +39,7 @@ code { background: #f0efe9; padding: .1rem .35rem; border-radius: 3px; font-size
 .v { white-space: nowrap; font-weight: 600; } .yes { color: #1a7f37; } .no { color: #b42318; } .open { color: #8a6100; }
 .scroll { overflow-x: auto; }
 """
-CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.NOT_TESTABLE: "open", claims.UNDECIDED: "open"}
+CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "open"}
 
 
 def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
@@ -127,7 +129,7 @@ def _drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
 
 def _claims(folder: Path, name: str, where: str) -> pd.DataFrame | None:
     path = _drawn(folder, name, f"{name}-claims.csv", where)
-    words = ["data", "sampler", "reading", "unit", "reason", "statement"]
+    words = ["data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement"]
     return None if path is None else pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
 
 
@@ -135,18 +137,15 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
     drawn = [frame for frame in verdicts.values() if frame is not None]
     if not drawn:
         return "<p>No figure has been drawn yet: <code>smcmc reproduce all --scale quick</code></p>"
-    counts = _shown(pd.concat(drawn)).value_counts()
-    parts = [f'<span class="{CLASSES[v]}">{counts.get(v, 0)} {v}</span>' for v in CLASSES]
+    found, wrong = counts(drawn), expected_errors(pd.concat(drawn))
+    parts = [f'<span class="{CLASSES[v]}">{found[v]} {v}</span>' for v in CLASSES]
     return (
         f"<p>{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: {', '.join(parts)}. "
-        "A claim that leaves a choice of reading is judged under each. A claim that does not reproduce is a result; "
-        "the last column of each table says what was measured and by which rule it was judged.</p>"
+        "Each claim has one verdict, under the reading that was fixed before the runs; what other readings give stands "
+        "below it in brackets and is not counted. A claim that does not reproduce is a result; the last column of each "
+        f"table says what was measured and by which rule it was judged. At most {wrong:.1f} of the verdicts that rest "
+        "on an interval are expected to be wrong by chance.</p>"
     )
-
-
-def _shown(frame: pd.DataFrame) -> pd.Series:
-    """Verdicts for a reader: what is not testable only for lack of chains or iterations is undecided."""
-    return frame["verdict"].mask(frame["reason"].str.startswith(claims.UNDECIDED), claims.UNDECIDED)
 
 
 def _contents(
@@ -159,12 +158,12 @@ def _contents(
     for paper, name in [(paper, name) for paper, names in papers for name in names]:
         title = f"{paper.name}, {titles[name]}"
         frame = verdicts[name]
-        counts = {} if frame is None else _shown(frame).value_counts().to_dict()
+        found = {} if frame is None else counts([frame]).to_dict()
         scale = "not drawn" if frame is None else str(frame["scale"].iloc[0])
-        cells = [f'<td class="n {css}">{counts.get(v, "")}</td>' for v, css in CLASSES.items()]
+        cells = [f'<td class="n {css}">{found.get(v) or ""}</td>' for v, css in CLASSES.items()]
         rows.append(f'<tr><td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}</tr>')
     for paper, _ in papers:
-        number = len(claims.errata(paper))
+        number = len(errata(paper))
         if number:
             link = f'<a href="#{paper.key}-errata">Errata of {escape(paper.name)}</a>'
             rows.append(f'<tr><td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td></tr>')
@@ -194,18 +193,19 @@ def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, fo
 def _table(frame: pd.DataFrame) -> str:
     """The verdicts of a figure; a column without content is left out."""
     columns: dict[str, list[tuple[str, str]]] = {}
-    for r, shown in zip(frame.itertuples(index=False), _shown(frame), strict=True):
+    for r in frame.itertuples(index=False):
         claim = str(r.metric).replace("_", " ") + (f": {r.statement}" if r.statement else "")
+        verdict = r.verdict if r.counted else f"({r.verdict})"
         cells = {
             "data": (r.data, ""),
             "sampler": (r.sampler, ""),
             "claim": (claim, ""),
-            "reading": (r.reading, ""),
-            "published": (claims.with_unit(r.published, r.unit), "n"),
-            "ours": (claims.with_unit(r.ours, r.unit), "n"),
-            "95 % interval": (claims.interval(r.low, r.high), "n"),
-            "chains": (str(r.chains or "exact"), "n"),
-            "verdict": (shown, f"v {CLASSES[shown]}"),
+            "reading": (", ".join(part for part in (r.reading, r.on) if part), ""),
+            "published": (with_unit(r.published, r.unit), "n"),
+            "ours": (with_unit(r.ours, r.unit), "n"),
+            "95 % interval": (interval(r.low, r.high), "n"),
+            "n": (f"{r.n} {r.of}" if r.n else "exact" if r.rule in ("exact", "holds") else "–", "n"),
+            "verdict": (verdict, f"v {CLASSES[r.verdict]}" if r.counted else "soft"),
             "why": (r.reason, ""),
         }
         for head, cell in cells.items():
@@ -221,7 +221,7 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _errata(paper: Paper) -> str:
-    rows = claims.errata(paper)
+    rows = errata(paper)
     if rows.empty:
         return ""
     body = "".join(

@@ -10,12 +10,14 @@ from rich.console import Console
 
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.papers import claims
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, select
 from splitmerge_cli.papers.drawing import Drawing, manifest_of
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override
 from splitmerge_cli.papers.report import FOLDER, folders
+from splitmerge_cli.papers.verdict_tables import VerdictTable
+from splitmerge_cli.papers.verdicts import frame
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
@@ -128,7 +130,7 @@ def _draw(
     paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
     console = Console() if sys.stdout.isatty() else Console(width=200)
-    console.print(claims.table(claims.frame(drawing.verdicts, scale)))
+    console.print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))
     for path in paths:
         print(path)
 
@@ -136,7 +138,7 @@ def _draw(
 def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
     paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv"]
     _write_csv(drawing.plotted, paths[0])
-    _write_csv(claims.frame(drawing.verdicts, scale), paths[1])
+    _write_csv(frame(drawing.verdicts, published(name), scale), paths[1])
     return paths
 
 

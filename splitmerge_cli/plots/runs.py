@@ -1,5 +1,6 @@
 """The runs of a figure: chosen by their options, their traces as arrays."""
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -77,6 +78,16 @@ def series(runs: Sequence[Run], column: str) -> tuple[NDArray[np.int64], NDArray
             iteration = chain["iteration"].to_numpy()
             rows.append(chain[column].to_numpy(float))
     return iteration, np.stack(rows)
+
+
+def data_sets(runs: Sequence[Run]) -> NDArray[np.int64]:
+    """The data set of every chain, by number, int64 ``[chains of all runs]``.
+
+    Chains that share their data are not independent of each other.
+    """
+    keys = [json.dumps([run.config["N"], run.config["data"]], sort_keys=True) for run in runs]
+    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    return np.repeat([number[key] for key in keys], [run.config["chains"] for run in runs]).astype(np.int64)
 
 
 def thinned(n: int, points: int = 400, log: bool = False) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import replace
 from datetime import date
 from html import unescape
 
@@ -16,6 +17,7 @@ from splitmerge_cli.papers import claims, discovery, experiments, report, reprod
 from splitmerge_cli.papers.sdds import acceptance, climbs, exact, proposals, running_means
 from splitmerge_cli.papers.sdds import runs as sdds_runs
 from splitmerge_cli.papers.sdds import traces as sdds_traces
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority, frame
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.plots.style import COLOURS, LINES, save, styled
 from splitmerge_cli.results.read import Run
@@ -82,7 +84,7 @@ def test_table1_is_equation_5(drawn):
     table = pd.read_csv(drawn / "sdds-table1.csv")
     assert table["probability"].tolist() == pytest.approx([1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8])
     verdicts = pd.read_csv(drawn / "sdds-table1-claims.csv")["verdict"].tolist()
-    assert verdicts == [claims.REPRODUCED] * 5 + [claims.NOT_REPRODUCED]
+    assert verdicts == [REPRODUCED] * 5 + [NOT_REPRODUCED]
 
 
 def test_proposals_are_those_of_the_boxes(drawn):
@@ -104,11 +106,11 @@ def test_proposals_are_those_of_the_boxes(drawn):
 def test_fig1_and_fig2_judge_by_the_numbers(drawn):
     fig1 = pd.read_csv(drawn / "sdds-fig1-claims.csv").set_index("metric")
     fig2 = pd.read_csv(drawn / "sdds-fig2-claims.csv").set_index("metric")
-    assert fig1.loc["reverse_split_unlikely", "verdict"] == claims.REPRODUCED
+    assert fig1.loc["reverse_split_unlikely", "verdict"] == REPRODUCED
     # from {AA} {BB} {CC} {CC} a smart merge that starts at A has no preference: 1/6, as much as the dumb merge
     assert fig1.loc["reverse_merge_unlikely", "ours"] == pytest.approx(1 / 6)
-    assert fig2.loc["dumb_merge_keeps_its_share", "verdict"] == claims.NOT_REPRODUCED
-    assert fig2.loc["dumb_split_keeps_its_share", "verdict"] == claims.REPRODUCED
+    assert fig2.loc["dumb_merge_keeps_its_share", "verdict"] == NOT_REPRODUCED
+    assert fig2.loc["dumb_split_keeps_its_share", "verdict"] == REPRODUCED
 
 
 def test_words_leave_out_empty_entities():
@@ -141,8 +143,10 @@ def test_fig3_draws_running_means(make, out):
     assert (last["low"], last["median"], last["high"]) == pytest.approx((means.min(), means.median(), means.max()))
     verdicts = {(v.claim.sampler, v.claim.metric, v.reading): v for v in drawing.verdicts}
     assert len(verdicts) == 6
-    assert verdicts["model", "exact_posterior_mean_K", "model as defined"].verdict == claims.NOT_REPRODUCED
-    assert "30 of the paper's 10,000" in verdicts["rm", "does_not_reach_K", "ratios as printed"].reason
+    assert verdicts["model", "exact_posterior_mean_K", "model as defined"].verdict == NOT_REPRODUCED
+    # six chains on one data set are one witness
+    of_rm = verdicts["rm", "does_not_reach_K", "ratios as printed"]
+    assert of_rm.n == 1 and of_rm.verdict == UNDECIDED and of_rm.counted
     said = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
     assert {"thick: median of 6 chains", "thin: one chain", "band: range of chains"} <= set(said)
     titles = [ax.get_title(loc="left") for ax in drawing.figure.axes]
@@ -187,7 +191,7 @@ def test_fig4_counts_settled_chains(make):
     for run in pick(runs, model__label_prior="as_printed"):
         key = (option(run, "sampler"), run.config["K0"], option(run, "schedule"))
         K = second_half(run.trace())["K"].mean(axis=1)
-        assert settled.loc[key, "share"] == np.mean(np.abs(K - 10) <= 1)
+        assert settled.loc[key, "share"] == (np.mean(np.abs(K - 10) <= 1) > 0.5)
     readings = {v.reading for v in drawing.verdicts}
     assert readings == {"full Gibbs scan", "one Gibbs site"}
 
@@ -220,8 +224,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
         for what in ("move and full Gibbs scan", "move alone")
     )
     assert 0 < alone < scan
-    assert {v.verdict for v in drawing.verdicts if v.claim.metric == "time_per_iteration"} == {claims.NOT_TESTABLE}
-    assert not any(v.undecided for v in drawing.verdicts if v.claim.metric == "time_per_iteration")
+    assert {v.verdict for v in drawing.verdicts if v.claim.metric == "time_per_iteration"} == {NOT_TESTABLE}
     styles = [acceptance.DASHES["labelled"], *(style for _, _, style in acceptance.TIMED.values())]
     assert len(set(styles)) == len(styles)
 
@@ -254,11 +257,11 @@ def test_fig6_and_traces(make):
 
 def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
     def climb(times, heights):
-        return climbs._Climb(np.array(times, float), np.array(heights, float), np.array(heights, float))
+        return climbs._Climb(0, np.array(times, float), np.array(heights, float), np.array(heights, float))
 
     first = [climb([0, 1, 2], [0, 5, 9]), climb([0, 1, 2], [0, 0, 0]), climb([0, 1, 2], [0, 0, 0])]
     second = [climb([0, 4, 8], [0, 0, 9]), climb([0, 4, 8], [0, 9, 9]), climb([0, 4, 8], [0, 0, 0])]
-    leads = climbs._leads(first, second, level=9)
+    leads = climbs._leads(first, second, levels={0: 9})
     assert leads[:2].tolist() == [8 - 2, 4 - 2] and np.isnan(leads[2])
 
 
@@ -323,7 +326,7 @@ def test_a_run_is_plotted_into_its_folder(make, out):
 def test_report_shows_figures_verdicts_errata_and_commands(drawn, out):
     text = report.report(out).read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == len(EXACT)
-    assert "erratum" in text and "Table 1" in text and claims.NOT_REPRODUCED in text
+    assert "erratum" in text and "Table 1" in text and NOT_REPRODUCED in text
     assert f"smcmc reproduce sdds-fig3 --out {shlex.quote(str(out))}" in unescape(text)
     assert "<script" not in text
     assert f"{date.today().isoformat()}, smcmc {__version__}" in text
@@ -342,11 +345,11 @@ def test_report_begins_with_its_contents(drawn, out):
 
 
 def test_report_has_no_empty_columns_and_says_what_is_undecided():
-    claim = claims.published("sdds-fig5")[0]
-    few = claims.by_majority(claim, [1, 0], [True, False], "rule")
-    html = report._table(claims.frame([few], "quick"))
+    claim = replace(claims.published("sdds-fig5")[0], reading="")
+    few = by_majority(claim, [1, 0], [True, False], "rule")
+    html = report._table(frame([few], [claim], "quick"))
     assert ">reading</th>" not in html and ">why</th>" in html
-    assert f'<td class="v open">{claims.UNDECIDED}</td>' in html
+    assert f'<td class="v open">{UNDECIDED}</td>' in html
 
 
 def test_report_of_nothing_says_what_to_do(tmp_path):

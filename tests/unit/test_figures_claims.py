@@ -1,5 +1,6 @@
 """Verdicts follow from the samples by their rules, and the exact posterior of K agrees with brute force."""
 
+from dataclasses import replace
 from io import StringIO
 from itertools import product
 from math import exp, factorial, lgamma, log
@@ -9,11 +10,31 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from splitmerge_cli.papers import claims
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.papers import claims, discovery, intervals
 from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers.intervals import mean_interval, median_interval, share_interval
 from splitmerge_cli.papers.sdds.posterior import mean_K
+from splitmerge_cli.papers.verdict_tables import ROOMY, VerdictTable
+from splitmerge_cli.papers.verdicts import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    UNDECIDED,
+    Verdict,
+    by_bound,
+    by_distance,
+    by_factor,
+    by_majority,
+    by_sign,
+    counts,
+    exactly,
+    expected_errors,
+    frame,
+    untestable,
+)
 
-CLAIM = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, "", "")
+CLAIM = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, "", "", tolerance=2.0)
 
 
 def test_every_claim_belongs_to_a_figure_and_every_figure_has_claims():
@@ -33,134 +54,244 @@ def test_published_values_are_numbers_or_words():
 @pytest.mark.parametrize(
     ("yes", "no", "verdict"),
     [
-        (6, 0, claims.REPRODUCED),
-        (0, 6, claims.NOT_REPRODUCED),
-        (3, 3, claims.NOT_TESTABLE),
+        (6, 0, REPRODUCED),
+        (0, 6, NOT_REPRODUCED),
+        (3, 3, UNDECIDED),
         # shares in [0.35, 0.94] and [0.06, 0.65]: on both sides of one half, though not of one third
-        (5, 2, claims.NOT_TESTABLE),
-        (2, 5, claims.NOT_TESTABLE),
-        (0, 0, claims.NOT_TESTABLE),
+        (5, 2, UNDECIDED),
+        (2, 5, UNDECIDED),
+        (0, 0, UNDECIDED),
     ],
 )
 def test_majority(yes, no, verdict):
     agrees = np.array([True] * yes + [False] * no)
-    result = claims.by_majority(CLAIM, np.where(agrees, 1.0, 0.0), agrees, "rule")
-    assert result.verdict == verdict and result.chains == yes + no
+    result = by_majority(CLAIM, np.where(agrees, 1.0, 0.0), agrees, "rule")
+    assert result.verdict == verdict and result.n == yes + no
+
+
+def test_chains_that_share_their_data_are_one_unit():
+    """Ten chains on two data sets are two witnesses, however often they agree."""
+    sets = np.repeat([0, 1], 5)
+    agrees = np.ones(10, dtype=bool)
+    assert by_majority(CLAIM, agrees, agrees, "rule").verdict == REPRODUCED
+    of_sets = by_majority(CLAIM, agrees, agrees, "rule", units=sets)
+    assert of_sets.verdict == UNDECIDED and of_sets.n == 2
+    samples = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.19, 0.19, 0.19, 0.19, 0.19])
+    assert by_factor(CLAIM, samples).verdict == REPRODUCED
+    assert by_factor(CLAIM, samples, units=sets).verdict == UNDECIDED
 
 
 def test_a_short_run_gives_no_verdict_that_it_favours():
     agrees = np.ones(6, dtype=bool)
-    short = (claims.REPRODUCED, "too short")
-    assert claims.by_majority(CLAIM, agrees, agrees, "rule", short=short).verdict == claims.NOT_TESTABLE
-    assert claims.by_majority(CLAIM, agrees, ~agrees, "rule", short=short).verdict == claims.NOT_REPRODUCED
+    short = (REPRODUCED, "too short")
+    assert by_majority(CLAIM, agrees, agrees, "rule", short=short).verdict == UNDECIDED
+    assert by_majority(CLAIM, agrees, ~agrees, "rule", short=short).verdict == NOT_REPRODUCED
 
 
 @pytest.mark.parametrize(
     ("samples", "verdict"),
     [
-        ([0.09, 0.11, 0.1, 0.1], claims.REPRODUCED),
-        ([0.051, 0.052, 0.053, 0.051], claims.REPRODUCED),
-        ([0.01, 0.011, 0.012, 0.01], claims.NOT_REPRODUCED),
-        ([0.5, 0.51, 0.52, 0.5], claims.NOT_REPRODUCED),
-        ([0.0, 0.9, 0.0, 0.5], claims.NOT_TESTABLE),
-        ([np.nan, np.nan], claims.NOT_TESTABLE),
+        ([0.09, 0.11, 0.1, 0.1], REPRODUCED),
+        ([0.061, 0.062, 0.063, 0.061], REPRODUCED),
+        # the mean is within, the interval is not
+        ([0.051, 0.052, 0.049, 0.055], UNDECIDED),
+        ([0.01, 0.011, 0.012, 0.01], NOT_REPRODUCED),
+        ([0.5, 0.51, 0.52, 0.5], NOT_REPRODUCED),
+        ([0.0, 0.9, 0.0, 0.5], UNDECIDED),
+        ([0.1], UNDECIDED),
+        ([np.nan, np.nan], UNDECIDED),
     ],
 )
 def test_factor(samples, verdict):
-    assert claims.by_factor(CLAIM, samples).verdict == verdict
+    assert by_factor(CLAIM, samples).verdict == verdict
 
 
-def test_reasons_of_what_a_longer_run_may_decide():
-    few = claims.by_majority(CLAIM, [1, 0], [True, False], "rule")
-    other = claims.untestable(CLAIM, [1.0], "another machine")
-    reasons = claims.frame([few, other], "quick")["reason"].tolist()
-    assert reasons[0].startswith("undecided at this scale: run --scale paper; rule in 1 of 2") and few.undecided
-    assert reasons[1] == "another machine"
-    assert claims.frame([few], "paper")["reason"].tolist() == [few.reason]
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_data_sets_as_are_said_to_be_needed_decide(seed):
+    """With the same spread and centre, the interval of so many units lies within or outside."""
+    rng = np.random.default_rng(seed)
+    samples = 0.1 + 0.11 * rng.standard_normal(4)
+    verdict = by_factor(CLAIM, np.abs(samples))
+    if verdict.verdict != UNDECIDED or verdict.needed is None or verdict.needed > 1000:
+        return
+    x = np.abs(samples)
+    more = np.resize(x, verdict.needed)
+    more = x.mean() + (more - more.mean()) * x.std(ddof=1) / more.std(ddof=1)
+    assert by_factor(CLAIM, more).verdict != UNDECIDED
+    assert f"some {verdict.needed:,} data sets would decide it" in verdict.why
+
+
+@pytest.mark.parametrize(("yes", "no"), [(3, 0), (4, 2), (0, 2), (9, 5)])
+def test_as_many_units_as_are_said_to_be_needed_decide_a_share(yes, no):
+    needed = intervals.needed_for_share(yes, yes + no)
+    share = yes / (yes + no)
+    for n, decided in ((needed, True), (needed - 1, False)):
+        low, high = share_interval(round(share * n), n)
+        assert (low > 0.5 or high < 0.5) == decided
+    assert intervals.needed_for_share(2, 4) is None and intervals.needed_for_share(0, 0) is None
+
+
+def test_one_verdict_is_counted_and_other_readings_stand_below():
+    claim = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, "", "", "as printed", tolerance=2.0)
+    other = by_factor(claim, [0.5, 0.5, 0.5], "as defined")
+    own = by_factor(claim, [0.1, 0.1, 0.1], "as printed")
+    table = frame([other, own], [claim], "quick")
+    assert table["counted"].tolist() == [True, False]
+    assert table["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
+    assert counts([table]).tolist() == [1, 0, 0, 0]
+    assert expected_errors(table) == pytest.approx(0.025)
+    missing = frame([other], [claim], "quick")
+    assert missing["verdict"].tolist() == [UNDECIDED, NOT_REPRODUCED] and missing["counted"].tolist() == [True, False]
+    with pytest.raises(ValueError, match="two verdicts"):
+        frame([own, own], [claim], "quick")
+
+
+def test_every_claim_of_the_papers_has_a_fixed_reading():
+    """Rule, statistic and reason are in the files before any run; a rule that needs a tolerance has one."""
+    for name, _ in list_figures():
+        for claim in claims.published(name):
+            assert claim.rule in claims.RULES and claim.statistic and claim.because, claim
+            needs = claim.rule in ("exact", "factor", "distance", "at_most", "at_least", "mixing", "noise")
+            assert np.isfinite(claim.tolerance) or not needs, claim
+
+
+def test_every_reading_is_of_some_claim():
+    for paper in discovery.papers():
+        used = {
+            (c.rule, c.reading, c.statistic, c.because) for figure in paper.figures for c in claims.published(figure.id)
+        }
+        rows = claims._read(paper.folder / "readings.csv", claims.READINGS, keep_default_na=False, dtype=str)
+        assert len(rows)
+        for r in rows.itertuples(index=False):
+            assert (r.rule, r.reading, r.statistic, r.because) in used, r
+
+
+def test_an_unknown_rule_is_named(tmp_path, monkeypatch):
+    (tmp_path / "claims.csv").write_text("id,data,sampler,metric,value,unit,statement\nsdds-fig1,a,b,c,,,d\n")
+    (tmp_path / "readings.csv").write_text(
+        "id,data,sampler,metric,reading,statistic,rule,tolerance,because\nsdds-fig1,,,,,s,guess,,b\n"
+    )
+    paper = replace(discovery.paper_of("sdds-fig1"), folder=tmp_path)
+    monkeypatch.setattr(claims, "paper_of", lambda figure: paper)
+    with pytest.raises(ConfigError, match=r"readings.csv: rule=guess: expected one of exact, "):
+        claims.published("sdds-fig1")
+
+
+def test_a_rule_that_needs_a_tolerance_asks_for_it():
+    with pytest.raises(
+        ConfigError, match=r"readings.csv: sdds-fig5: emm N=100, rgsm, split_acceptance: expect"
+    ):
+        by_factor(replace(CLAIM, tolerance=np.nan), [0.1, 0.1])
+
+
+def test_splits_that_overlap_have_wider_intervals():
+    """Nadeau & Bengio (2003): a variance of 1/n + .2/.8 in the place of 1/n."""
+    x = np.array([1.0, 2.0, 4.0, 5.0, 3.0, 3.5])
+    mean, low, high = mean_interval(x)
+    same, lower, higher = intervals.overlapping_interval(0.2)(x)
+    assert same == mean
+    assert (mean - lower) / (mean - low) == pytest.approx(np.sqrt((1 / 6 + 0.25) / (1 / 6)))
+    assert higher - mean == pytest.approx(mean - lower) and high < higher
+
+
+def test_the_jackknife_of_a_mean_is_the_t_interval():
+    x = np.array([1.0, 2.0, 4.0, 5.0])
+    assert intervals.jackknife_interval(lambda kept: float(x[kept].mean()), 4) == pytest.approx(mean_interval(x))
+    assert np.isnan(intervals.jackknife_interval(lambda kept: float(x[kept].mean()), 2)[1])
+
+
+def test_reasons_of_what_more_data_may_decide():
+    few = by_majority(CLAIM, [1, 1, 0], [True, True, False], "rule")
+    other = untestable(CLAIM, [1.0], "another machine")
+    assert few.verdict == UNDECIDED and few.why.startswith("rule in 2 of 3 data sets (share in [")
+    assert few.why.endswith(f"; some {few.needed} data sets would decide it")
+    assert other.why == "another machine" and other.verdict == NOT_TESTABLE
 
 
 def test_by_factor_takes_the_median_of_times():
-    times = [0.1, 0.1, 0.1, 0.1, 0.1, 100.0]
-    assert claims.by_factor(CLAIM, times).verdict != claims.REPRODUCED
-    assert claims.by_factor(CLAIM, times, summary=claims.median_interval).verdict == claims.REPRODUCED
+    times = [0.1] * 9 + [100.0]
+    assert by_factor(CLAIM, times).verdict != REPRODUCED
+    assert by_factor(CLAIM, times, summary=median_interval).verdict == REPRODUCED
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_a_terminal_cuts_no_number_and_no_verdict(width):
-    claim = claims.Claim("sdds-fig5", "emm N=500 K0=10", "rgsm/sdds", "exact_posterior_mean_K", 488.63, "ms", "")
-    verdict = claims.Verdict(
-        claim, "move and [full] scan", 0.001234, 0.001012, 0.002023, 6, claims.NOT_REPRODUCED, "why"
+    claim = claims.Claim(
+        "sdds-fig5", "emm N=500 K0=10", "rgsm/sdds", "exact_posterior_mean_K", 488.63, "ms", "", "move and [full] scan"
     )
+    verdict = Verdict(claim, "move and [full] scan", 0.001234, 0.001012, 0.002023, 6, NOT_REPRODUCED, "why")
     console = Console(width=width, file=StringIO())
-    console.print(claims.table(claims.frame([verdict], "quick")))
+    console.print(VerdictTable(frame([verdict], [claim], "quick")))
     text = console.file.getvalue()
     assert "…" not in text and "[full]" in text
     assert all(word in text for word in ("488.6 ms", "0.001234 ms", "not reproduced"))
-    assert ("[0.001012, 0.002023]" in text) == (width >= claims.ROOMY)
+    assert ("[0.001012, 0.002023]" in text) == (width >= ROOMY)
 
 
-SCORE = claims.Claim("triadic-table1", "lines", "triadic", "purity", 0.8, "", "")
+SCORE = claims.Claim("triadic-table1", "lines", "triadic", "purity", 0.8, "", "", tolerance=0.05)
 
 
 @pytest.mark.parametrize(
     ("samples", "verdict"),
     [
-        ([0.84, 0.82, 0.83], claims.REPRODUCED),
-        ([0.9, 0.91, 0.9], claims.NOT_REPRODUCED),
-        ([0.95, 0.8, 0.95], claims.NOT_TESTABLE),
-        ([], claims.NOT_TESTABLE),
+        ([0.81, 0.82, 0.8], REPRODUCED),
+        ([0.9, 0.91, 0.9], NOT_REPRODUCED),
+        ([0.95, 0.8, 0.95], UNDECIDED),
+        ([], UNDECIDED),
     ],
 )
 def test_scores_within_a_distance(samples, verdict):
-    result = claims.by_distance(SCORE, samples, 12, "reading")
-    assert result.verdict == verdict and result.reading == "reading"
-    assert result.undecided == (verdict == claims.NOT_TESTABLE)
+    result = by_distance(SCORE, samples, "reading")
+    assert result.verdict == verdict and result.reading == "reading" and result.n == len(samples)
 
 
 @pytest.mark.parametrize(
     ("first", "second", "verdict"),
     [
-        ([1.0, 1.1, 0.9], [2.0, 2.1, 1.9], claims.REPRODUCED),
-        ([1.0, 1.1, 0.9], [-2.0, -2.1, -1.9], claims.NOT_REPRODUCED),
-        ([1.0, 1.1, 0.9], [-1.0, 1.1, 0.2], claims.NOT_TESTABLE),
-        ([1.0], [1.0], claims.NOT_TESTABLE),
+        ([1.0, 1.1, 0.9], [2.0, 2.1, 1.9], REPRODUCED),
+        ([1.0, 1.1, 0.9], [-2.0, -2.1, -1.9], NOT_REPRODUCED),
+        ([1.0, 1.1, 0.9], [-1.0, 1.1, 0.2], UNDECIDED),
+        ([1.0], [1.0], UNDECIDED),
     ],
 )
 def test_signs_of_paired_differences(first, second, verdict):
-    result = claims.by_sign(SCORE, {"a - b": first, "b - c": second}, 6)
-    assert result.verdict == verdict and result.chains == 6
+    result = by_sign(SCORE, {"a - b": first, "b - c": second})
+    assert result.verdict == verdict and result.n == len(first)
     assert result.ours == min(np.mean(first), np.mean(second))
     assert "a - b" in result.reason and f"paired over {len(first)} data sets" in result.reason
 
 
 def test_bound_and_exact_values():
-    assert claims.by_bound(CLAIM, [0, 0, 1e-4], 1e-3).verdict == claims.REPRODUCED
-    assert claims.by_bound(CLAIM, [0, 0.1, 0.1], 1e-3).verdict == claims.NOT_REPRODUCED
-    assert claims.exactly(CLAIM, 0.1004, 0.0005).verdict == claims.REPRODUCED
-    assert claims.exactly(CLAIM, 0.101, 0.0005).verdict == claims.NOT_REPRODUCED
+    bound = replace(CLAIM, tolerance=1e-3)
+    assert by_bound(bound, [0, 0, 1e-4, 0]).verdict == REPRODUCED
+    assert by_bound(bound, [0.1, 0.1, 0.11]).verdict == NOT_REPRODUCED
+    assert by_bound(bound, [0, 0.1, 0.1]).verdict == UNDECIDED
+    printed = replace(CLAIM, tolerance=0.0005)
+    assert exactly(printed, 0.1004).verdict == REPRODUCED
+    assert exactly(printed, 0.101).verdict == NOT_REPRODUCED
 
 
 def test_mean_interval_is_students():
     x = np.array([1.0, 2.0, 4.0, 5.0])
-    mean, low, high = claims.mean_interval(x)
+    mean, low, high = mean_interval(x)
     expected = stats.t.interval(0.95, 3, loc=3.0, scale=stats.sem(x))
     assert (mean, low, high) == pytest.approx((3.0, *expected))
-    assert np.isnan(claims.mean_interval([1.0])[1])
+    assert np.isnan(mean_interval([1.0])[1])
 
 
 @pytest.mark.parametrize("n", [6, 10, 20])
 def test_median_interval_covers_as_promised(n):
     rng = np.random.default_rng(n)
     samples = rng.exponential(size=(4000, n))
-    bounds = np.array([claims.median_interval(row)[1:] for row in samples])
+    bounds = np.array([median_interval(row)[1:] for row in samples])
     covered = (bounds[:, 0] <= log(2)) & (log(2) <= bounds[:, 1])
     assert covered.mean() > 0.94
-    assert np.isnan(claims.median_interval(samples[0][:5])[1])
+    assert np.isnan(median_interval(samples[0][:5])[1])
 
 
 def test_share_interval():
-    assert claims.share_interval(0, 8)[0] == 0 and claims.share_interval(8, 8)[1] == 1
-    low, high = claims.share_interval(3, 10)
+    assert share_interval(0, 8)[0] == 0 and share_interval(8, 8)[1] == 1
+    low, high = share_interval(3, 10)
     assert (low, high) == pytest.approx(tuple(stats.beta.ppf([0.025, 0.975], 3.5, 7.5)))
 
 

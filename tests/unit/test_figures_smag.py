@@ -26,6 +26,7 @@ from splitmerge_cli.papers.smag import (
     runs as smag_runs,
 )
 from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
+from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED
 from splitmerge_cli.plots.style import styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
@@ -244,7 +245,7 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(held_out):
         chain.frame["value"] = 60.0 + 0.01 * seed
     verdict = smag_perplexity.judge(claim, curves, where, "coin")
     assert verdict.ours == pytest.approx(-10.005) and verdict.low < verdict.ours < verdict.high < 0
-    assert verdict.verdict == claims.REPRODUCED and "generated documents" in verdict.reading
+    assert verdict.verdict == REPRODUCED and verdict.on == "generated documents"
 
 
 # figures
@@ -254,7 +255,7 @@ def test_fig2_is_the_papers():
     table = smag_corpus.groups(compose(["experiment=smag-fig2"]))
     with styled():
         drawing = smag_corpus.fig2(table)
-    assert {v.verdict for v in drawing.verdicts} == {claims.REPRODUCED}
+    assert {v.verdict for v in drawing.verdicts} == {REPRODUCED}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("smag-fig2")}
     bags = table[table["panel"] == "groups"]
     assert bags["value"].sum() == 4000 and len(bags) == 40
@@ -275,7 +276,7 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
     assert set(fig3.plotted["method"]) == set(smag_runs.METHODS)
     # of chains of 12 iterations nothing is said about 1,000
     never = [v for v in fig3.verdicts if v.claim.sampler == "gibbs"]
-    assert never and all(v.verdict == claims.NOT_TESTABLE for v in never)
+    assert never and all(v.verdict == UNDECIDED for v in never)
     assert fig4.plotted.groupby(["setting", "method", "panel", "row"])["value"].sum().between(-1e-9, 1 + 1e-9).all()
 
 

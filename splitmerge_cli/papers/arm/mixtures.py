@@ -18,8 +18,10 @@ from splitmerge_cli.diagnostics.restarts import (
     standardised_iterations,
 )
 from splitmerge_cli.papers.arm.tables import Entry
-from splitmerge_cli.papers.claims import Claim, Verdict, by_factor, by_majority, mean_interval, published
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import mean_interval
+from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.plots.style import COLOURS, NAMES, footnote, legend
@@ -162,18 +164,15 @@ def _note(runs: Sequence[Run]) -> str:
 def _table2_verdicts(found: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
     verdicts, note = [], _note(runs)
     scale = ITERATIONS / runs[0].config["iterations"]
-    words = f"mean over {found['set'].nunique()} data sets"
     for claim in claims:
         if claim.metric in METRICS:
             samples = of(found, claim.data, claim.sampler)[claim.metric]
             # iterations in Gibbs sweeps grow with the length of a run
             factor = scale if claim.metric == "normalised_iterations" else 1.0
-            verdicts.append(by_factor(claim, factor * samples, words, note))
-        elif claim.metric == "cost_ratio":
-            cost = {s: found[found["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
-            verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], words, note))
+            verdicts.append(by_factor(claim, factor * samples, note=note))
         else:
-            verdicts.append(_lower(claim, found, note))
+            cost = {s: found[found["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
+            verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], note=note))
     return verdicts
 
 
@@ -187,7 +186,7 @@ def _lower(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
         f"{NAMES[claim.sampler]} has the lower time; {NAMES[other]} / {NAMES[claim.sampler]} = {ratio:.2f} "
         f"[{low:.2f}, {high:.2f}] in iterations, {costly:.2f} in Gibbs sweeps (geometric means){note}; so"
     )
-    return by_majority(claim, samples, samples > 0, rule, "log ratio", unit="data sets")
+    return by_majority(claim, samples, samples > 0, rule)
 
 
 # Figure 6b
@@ -277,7 +276,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         rule = (
             f"the fractions change more in an iteration of {NAMES[sampler]} ({mean:.2f} [{low:.2f}, {high:.2f}] times)"
         )
-        verdicts.append(by_majority(claims[metric], samples, samples > 0, rule, "log ratio", unit="data sets"))
+        verdicts.append(by_majority(claims[metric], samples, samples > 0, rule))
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
 
 

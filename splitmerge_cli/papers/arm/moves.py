@@ -12,8 +12,9 @@ from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import Verdict, exactly, holds, published
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.verdicts import Verdict, exactly, holds
 from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
 from splitmerge_cli.plots.points import COLOURS
 from splitmerge_cli.plots.style import footnote
@@ -335,7 +336,7 @@ def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
     path, other = _product(p["b", "upper"]), _product(p["b", "lower"])
     compiled = float(p["b", "compiled"]["probability"].iloc[0])
     return [
-        exactly(claims["two_paths"], (upper > 0) + (lower > 0), 0),
+        exactly(claims["two_paths"], (upper > 0) + (lower > 0)),
         holds(
             claims["product_is_not_the_transition"],
             upper + lower,

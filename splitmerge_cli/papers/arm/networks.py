@@ -12,29 +12,23 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.restarts import mean_and_spread
+from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
+    INDEPENDENT,
     TITLES,
     Cells,
+    Rhat,
     level_title,
     levels,
     network_of,
-    reading,
+    on,
     rhat_at,
     said_of_networks,
 )
-from splitmerge_cli.papers.claims import (
-    NOT_REPRODUCED,
-    NOT_TESTABLE,
-    REPRODUCED,
-    Claim,
-    Verdict,
-    by_majority,
-    exactly,
-    median_interval,
-    published,
-)
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import jackknife_interval, median_interval
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly, no_run, within
 from splitmerge_cli.plots.runs import option, pick, thinned
 from splitmerge_cli.plots.style import COLOURS, NAMES, REFERENCE, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
@@ -99,8 +93,6 @@ METHODS = {
     "population": ("arm", "ARM, population"),
 }
 """What is compared: sampler, and its name where it is not the sampler's."""
-SIGMAS = 3.0
-"""A total variation up to this many times the expected noise is agreement."""
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
@@ -183,24 +175,22 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
     verdicts = []
     for claim in published("arm-fig3"):
         if claim.metric == "partitions":
-            verdicts.append(exactly(claim, len(exact), 0))
+            verdicts.append(exactly(claim, len(exact)))
             continue
         for method, frequency in found.items():
             if METHODS[method][0] != claim.sampler:
                 continue
             # with a t interval the sum of errors is worth that of normal ones
             away, noise = total_variation(frequency.mean, exact), frequency.noise
-            same = away <= SIGMAS * noise
+            same = away <= claim.tolerance * noise
             visible = "visually the same" if away < 0.02 else "visibly different"
             reason = (
                 f"total variation {away:.4f}, {away / noise:.1f} times the {noise:.4f} expected of an exact sampler of "
-                f"this length (rule: at most {SIGMAS:g} times); {visible} in a plot"
+                f"this length (rule: at most {claim.tolerance:g} times); {visible} in a plot"
             )
             words = "adaptation: population" if method == "population" else ""
-            n = frequency.chains * len(frequency.restarts)
-            verdicts.append(
-                Verdict(claim, words, away, np.nan, np.nan, n, REPRODUCED if same else NOT_REPRODUCED, reason)
-            )
+            verdict, n = REPRODUCED if same else NOT_REPRODUCED, len(frequency.restarts)
+            verdicts.append(Verdict(claim, words, away, np.nan, np.nan, n, verdict, reason, "noise", "restarts"))
     return verdicts
 
 
@@ -257,7 +247,10 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     figure, axes = plt.subplots(
         len(networks), 3, figsize=(7.2, 1.65 * len(networks) + 0.6), sharey="row", squeeze=False
     )
-    traces = {(network_of(run), option(run, "sampler")): trace_of(run) for run in runs}
+    every: dict[tuple[str, str], list[Trace]] = {}
+    for run in pick(runs):
+        every.setdefault((network_of(run), option(run, "sampler")), []).append(trace_of(run))
+    traces = {key: restarts[0] for key, restarts in every.items()}
     plotted = []
     for row, network in zip(axes, networks, strict=True):
         here = [traces[network, sampler] for sampler in FIG5]
@@ -286,39 +279,49 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         figure,
         f"{said_of_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
         f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them; vertical line: "
-        "the cost of ARM's whole run. The axis is that of the time after the first tenth.",
+        "the cost of ARM's whole run. The axis is that of the time after the first tenth. One restart is shown.",
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig5_verdicts(traces, runs))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), on(runs, _fig5_verdicts(every, runs)))
 
 
 FEW, MANY = 100, 2000
 """"A few tens of iterations", and "many thousands": at most and at least as many."""
 
 
-def _fig5_verdicts(traces: dict[tuple[str, str], Trace], runs: Sequence[Run]) -> list[Verdict]:
+def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     for claim in published("arm-fig5"):
         if (claim.data, claim.sampler) not in traces:
             continue
-        sm, arm = traces[claim.data, "sm"], traces[claim.data, "arm"]
-        level = float(np.median(sm.final))
+        gibbs, sm, arm = (traces[claim.data, sampler] for sampler in FIG5)
         if claim.metric == "less_effort_than_sm":
-            first, second = arm.reaches(level), sm.reaches(level)
-            reached = f"reached by {np.isfinite(first).sum()} chains of ARM and {np.isfinite(second).sum()} of SM"
-            saved = np.log(np.minimum(second, sm.sweeps[-1])) - np.log(np.minimum(first, arm.sweeps[-1]))
-            rule = (
-                f"ARM is at SM's final level ({level:,.1f}; {reached}) after fewer Gibbs sweeps: median "
-                f"{_sweeps(first)} against {_sweeps(second)};"
-            )
-            verdict = by_majority(claim, saved, first < second, rule, reading(runs, "log ratio of sweeps"))
+            verdicts.append(_less_effort(claim, sm, arm))
         elif claim.metric == "stays_below_sm":
-            gap = sm.final - traces[claim.data, "gibbs"].final
+            gap = np.concatenate([b.final - a.final for a, b in zip(gibbs, sm, strict=False)])
             rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
-            verdict = by_majority(claim, gap, gap > 0, rule, reading(runs, "difference of log joint"))
+            verdicts.append(by_majority(claim, gap, gap > 0, rule, unit="chains"))
         else:
-            verdict = _converged(claim, traces[claim.data, claim.sampler], runs)
-        verdicts.append(verdict)
+            verdicts.append(_converged(claim, traces[claim.data, claim.sampler], runs))
     return verdicts
+
+
+def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
+    """Whether ARM is at the final level of SM after fewer sweeps, by restart."""
+    saved, first, second, restart = [], [], [], []
+    for k, (a, b) in enumerate(zip(arm, sm, strict=False)):
+        level = float(np.median(b.final))
+        first.append(a.reaches(level))
+        second.append(b.reaches(level))
+        saved.append(np.log(np.minimum(second[-1], b.sweeps[-1])) - np.log(np.minimum(first[-1], a.sweeps[-1])))
+        restart.append(np.full(len(first[-1]), k))
+    ours, others = np.concatenate(first), np.concatenate(second)
+    rule = (
+        f"ARM is at SM's final level (reached by {np.isfinite(ours).sum()} chains of ARM and "
+        f"{np.isfinite(others).sum()} of SM) after fewer Gibbs sweeps: median {_sweeps(ours)} against "
+        f"{_sweeps(others)}; ours: log ratio of sweeps;"
+    )
+    units = np.concatenate(restart)
+    return by_majority(claim, np.concatenate(saved), ours < others, rule, unit="restarts", units=units)
 
 
 def _sweeps(values: NDArray[np.float64]) -> str:
@@ -326,12 +329,15 @@ def _sweeps(values: NDArray[np.float64]) -> str:
     return f"{middle:,.0f}" if np.isfinite(middle) else "never"
 
 
-def _converged(claim: Claim, trace: Trace, runs: Sequence[Run]) -> Verdict:
+def _converged(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run]) -> Verdict:
     """Iterations after the warm-up until a chain first is at its own final level."""
     run = pick(runs, sampler=claim.sampler)[0]
-    first = np.array(
-        [trace.iteration[np.argmax(chain >= level)] for chain, level in zip(trace.log_joint, trace.final, strict=True)]
-    )
+    chains = [
+        (k, trace.iteration[np.argmax(chain >= level)])
+        for k, trace in enumerate(traces)
+        for chain, level in zip(trace.log_joint, trace.final, strict=True)
+    ]
+    restart, first = (np.array(x) for x in zip(*chains, strict=True))
     after = np.maximum(first - run.config["warmup"], 0)
     agrees = after <= FEW if claim.sampler == "arm" else after >= MANY
     bound = f"at most {FEW}" if claim.sampler == "arm" else f"at least {MANY:,}"
@@ -339,7 +345,8 @@ def _converged(claim: Claim, trace: Trace, runs: Sequence[Run]) -> Verdict:
     short = (NOT_REPRODUCED if claim.sampler == "sm" else "", f"{run.config['iterations']:,} iterations")
     if run.config["iterations"] > MANY:
         short = ("", "")
-    return by_majority(claim, after, agrees, rule, reading(runs), short, median_interval)
+    unit, units = ("chains", None) if claim.sampler in INDEPENDENT else ("restarts", restart)
+    return by_majority(claim, after, agrees, rule, "", short, median_interval, unit, units)
 
 
 # Figure 6a: the number of chains
@@ -367,7 +374,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
             ax.axhline(of_sm.mean, color=COLOURS["sm"], linewidth=1.2)
             plotted.append(_point(level, "sm", sm.chains, of_sm.values))
         ax.set_title(level_title(level))
-        verdicts.append(_improves(claims[level.partition(" ")[0]], {S: v.values for S, v in values.items()}, runs))
+        verdicts.append(_improves(claims[level.partition(" ")[0]], values))
     axes[0][0].set_ylabel("R-hat of the log joint")
     legend(figure, sampler_handles(["arm", "sm"]))
     length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
@@ -377,7 +384,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
         "second half: mean ± standard deviation over the chains of a restart; points: each chain. Line: SM at the same "
         "cost.",
     )
-    return Drawing(figure, pd.DataFrame(plotted), verdicts)
+    return Drawing(figure, pd.DataFrame(plotted), on(runs, verdicts))
 
 
 def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dict[str, object]:
@@ -404,27 +411,20 @@ def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
     ax.yaxis.set_minor_locator(plt.NullLocator())
 
 
-def _improves(claim: Claim, values: dict[int, NDArray[np.float64]], runs: Sequence[Run]) -> Verdict:
-    """Whether R-hat falls with the number of chains: the slope of its logarithm against log2 S."""
-    S = np.concatenate([np.full(len(x), np.log2(n)) for n, x in values.items()])
-    y = np.log(np.concatenate(list(values.values())))
-    defined = np.isfinite(y)
-    if defined.sum() < 3 or len(values) < 2:
-        return Verdict(claim, reading(runs), np.nan, np.nan, np.nan, 0, NOT_TESTABLE, "R-hat undefined", undecided=True)
-    fit = _slope(S[defined], y[defined])
-    said = ", ".join(f"{n}: {np.nanmean(x):.2f}" for n, x in values.items())
-    verdict = REPRODUCED if fit[2] < 0 else NOT_REPRODUCED if fit[1] > 0 else NOT_TESTABLE
-    reason = f"slope of log R-hat when S doubles, 95 % interval over chains (rule: below 0); R-hat by S: {said}"
-    return Verdict(claim, reading(runs), *fit, int(defined.sum()), verdict, reason, undecided=verdict == NOT_TESTABLE)
+def _improves(claim: Claim, values: dict[int, Rhat]) -> Verdict:
+    """Whether R-hat falls with the number of chains: the slope of its logarithm against log2 S, over restarts."""
+    restarts = min((rhat.restarts for rhat in values.values()), default=0)
+    if len(values) < 2 or not all(np.isfinite(rhat.mean) for rhat in values.values()):
+        return no_run(claim, "R-hat undefined", "positive")
 
+    def fall(kept: NDArray[np.int64]) -> float:
+        log_rhat = {S: np.log(between_restarts(rhat.draws[kept]).classic) for S, rhat in values.items()}
+        x = np.concatenate([np.full(len(y), np.log2(S)) for S, y in log_rhat.items()])
+        y = np.concatenate(list(log_rhat.values()))
+        told = np.isfinite(y)
+        return -float(np.polyfit(x[told], y[told], 1)[0]) if told.sum() > 1 else np.nan
 
-def _slope(x: NDArray[np.float64], y: NDArray[np.float64], resamples: int = 4000) -> tuple[float, float, float]:
-    """Slope of a straight line, and its 95 % bootstrap interval; the same at every call."""
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(len(x), size=(resamples, len(x)))
-    xs, ys = x[drawn], y[drawn]
-    centred = xs - xs.mean(axis=1, keepdims=True)
-    spread = (centred**2).sum(axis=1)
-    slopes = (centred * ys).sum(axis=1)[spread > 0] / spread[spread > 0]
-    low, high = np.percentile(slopes, [2.5, 97.5])
-    return float(np.polyfit(x, y, 1)[0]), float(low), float(high)
+    said = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
+    reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {said}"
+    interval = jackknife_interval(fall, restarts)
+    return within(claim, interval, restarts, 0.0, np.inf, reason, "positive", unit="restarts")

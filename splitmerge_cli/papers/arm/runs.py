@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
 from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.papers.intervals import jackknife_interval, mean_interval
+from splitmerge_cli.papers.verdicts import Verdict
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.results.read import Run
 
@@ -18,6 +20,8 @@ NETWORKS = {"nips234": "nips", "hagmann998": "hagmann", "usair97": "usair", "cal
 TITLES = {"nips": "NIPS", "hagmann": "Hagmann", "usair": "USAir", "caltech": "Caltech"}
 STARTS = {"random": "20 random blocks", "one_cluster": "one block", "singletons": "singletons"}
 SAMPLERS = ("gibbs", "sm", "bsm", "sarm", "arm")
+INDEPENDENT = ("gibbs", "sm")
+"""Samplers whose chains share nothing; the proposals of the others come from the past of all chains of a run."""
 LENGTH = 1000
 """Iterations of ARM in the paper's comparisons of variants; its Table 3 has twice as many too."""
 
@@ -138,6 +142,10 @@ class Rhat:
         What that cost, in Gibbs sweeps.
     short : bool
         The chains ended before the budget did.
+    draws : ndarray of float, shape (restarts, S, draws)
+        The log joint that it was taken from.
+    shared : bool
+        The chains of a restart share their past.
     """
 
     values: NDArray[np.float64]
@@ -145,6 +153,23 @@ class Rhat:
     iterations: float
     sweeps: float
     short: bool
+    draws: NDArray[np.float64]
+    shared: bool
+
+    @property
+    def interval(self) -> tuple[float, float, float]:
+        """The mean and its interval: over chain numbers where chains are independent, else over restarts.
+
+        Chains that share their past are one unit, and the interval is that of leaving out one restart at a time.
+        """
+        if not self.shared:
+            return mean_interval(self.values)
+        return jackknife_interval(lambda kept: between_restarts(self.draws[kept]).mean, self.restarts)
+
+    @property
+    def units(self) -> int:
+        """What the interval is over."""
+        return self.restarts if self.shared else int(np.isfinite(self.values).sum())
 
     @property
     def mean(self) -> float:
@@ -176,12 +201,14 @@ def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> 
     sweeps = length * arm.cost
     cut = float(length) if cell.sampler == "arm" else sweeps / cell.cost
     draws = late(cell.traces(cut)[:restarts])
-    return Rhat(between_restarts(draws).classic, len(draws), min(cut, cell.length), sweeps, cut > cell.length * 1.001)
+    short = cut > cell.length * 1.001
+    shared = cell.sampler not in INDEPENDENT
+    return Rhat(between_restarts(draws).classic, len(draws), min(cut, cell.length), sweeps, short, draws, shared)
 
 
-def reading(runs: Sequence[Run], *words: str) -> str:
-    """How the paper was read, for a verdict; names networks that are not the published ones."""
-    return ", ".join([*words, *(["generated networks"] if is_stand_in(runs) else [])])
+def on(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Verdicts that name networks which are not the published ones."""
+    return [replace(v, on="generated networks" if is_stand_in(runs) else "") for v in verdicts]
 
 
 def said_of_networks(runs: Sequence[Run]) -> str:

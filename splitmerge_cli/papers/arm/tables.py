@@ -21,25 +21,16 @@ from splitmerge_cli.papers.arm.runs import (
     is_stand_in,
     level_title,
     levels,
-    reading,
+    on,
     rhat_at,
     said_of_networks,
     said_of_restarts,
     starts,
     value_of,
 )
-from splitmerge_cli.papers.claims import (
-    Claim,
-    Verdict,
-    bootstrap_interval,
-    by_factor,
-    by_majority,
-    by_rhat,
-    by_sign,
-    published,
-    untestable,
-)
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, by_rhat, by_sign, no_run
 from splitmerge_cli.plots.style import COLOURS, NAMES, footnote
 from splitmerge_cli.results.read import Run
 
@@ -202,11 +193,10 @@ class Table:
                 words = f"start: {STARTS[start]}"
                 if length < wanted:
                     reason = f"{length:,} of the paper's {wanted:,} iterations"
-                    verdict = untestable(claim, rhat.values, reason, words)
-                    verdicts.append(replace(verdict, undecided=True))
+                    verdicts.append(replace(no_run(claim, reason, "mixing"), reading=words, ours=rhat.mean))
                     continue
                 note = "; the chains ended before the budget" if rhat.short else ""
-                verdicts.append(by_rhat(claim, rhat.values, words, note))
+                verdicts.append(by_rhat(claim, rhat.interval, rhat.units, words, note))
         return verdicts
 
     def compare(self, claim: Claim, sampler: str, over: str, slack: float = 0.0) -> list[Verdict]:
@@ -217,11 +207,14 @@ class Table:
                 gains = self.gains(start, sampler, over, length)
                 if not gains:
                     continue
-                samples = np.array(list(gains.values()))
+                samples, of = np.array(list(gains.values())), [level.partition(" ")[0] for level in gains]
                 said = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
-                rule = f"log R-hat of {NAMES[over]} minus that of {NAMES[sampler]} above {-slack:g} ({said})"
-                words = reading(self.runs, f"start: {STARTS[start]}", f"T = {length:,}")
-                verdicts.append(by_majority(claim, samples, samples > -slack, rule, words, unit="levels"))
+                what = f"log R-hat of {NAMES[over]} minus that of {NAMES[sampler]} above {-slack:g}"
+                rule = f"T = {length:,}: {what} ({said})"
+                words = ", ".join(
+                    [f"start: {STARTS[start]}", *(["half the length"] if length < max(self.lengths) else [])]
+                )
+                verdicts.append(by_majority(claim, samples, samples > -slack, rule, words, unit="networks", units=of))
         return verdicts
 
     @property
@@ -252,7 +245,7 @@ def table3(runs: Sequence[Run]) -> Drawing:
     verdicts += table.compare(words["lower_than_sm"], "arm", "sm")
     verdicts += table.compare(words["lower_than_gibbs"], "sm", "gibbs")
     verdicts += _doubling(table, words["doubling_changes_little"])
-    return Drawing(figure, table.frame(), verdicts)
+    return Drawing(figure, table.frame(), on(runs, verdicts))
 
 
 def _doubling(table: Table, claim: Claim) -> list[Verdict]:
@@ -260,20 +253,21 @@ def _doubling(table: Table, claim: Claim) -> list[Verdict]:
     verdicts = []
     long, short = table.lengths
     for start in table.starts:
-        changes = [
-            float(
+        changes = {
+            (level, sampler): float(
                 np.log(table.rhats[level, start, sampler, short].mean / table.rhats[level, start, sampler, long].mean)
             )
             for level in table.levels
             for sampler in ("sm", "arm")
             if (level, start, sampler, long) in table.rhats
-        ]
-        samples = np.array([change for change in changes if np.isfinite(change)])
-        if not len(samples):
+        }
+        changes = {where: change for where, change in changes.items() if np.isfinite(change)}
+        if not changes:
             continue
+        samples, of = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
         rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
-        words = reading(table.runs, f"start: {STARTS[start]}")
-        verdicts.append(by_majority(claim, samples, np.abs(samples) <= CHANGE, rule, words, unit="levels and samplers"))
+        words, agrees = f"start: {STARTS[start]}", np.abs(samples) <= CHANGE
+        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit="networks", units=of))
     return verdicts
 
 
@@ -299,7 +293,7 @@ def table4(runs: Sequence[Run]) -> Drawing:
     for claim in claims:
         if claim.data == "networks":
             verdicts += table.compare(claim, "arm", claim.metric.removeprefix("at_most_"), SLACK)
-    return Drawing(_draw_rhats(table, claims, LENGTH), table.frame(), verdicts)
+    return Drawing(_draw_rhats(table, claims, LENGTH), table.frame(), on(runs, verdicts))
 
 
 # acceptance
@@ -342,7 +336,7 @@ def table5(runs: Sequence[Run]) -> Drawing:
         f"restarts ({said_of_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
         "bootstrap intervals over restarts; hollow: the paper.",
     )
-    return Drawing(figure, _rates_frame(rates), _table5_verdicts(runs, rates, claims))
+    return Drawing(figure, _rates_frame(rates), on(runs, _table5_verdicts(runs, rates, claims)))
 
 
 Rates = dict[tuple[str, str, str], Any]
@@ -404,11 +398,11 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
             cell = cells.find(level, start, claim.sampler)
             if own is None or cell is None:
                 continue
-            words = reading(runs, f"start: {STARTS[start]}")
+            words = f"start: {STARTS[start]}"
             if claim.metric == "acceptance_percent":
                 if not is_stand_in(runs):
                     note = "" if cell.length >= LENGTH else f"; {cell.length:,} of the paper's {LENGTH:,} iterations"
-                    verdicts.append(by_factor(claim, own, words, note, bootstrap_interval))
+                    verdicts.append(by_factor(claim, own, words, note, unit="restarts"))
                 continue
             other = PAIRS[claim.sampler][1]
             against = rates.get((level, start, other))
@@ -416,9 +410,5 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
                 n = min(len(own), len(against))
                 ratio, low, high = ratio_interval(own, against)
                 what = f"{NAMES[claim.sampler]} - {NAMES[other]}, in percent; ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
-                verdicts.append(
-                    by_sign(
-                        claim, {what: own[:n] - against[:n]}, n * cell.chains, words, bootstrap_interval, "restarts"
-                    )
-                )
+                verdicts.append(by_sign(claim, {what: own[:n] - against[:n]}, words, unit="restarts"))
     return verdicts

@@ -1,6 +1,7 @@
 """How many probabilities of collision LSHSM's cache served (Luo & Shrivastava 2018, section 4.3.1)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,9 +9,10 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from splitmerge_cli.papers.claims import Claim, Verdict, published, untestable
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
+from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
 from splitmerge_cli.plots.style import REFERENCE, footnote, legend
 from splitmerge_cli.results.read import Run
 
@@ -97,15 +99,16 @@ def _verdicts(table: pd.DataFrame, claims: dict[str, Claim]) -> list[Verdict]:
     for data, claim in claims.items():
         here = table[table["data"] == data]
         if here.empty:
-            verdicts.append(untestable(claim, [], "no run"))
-        for (start, K0, size), line in here.groupby(["start", "K0", "N"], sort=False):
+            verdicts.append(no_run(claim))
+        for (start, size), line in here.groupby(["start", "N"], sort=False):
             passed = line[line["share"] >= claim.value]
             when = (
                 f"passes the published share by iteration {passed['iterations'].iloc[0]:,}"
                 if len(passed)
                 else f"is below the published share up to iteration {line['iterations'].iloc[-1]:,}"
             )
-            words = "from singletons" if start == "singletons" else f"from {K0:,} random clusters"
-            reason = f"the paper gives neither the start nor the length of the run, and the data are others; it {when}"
-            verdicts.append(untestable(claim, [line["share"].iloc[-1]], reason, f"N = {size:,}, {words}"))
+            words = "from singletons" if start == "singletons" else "from random clusters"
+            reason = f"the paper gives neither the start nor the length of the run, and the data are others; it {when} "
+            verdict = untestable(claim, [line["share"].iloc[-1]], reason, words, unit="chains")
+            verdicts.append(replace(verdict, on=f"N = {size:,}"))
     return verdicts

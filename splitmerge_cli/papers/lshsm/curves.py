@@ -1,6 +1,7 @@
 """Figures 1 to 3: log likelihood against iteration and sampling time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from splitmerge_cli.papers.claims import Claim, Verdict, published, untestable
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
     AXES,
@@ -30,6 +31,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     methods_of,
     style_of,
 )
+from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
 from splitmerge_cli.plots.style import footnote, legend
 from splitmerge_cli.results.read import Run
 
@@ -225,7 +227,7 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     for claim in published("lshsm-fig3"):
         here = [run for run in runs if data_of(run) == claim.data]
         if not here:
-            verdicts.append(untestable(claim, [], "no run"))
+            verdicts.append(no_run(claim))
             continue
         stands = _standing(here, claim.data).partition(" for ")[0]
         for start, start_title in STARTS.items():
@@ -234,13 +236,16 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
             if not chains:
                 continue
             for form in forms if claim.sampler == "lshsm" or claim.metric == "leads_lshsm" else [""]:
-                reading = ", ".join(filter(None, [stands, start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
+                reading = ", ".join(filter(None, [start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
                 if claim.metric == "time_to_converge":
                     method = form or claim.sampler
                     times = climbs.hitting_times(claim.data, start, method, "seconds")
                     reached = climbs.reached(claim.data, start, method)
                     reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
-                    verdicts.append(untestable(claim, times, reason, reading))
+                    verdict = untestable(claim, times, reason, reading)
                 else:
-                    verdicts.append(_verdict(claim, climbs, start, form, "iteration", reading))
+                    found = _verdict(claim, climbs, start, form, "iteration", reading)
+                    reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
+                    verdict = replace(found, verdict=NOT_TESTABLE, reason=reason, needed=None)
+                verdicts.append(replace(verdict, on=stands))
     return verdicts

@@ -1,7 +1,7 @@
 """The runs of Luo & Shrivastava 2018: which they are, how far each chain has climbed and when, and who leads whom."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,16 +9,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import (
-    FACTOR,
-    NOT_TESTABLE,
-    Claim,
-    Summary,
-    Verdict,
-    by_factor,
-    by_majority,
-    mean_interval,
-)
+from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.papers.intervals import geometric_interval
+from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, no_run
 from splitmerge_cli.plots.runs import option
 from splitmerge_cli.plots.style import COLOURS
 from splitmerge_cli.results.read import Run
@@ -214,21 +207,13 @@ class Climbs:
         return f"{int(np.isfinite(times).sum())} of {len(times)}"
 
 
-def geometric(samples: Any) -> tuple[float, float, float]:
-    """Geometric mean of positive samples and its 95 % interval."""
-    x = np.asarray(samples, dtype=float)
-    mean, low, high = np.exp(mean_interval(np.log(x[np.isfinite(x)])))
-    return float(mean), float(low), float(high)
-
-
 def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str, axis: str, reading: str) -> Verdict:
     """Judge "leads" against iteration or time: in most chains `first` reaches the level first."""
     found = climbs.leads(claim.data, start, first, second, axis)
     reached = [f"{METHODS[m]} {climbs.reached(claim.data, start, m)}" for m in (first, second)]
     rule = f"{METHODS[first]} reaches the level first (reached: {', '.join(reached)}; if neither, the one both reach)"
     ratios = [x.ratio for x in found]
-    what: Summary = geometric
-    return by_majority(claim, ratios, [x.ahead for x in found], rule, reading, summary=what)
+    return by_majority(claim, ratios, [x.ahead for x in found], rule, reading, summary=geometric_interval)
 
 
 def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
@@ -250,16 +235,16 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str) -> Verdict:
     told = [x for x in leads if np.isfinite(x.ratio)]
     if not told:
         why = "neither sampler left its start" if leads else "no run"
-        return Verdict(claim, reading, np.nan, np.nan, np.nan, 0, NOT_TESTABLE, why, undecided=True)
+        return replace(no_run(claim, why, "factor"), reading=reading)
     note = f"; geometric mean over {len(told)} data set{'s' * (len(told) > 1)}"
     if lower := sum(x.lower for x in told):
         note += f"; on {lower} neither reached it and the level is the one that both reached"
     if bounds := sum(x.bound for x in told):
         note += f"; {bounds} of the ratios are bounds, because one of the two did not reach the level"
     ratios = [x.ratio for x in told]
-    if geometric(ratios)[0] > FACTOR * claim.value:
+    if geometric_interval(ratios)[0] > claim.tolerance * claim.value:
         note += "; more than is claimed"
-    return by_factor(claim, ratios, reading, note, geometric)
+    return by_factor(claim, ratios, reading, note, geometric_interval)
 
 
 def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from splitmerge_cli.papers.claims import Claim, Verdict, by_sign, published
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
     METHODS,
@@ -23,6 +23,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     methods_of,
     style_of,
 )
+from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.style import footnote, legend
 from splitmerge_cli.results.read import Run
 
@@ -171,8 +172,6 @@ def _growth(claim: Claim, climbs: Climbs, start: str, other: str) -> Verdict:
         if np.isfinite(logs).any():
             ratios.setdefault(tuple(kind), {})[n] = float(np.nanmean(logs))
     gains = [by_size[max(by_size)] - by_size[min(by_size)] for by_size in ratios.values() if len(by_size) > 1]
-    chains = sum(len(x) for x in _leads(climbs, start, other).values())
     what = f"log10 of time of {METHODS[other]} over LSHSM's, largest N minus smallest"
-    return by_sign(
-        claim, {what: gains or [np.nan]}, chains, f"against {METHODS[other]}, {STARTS[start]}", unit="kinds of data"
-    )
+    reading = f"against {METHODS[other]}, {STARTS[start]}"
+    return by_sign(claim, {what: gains or [np.nan]}, reading, unit="kinds of data")

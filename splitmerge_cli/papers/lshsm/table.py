@@ -10,9 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from sklearn.metrics import normalized_mutual_info_score
 
-from splitmerge_cli.papers.claims import Verdict, by_distance, mean_interval, published, untestable
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
+from splitmerge_cli.papers.verdicts import Verdict, by_distance, untestable
 from splitmerge_cli.plots.runs import option
 from splitmerge_cli.plots.style import footnote
 from splitmerge_cli.results.read import Run
@@ -184,7 +186,7 @@ def _verdicts(found: pd.DataFrame) -> list[Verdict]:
                 here = _of(found, _Row(schedule, start, form), claim.data)
                 if len(here):
                     reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
-                    verdicts.append(by_distance(claim, here[claim.metric], len(here), reading))
+                    verdicts.append(by_distance(claim, here[claim.metric], reading))
     return verdicts
 
 

@@ -1,7 +1,6 @@
 """Figure 5: acceptance of split and merge, and time per iteration."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,26 +11,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import (
-    Claim,
-    Summary,
-    Verdict,
-    by_bound,
-    by_factor,
-    mean_interval,
-    median_interval,
-    published,
-    untestable,
-)
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
-from splitmerge_cli.plots.runs import pick, values
+from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, untestable
+from splitmerge_cli.plots.runs import data_sets, pick, values
 from splitmerge_cli.plots.style import COLOURS, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
-
-NEVER = 1e-3
-""""Almost no" accepted move: an acceptance rate of at most this."""
-
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""
@@ -136,16 +123,24 @@ def _draw_acceptance(
             about = [c for c in claims if (c.sampler, c.metric) == (sampler, f"{move}_acceptance")]
             for target, dash in DASHES.items():
                 here = pick(runs, sampler=sampler, schedule="full_scan", model__label_prior=target)
-                rates = {f"emm N={N}": _acceptance(pick(here, N=N), move) for N in sizes}
+                of_size = {N: pick(here, N=N) for N in sizes}
+                rates = {N: _acceptance(of_size[N], move) for N in sizes}
                 stats = _curve(ax, sizes, list(rates.values()), COLOURS[sampler], mean_interval, dash, place)
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
                 for claim in about:
-                    judge = by_factor if claim.value > 0 else partial(by_bound, bound=NEVER)
-                    note = _shortened(here, int(claim.data.partition("N=")[2]))
-                    verdicts.append(judge(claim, rates[claim.data], reading=TARGETS[target], note=note))
+                    judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
+                    note, sets = _shortened(here, N), data_sets(of_size[N])
+                    verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
             for claim in about:
-                N = int(claim.data.partition("N=")[2])
-                ax.plot(N, claim.value, "D", color=COLOURS[sampler], markerfacecolor="white", zorder=4, clip_on=False)
+                ax.plot(
+                    _size_of(claim),
+                    claim.value,
+                    "D",
+                    color=COLOURS[sampler],
+                    markerfacecolor="white",
+                    zorder=4,
+                    clip_on=False,
+                )
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
@@ -153,6 +148,11 @@ def _draw_acceptance(
         ax.set_title(f"({'ab'[kind == 'merge']}) {kind}s accepted")
         _size_axis(ax, sizes)
     return plotted, verdicts
+
+
+def _size_of(claim: Claim) -> int:
+    """The N of ``emm N=500``."""
+    return int(claim.data.partition("N=")[2])
 
 
 def _shortened(runs: Sequence[Run], N: int) -> str:
@@ -171,16 +171,19 @@ def _draw_times(
     for place, (what, (schedule, gibbs, style)) in enumerate(TIMED.items()):
         here = pick(runs, schedule=schedule, model__label_prior="as_printed")
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
+        sets = data_sets(pick(here, N=sizes[-1], sampler="sdds"))
         for sampler, samples in times.items():
             stats = _curve(axes[0], sizes, samples, COLOURS[sampler], median_interval, style, place)
             plotted += _rows("ms per iteration", sampler, what, sizes, stats)
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
-                verdicts.append(untestable(claim, samples[-1], reason, what, median_interval))
+                verdicts.append(untestable(claim, samples[-1], reason, what, median_interval, units=sets))
         ratios = [a / b for a, b in zip(times["rgsm"], times["sdds"], strict=True)]
         stats = _curve(axes[1], sizes, ratios, "#444444", median_interval, style, place)
         plotted += _rows("time ratio", "rgsm/sdds", what, sizes, stats)
-        verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, summary=median_interval))
+        verdicts.append(
+            by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, summary=median_interval, units=sets)
+        )
     for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))

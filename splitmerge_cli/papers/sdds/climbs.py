@@ -1,6 +1,6 @@
 """Figure 6: how soon the log likelihood of the Bernoulli mixture is high."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -10,14 +10,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import (
-    by_majority,
-    median_interval,
-    published,
-    untestable,
-)
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import median_interval
 from splitmerge_cli.papers.sdds.runs import samplers_of
+from splitmerge_cli.papers.verdicts import by_majority, untestable
 from splitmerge_cli.plots.runs import pick, values
 from splitmerge_cli.plots.style import COLOURS, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
@@ -28,8 +25,9 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class _Climb:
-    """The ascent of one chain: seconds, log likelihood and log joint of each row."""
+    """The ascent of one chain: its data set, and seconds, log likelihood and log joint of each row."""
 
+    data: int
     seconds: NDArray[np.float64]
     log_lik: NDArray[np.float64]
     log_joint: NDArray[np.float64]
@@ -37,6 +35,10 @@ class _Climb:
     def settled(self) -> float:
         """Median log joint in the second half of its time."""
         return float(np.median(self.log_joint[self.seconds > self.seconds[-1] / 2]))
+
+    def end(self) -> float:
+        """Median log likelihood in the second half of its time."""
+        return float(np.median(self.log_lik[self.seconds > self.seconds[-1] / 2]))
 
     def reaches(self, level: float) -> float:
         """Seconds until the log joint first is at `level`; infinite if never."""
@@ -47,13 +49,22 @@ class _Climb:
 def _climbs(runs: Sequence[Run]) -> list[_Climb]:
     columns = ["chain", "seconds", "log_lik", "log_joint"]
     return [
-        _Climb(*(chain[c].to_numpy(float) for c in columns[1:]))
+        _Climb(int(run.config["data"]["seed"]), *(chain[c].to_numpy(float) for c in columns[1:]))
         for run in runs
         for _, chain in run.trace(columns).groupby("chain", sort=True)
     ]
 
 
-def _leads(first: Sequence[_Climb], second: Sequence[_Climb], level: float) -> NDArray[np.float64]:
+def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
+    """The chain that settles highest on each data set."""
+    found: dict[int, _Climb] = {}
+    for climb in climbs:
+        if climb.data not in found or climb.settled() > found[climb.data].settled():
+            found[climb.data] = climb
+    return found
+
+
+def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[int, float]) -> NDArray[np.float64]:
     """Seconds by which `first` reaches the level before `second`, ``[chains]``.
 
     A chain that has not reached the level counts with all its time: the lead is then a lower bound of the true one.
@@ -61,7 +72,7 @@ def _leads(first: Sequence[_Climb], second: Sequence[_Climb], level: float) -> N
     """
     leads = []
     for a, b in zip(first, second, strict=True):
-        at, bt = a.reaches(level), b.reaches(level)
+        at, bt = a.reaches(levels[a.data]), b.reaches(levels[b.data])
         both = np.isinf(at) and np.isinf(bt)
         leads.append(np.nan if both else min(bt, b.seconds[-1]) - min(at, a.seconds[-1]))
     return np.array(leads)
@@ -76,20 +87,19 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     leads: dict[int, NDArray[np.float64]] = {}
     for ax, N in zip(axes[0], sizes, strict=True):
         climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
-        best = max((c for chains in climbs.values() for c in chains), key=_Climb.settled)
-        level = best.settled() - TOLERANCE * (best.settled() - best.log_joint[0])
+        best = _best(c for chains in climbs.values() for c in chains)
+        levels = {data: c.settled() - TOLERANCE * (c.settled() - c.log_joint[0]) for data, c in best.items()}
         first = min(c.seconds[1] for chains in climbs.values() for c in chains)
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
         for sampler, chains in climbs.items():
-            # the state at a time is that of the last row before it
-            at = np.stack([c.log_lik[np.searchsorted(c.seconds, grid, side="right") - 1] for c in chains])
+            at = np.stack([_at(c, grid) - best[c.data].end() for c in chains])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
             colour = COLOURS[sampler]
             ax.fill_between(grid[within], low[within], high[within], color=colour, alpha=0.16, linewidth=0)
             ax.plot(grid[within], median[within], color=colour)
-            times = [c.reaches(level) for c in chains]
+            times = [c.reaches(levels[c.data]) for c in chains]
             middle = float(np.median(times))
             if np.isfinite(middle):
                 ax.plot(middle, 0.03, "^", color=colour, transform=ax.get_xaxis_transform(), clip_on=False, zorder=4)
@@ -103,42 +113,46 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                         "low": low[within],
                         "high": high[within],
                         "chains": len(chains),
-                        "level_log_joint": level,
+                        "data_sets": len({c.data for c in chains}),
                         "reached": sum(np.isfinite(times)),
                         "median_seconds_to_level": middle,
                     }
                 )
             )
-        leads[N] = _leads(climbs["sdds"], climbs["rgsm"], level)
+        leads[N] = _leads(climbs["sdds"], climbs["rgsm"], levels)
         ax.set_title(f"N = {N:,}\nlead: {_milliseconds_text(*median_interval(leads[N]))}", linespacing=1.4)
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=7))
         ax.yaxis.set_major_locator(plt.MaxNLocator(5))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
         ax.set_xlabel("seconds of sampling")
-        data = f"bernoulli N={N}"
-        reached = f"reached: SDDS {_reached(climbs['sdds'], level)}, RGSM {_reached(climbs['rgsm'], level)}"
-        slow, fast = (np.median([c.reaches(level) for c in climbs[s]]) for s in ("rgsm", "sdds"))
+        data, sets = f"bernoulli N={N}", [c.data for c in climbs["sdds"]]
+        reached = f"reached: SDDS {_reached(climbs['sdds'], levels)}, RGSM {_reached(climbs['rgsm'], levels)}"
+        slow, fast = (np.median([c.reaches(levels[c.data]) for c in climbs[s]]) for s in ("rgsm", "sdds"))
         ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
         reason = f"seconds of another machine and program; {ratio}{reached}"
-        verdicts.append(untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval))
+        verdicts.append(
+            untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
+        )
         rule = f"SDDS reaches the level first ({reached})"
         verdicts.append(
-            by_majority(claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval)
+            by_majority(
+                claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval, units=sets
+            )
         )
-    axes[0][0].set_ylabel("log likelihood")
+    axes[0][0].set_ylabel("log likelihood − that of the best chain")
     small, large = leads[sizes[0]], leads[sizes[-1]]
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
-    verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval))
+    verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
     mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median time to the level")
     legend(figure, [*sampler_handles(samplers), mark])
     footnote(
         figure,
-        "Lines and bands: median and range of chains. Level: "
-        f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the best chain's second "
-        "half.\nLead: time to the level of RGSM minus that of SDDS, median over pairs of chains and its 95 % interval "
-        "(not the distance of the triangles).",
+        "Lines and bands: median and range over data sets. Level: "
+        f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the second half of the "
+        "data set's best chain.\nLead: time to the level of RGSM minus that of SDDS, median over data sets and its "
+        "95 % interval (not the distance of the triangles).",
     )
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
 
@@ -149,5 +163,10 @@ def _milliseconds_text(*seconds: float) -> str:
     return f"{lead} ms [{low}, {high}]".replace("-", "−")
 
 
-def _reached(chains: Sequence[_Climb], level: float) -> str:
-    return f"{sum(np.isfinite(c.reaches(level)) for c in chains)} of {len(chains)}"
+def _reached(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
+    return f"{sum(np.isfinite(c.reaches(levels[c.data])) for c in chains)} of {len(chains)}"
+
+
+def _at(climb: _Climb, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log likelihood at times: that of the last row before."""
+    return climb.log_lik[np.searchsorted(climb.seconds, seconds, side="right") - 1]

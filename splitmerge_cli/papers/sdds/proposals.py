@@ -8,21 +8,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from splitmerge_cli.papers.claims import (
-    REPRODUCED,
-    Verdict,
-    exactly,
-    holds,
-    published,
-)
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, exactly, holds
 from splitmerge_cli.plots import boxes
 
 
 def table1(table: pd.DataFrame) -> Drawing:
     """Sequential allocation of AABBCC."""
     claims = published("sdds-table1")
-    verdicts = [exactly(c, p, 0.0005) for c, p in zip(claims, table["probability"], strict=True)]
+    verdicts = [exactly(c, p) for c, p in zip(claims, table["probability"], strict=True)]
     figure, ax = plt.subplots(figsize=(5.6, 2.75))
     ax.set(xlim=(-1.8, 12.0), ylim=(-4.8, 2.6), aspect="equal")
     ax.axis("off")

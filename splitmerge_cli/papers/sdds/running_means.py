@@ -14,20 +14,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import (
-    NOT_REPRODUCED,
-    REPRODUCED,
-    Claim,
-    Verdict,
-    by_majority,
-    exactly,
-    published,
-    share_interval,
-)
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import by_unit, share_interval
 from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
-from splitmerge_cli.plots.runs import pick, series, thinned, values
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly
+from splitmerge_cli.plots.runs import data_sets, pick, series, thinned, values
 from splitmerge_cli.plots.style import COLOURS, LINES, NAMES, REFERENCE, legend, sampler_handles
 from splitmerge_cli.results.read import Run
 
@@ -44,6 +37,8 @@ class _Paths:
     running: NDArray[np.float64]
     settled: NDArray[np.float64]
     """Mean K of the second half of each chain, ``[chains]``."""
+    sets: NDArray[np.int64]
+    """The data set of each chain, ``[chains]``."""
 
     def rows(self, **setting: Any) -> pd.DataFrame:
         """What is plotted: median and range over chains of the running mean at each iteration."""
@@ -65,7 +60,7 @@ def _paths(runs: Sequence[Run]) -> _Paths:
     # the start state is no iteration
     running = np.cumsum(K[:, 1:], axis=1) / np.arange(1, K.shape[1])
     at = thinned(running.shape[1], log=True)
-    return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1))
+    return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1), data_sets(runs))
 
 
 MEDIAN, THIN = 1.8, 0.5
@@ -130,7 +125,7 @@ def _judge_K(claim: Claim, path: _Paths, N: int, reading: str) -> Verdict:
     length, full = path.iteration[-1], ITERATIONS[N]
     why = f"{length:,} of the paper's {full:,} iterations"
     short = (REPRODUCED if stays else NOT_REPRODUCED, why) if length < full else ("", "")
-    return by_majority(claim, settled, agrees, rule, reading, short)
+    return by_majority(claim, settled, agrees, rule, reading, short, units=path.sets)
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
@@ -152,7 +147,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
                 if claim.data == f"emm N={N} K0=5" and target == "as_printed":
                     verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
                 elif claim.data == f"emm N={N}" and claim.metric == "exact_posterior_mean_K":
-                    verdicts.append(exactly(claim, exact, 0.5, "an exact sum over all states", TARGETS[target]))
+                    verdicts.append(exactly(claim, exact, "an exact sum over all states", TARGETS[target]))
         axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
         axes[row][0].set_ylim(0, None)
     for ax in axes[-1]:
@@ -188,7 +183,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             for k, sampler in enumerate(samplers):
                 here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
                 path = _paths(here)
-                close = np.abs(path.settled - TRUE_K) <= SETTLED
+                close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
                 share = close.mean()
                 low, high = share_interval(int(close.sum()), len(close))
                 face = COLOURS[sampler] if schedule == "full_scan" else "white"
@@ -205,7 +200,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                             "share": [share],
                             "low": low,
                             "high": high,
-                            "chains": len(close),
+                            "data_sets": len(close),
                         }
                     )
                 )
@@ -219,7 +214,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nchains that settle at K = {TRUE_K}")
+    axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nsettle at K = {TRUE_K}, share of data sets")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
         Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),

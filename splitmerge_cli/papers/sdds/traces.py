@@ -7,13 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import (
-    by_majority,
-    published,
-)
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
-from splitmerge_cli.plots.runs import option, pick, thinned, values
+from splitmerge_cli.papers.verdicts import by_majority
+from splitmerge_cli.plots.runs import data_sets, option, pick, thinned, values
 from splitmerge_cli.plots.style import COLOURS, NAMES
 from splitmerge_cli.results.read import Run
 
@@ -53,7 +51,7 @@ def traces(runs: Sequence[Run]) -> Drawing:
             plotted.append(frame.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
             if sampler == claim.sampler:
                 rule = f"five clusters of at least {COMPONENT:.0%} of the items in the second half"
-                verdicts.append(by_majority(claim, components, found, rule, f"N = {N:,}"))
+                verdicts.append(by_majority(claim, components, found, rule, f"N = {N:,}", units=data_sets(here)))
         row[0].set_ylabel("cumulative fraction")
     for ax in axes[-1]:
         ax.set_xlabel("iteration")

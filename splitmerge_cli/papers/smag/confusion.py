@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
-from splitmerge_cli.papers.claims import Claim, Verdict, by_majority, by_sign, mean_interval, published
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.smag.corpus import shares_map
 from splitmerge_cli.papers.smag.runs import (
     FORMS,
@@ -27,6 +28,7 @@ from splitmerge_cli.papers.smag.runs import (
     select,
     setting_of,
 )
+from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign
 from splitmerge_cli.plots.style import footnote
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
@@ -251,10 +253,10 @@ def _verdict(claim: Claim, states: States, setting: str, start: str, method: str
     of = states.of(setting, start, method)
     words = reading(setting, start, method)
     if claim.metric == "topics_recovered":
-        matched = np.array([x.matched for x in of.values()])
+        matched, sets = np.array([x.matched for x in of.values()]), [seed for seed, _ in of]
         all_found = matched == TRUE_K
         rule = f"all {TRUE_K} found" if method != "gibbs" else f"fewer than {TRUE_K} found"
-        return by_majority(claim, matched, ~all_found if method == "gibbs" else all_found, rule, words)
+        return by_majority(claim, matched, ~all_found if method == "gibbs" else all_found, rule, words, units=sets)
     gibbs = states.of(setting, start, "gibbs")
     gain = [of[key].diagonal - gibbs[key].diagonal for key in of]
-    return by_sign(claim, {"split-merge − Gibbs": gain}, len(gain), words, unit="chains")
+    return by_sign(claim, {"split-merge − Gibbs": gain}, words, units=[seed for seed, _ in of])

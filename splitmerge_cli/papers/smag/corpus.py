@@ -13,9 +13,10 @@ from omegaconf import DictConfig
 
 from splitmerge_cli.config import locate, plain, unshared
 from splitmerge_cli.diagnostics.topics import counts, document_of
-from splitmerge_cli.papers.claims import Verdict, holds, published
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import TRUE_K
+from splitmerge_cli.papers.verdicts import Verdict, holds
 from splitmerge_cli.plots.style import footnote
 
 MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA0", "#12304C"])

@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.papers.claims import REPRODUCED, Claim, Verdict, by_majority, median_interval, published
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import median_interval
 from splitmerge_cli.papers.smag.runs import (
     EARLY,
     FORMS,
@@ -32,7 +33,8 @@ from splitmerge_cli.papers.smag.runs import (
     setting_of,
     settled,
 )
-from splitmerge_cli.plots.runs import series
+from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
+from splitmerge_cli.plots.runs import data_sets, series
 from splitmerge_cli.plots.style import REFERENCE, footnote, legend
 from splitmerge_cli.results.read import Run
 
@@ -209,19 +211,19 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
     length = own[0].config["iterations"]
     if claim.metric == "acceptance_falls":
         return _falls(claim, beginnings(runs, setting, start, method), words)
-    K = series(own, "n_clusters")[1]
+    K, sets = series(own, "n_clusters")[1], data_sets(own)
     if claim.metric == "K":
         second = K[:, K.shape[1] // 2 :]
         rule = f"the commonest number of topics of iterations {length // 2} to {length} is {TRUE_K}"
-        return by_majority(claim, second.mean(axis=1), settled(K) == TRUE_K, rule, words)
+        return by_majority(claim, second.mean(axis=1), settled(K) == TRUE_K, rule, words, units=sets)
     when = hitting_times(K)
     if claim.sampler == "gibbs":
         short = (REPRODUCED, f"chains of {length} iterations") if length < claim.value else ("", "")
         rule = f"fewer than {TRUE_K} topics up to iteration {length}"
-        return by_majority(claim, when, np.isinf(when), rule, words, short, summary=middle)
+        return by_majority(claim, when, np.isinf(when), rule, words, short, middle, units=sets)
     never = f"; never in {int(np.isinf(when).sum())} of {len(when)} by {length}" if np.isinf(when).any() else ""
     rule = f"ten topics by iteration {EARLY}{never}; ours: median of the first iteration"
-    return by_majority(claim, when, when <= claim.value, rule, words, summary=middle)
+    return by_majority(claim, when, when <= claim.value, rule, words, summary=middle, units=sets)
 
 
 def middle(samples: ArrayLike) -> tuple[float, float, float]:
@@ -237,6 +239,7 @@ def _falls(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
     each = acceptance(runs)
     first, last = each["iteration"].min(), each["iteration"].max()
     of = each.set_index(["iteration", "seed", "chain"])["share"]
-    change = (of[last] - of[first]).to_numpy()
+    change = of[last] - of[first]
+    sets = change.index.get_level_values("seed").to_numpy()
     rule = f"share accepted of all {last} iterations below that of the first {first}"
-    return by_majority(claim, change, change < 0, rule, reading)
+    return by_majority(claim, change, change < 0, rule, reading, units=sets)

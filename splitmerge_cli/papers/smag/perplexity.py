@@ -14,9 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import Claim, Verdict, by_sign, mean_interval, published
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import overlapping_interval
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
+from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.plots.style import REFERENCE, footnote, legend
 from splitmerge_cli.results.read import Run
@@ -28,6 +30,8 @@ AXES = {"iteration": "iteration", "seconds": "sampling time (s)"}
 STARTS = {"one_cluster": "from one topic", "random": "from {K0} random topics"}
 NAMES = {"nips_abstracts": "NIPS abstracts", "20news_w100": "20 Newsgroups, 100 words"}
 SHOWN = ("gibbs", *FORMS)
+HELD_OUT = 0.2
+"""Share of the documents that a split holds out."""
 LATE = 0.1
 """Share of the time at the end whose evaluations are the final perplexity."""
 
@@ -190,7 +194,7 @@ def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:
     ticks = [(evaluation, form) for evaluation in EVALUATIONS for form in FORMS]
     for x, (evaluation, form) in enumerate(ticks):
         each = curves.differences(Where(evaluation, start), form)
-        centre, low, high = mean_interval(each)
+        centre, low, high = overlapping_interval(HELD_OUT)(each)
         colour = STYLES[form]["color"]
         ax.plot(np.full(len(each), x - 0.12), each, "o", markersize=2.5, alpha=0.5, color=colour)
         ax.plot(x + 0.12, centre, "D", markersize=4, color=colour)
@@ -222,7 +226,8 @@ def _note(runs: Sequence[Run]) -> str:
         "Fold-in: of a state; a document's mixture is told from the very words that are scored, too low for every "
         "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "
         "the other half, probabilities averaged over the second half of the states so far.\n"
-        f"Final: mean over the last {LATE:.0%} of the time; dots: splits; diamonds: their mean, 95 % t interval."
+        f"Final: mean over the last {LATE:.0%} of the time; dots: splits; diamonds: their mean and its "
+        "95 % interval, for splits that overlap."
     )
 
 
@@ -234,9 +239,8 @@ def _verdicts(name: str, curves: Curves) -> list[Verdict]:
 def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
     lower = -curves.differences(where, form)
     words = [EVALUATIONS[where.evaluation], _start(curves.runs, where.start), FORMS[form]]
-    if option(curves.runs[0], "data") not in NAMES:
-        words.append("generated documents")
+    on = "" if option(curves.runs[0], "data") in NAMES else "generated documents"
     said = f"Gibbs ({curves.level(where):.1f}) − split-merge"
-    verdict = by_sign(claim, {said: lower}, len(lower), ", ".join(words), unit="splits")
+    verdict = by_sign(claim, {said: lower}, ", ".join(words), overlapping_interval(HELD_OUT), "splits")
     # the claim is of split-merge less Gibbs
-    return replace(verdict, ours=-verdict.ours, low=-verdict.high, high=-verdict.low)
+    return replace(verdict, ours=-verdict.ours, low=-verdict.high, high=-verdict.low, on=on)

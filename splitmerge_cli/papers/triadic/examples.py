@@ -10,14 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.papers.claims import Verdict, holds, published
+from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import (
-    chosen,
-    number_of,
-    reading,
-    said_of_data,
-)
+from splitmerge_cli.papers.intervals import share_interval
+from splitmerge_cli.papers.triadic.runs import chosen, number_of, on, said_of_data
+from splitmerge_cli.papers.verdicts import Verdict, within
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.style import footnote
 from splitmerge_cli.results.read import Run
@@ -160,14 +157,21 @@ def _plotted(example: _Example) -> pd.DataFrame:
 
 def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Verdict]:
     claims = {c.metric: c for c in published("triadic-fig2")}
-    n = len(examples)
     verdicts = []
     for metric, shows, what in [
         ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
         ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
     ]:
-        share = float(np.mean(shows))
-        reason = f"{what}: in {sum(shows)} of {n} last states (rule for typical: a tenth at least)"
-        verdict = holds(claims[metric], share, share >= 0.1, reason, reading(runs))
-        verdicts.append(replace(verdict, chains=n))
-    return verdicts
+        verdict = _typical(claims[metric], shows, what)
+        verdicts.append(verdict)
+    return on(runs, verdicts)
+
+
+def _typical(claim: Claim, shows: Sequence[bool], what: str) -> Verdict:
+    """Whether an error is typical: the interval of its share of the data sets lies at or above the tolerance."""
+    k, n = sum(shows), len(shows)
+    low, high = share_interval(k, n)
+    verdict = within(
+        claim, (k / n, low, high), n, claim.tolerance, 1.0, f"{what}: in {k} of {n} last states", "at_least"
+    )
+    return replace(verdict, reason=f"{verdict.reason}; rule: at least {claim.tolerance:g}")

@@ -1,12 +1,14 @@
 """The runs of Table 1 of van Rossum et al. 2018: their settings, and the scores of their states."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.papers.verdicts import Verdict
 from splitmerge_cli.plots.runs import option
 from splitmerge_cli.results.read import Run
 
@@ -110,9 +112,9 @@ def is_stand_in(runs: Sequence[Run]) -> bool:
     return option(runs[0], "data") != "noparama_lines"
 
 
-def reading(runs: Sequence[Run], *words: str) -> str:
-    """How the paper was read, for a verdict; names data that are not the published ones."""
-    return ", ".join([*words, *(["generated data"] if is_stand_in(runs) else [])])
+def on(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Verdicts that name data which are not the published ones."""
+    return [replace(v, on="generated data" if is_stand_in(runs) else "") for v in verdicts]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:

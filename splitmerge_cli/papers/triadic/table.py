@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
-from splitmerge_cli.papers.claims import Verdict, by_distance, by_sign, mean_interval, published
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.triadic.runs import (
     CLAIMED,
     METHODS,
@@ -23,10 +24,11 @@ from splitmerge_cli.papers.triadic.runs import (
     Scores,
     chosen,
     colour_key,
+    on,
     paths,
-    reading,
     said_of_data,
 )
+from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign
 from splitmerge_cli.plots.style import COLOURS, footnote
 from splitmerge_cli.results.read import Run
 
@@ -212,23 +214,15 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
             for setting, state, method in cases:
                 column = f"{stored[claim.metric]}_{state}"
                 words = [WORDS[setting], STATES[state], *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else [])]
-                samples, chains = scores.by_set(setting, method, column), scores.count(setting, method)
-                verdicts.append(by_distance(claim, samples, chains, reading(runs, *words)))
+                verdicts.append(by_distance(claim, scores.by_set(setting, method, column), ", ".join(words)))
         else:
             other = claim.metric.removeprefix("outperforms_")
             for setting, state in OUTPERFORMS:
                 if scores.has(setting, other):
                     difference = scores.difference(setting, "triadic", other, f"ari_{state}")
-                    chains = scores.count(setting, "triadic")
-                    verdicts.append(
-                        by_sign(
-                            claim,
-                            {f"triadic - {other}": difference},
-                            chains,
-                            reading(runs, WORDS[setting], STATES[state]),
-                        )
-                    )
-    return verdicts
+                    reading = ", ".join([WORDS[setting], STATES[state]])
+                    verdicts.append(by_sign(claim, {f"triadic - {other}": difference}, reading))
+    return on(runs, verdicts)
 
 
 AS_PRINTED_TOO = {"as_printed_formula": "as_printed, printed q", "as_printed_one": "as_printed, q = 1"}

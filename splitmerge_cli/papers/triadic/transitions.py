@@ -8,15 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from splitmerge_cli.papers.claims import Verdict, by_majority, by_sign, holds, published
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import (
-    METHODS,
-    chosen,
-    number_of,
-    reading,
-    said_of_data,
-)
+from splitmerge_cli.papers.triadic.runs import METHODS, chosen, number_of, on, said_of_data
+from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign, holds
 from splitmerge_cli.plots import boxes, points
 from splitmerge_cli.plots.style import footnote
 from splitmerge_cli.results.read import Run
@@ -114,7 +109,6 @@ def _fig1_verdicts(tables: dict[str, pd.DataFrame], runs: Sequence[Run]) -> list
             far,
             far == 0,
             f"{far} of {total:,} proposals; the sampler has no such move",
-            reading(runs),
         )
     ]
     between = triadic[triadic["move"].isin(["split_2_3", "merge_3_2"])].groupby(["set", "chain"])["share"].sum()
@@ -124,16 +118,14 @@ def _fig1_verdicts(tables: dict[str, pd.DataFrame], runs: Sequence[Run]) -> list
             between,
             between > 0.1,
             "more than a tenth of the proposals",
-            reading(runs),
+            units=between.index.get_level_values("set").to_numpy(),
         )
     )
     asymmetry = {m: _asymmetry(t, *MOVES_OF_TWO[m]) for m, t in tables.items()}
     difference = (asymmetry["dyadic"] - asymmetry["triadic"]).dropna()
     rule = "|log acceptance of split / of merge|, dyadic 1-2 minus triadic 2-3"
-    chains = sum(r.config["chains"] for r in chosen(runs, "main", "triadic"))
-    metric = claims["less_asymmetry_than_dyadic"]
-    verdicts.append(by_sign(metric, {rule: difference}, chains, reading(runs, "asymmetry of acceptance")))
-    return verdicts
+    verdicts.append(by_sign(claims["less_asymmetry_than_dyadic"], {rule: difference}))
+    return on(runs, verdicts)
 
 
 MOVES_OF_TWO = {"dyadic": ("split", "merge"), "triadic": ("split_2_3", "merge_3_2")}

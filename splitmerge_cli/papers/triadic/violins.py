@@ -6,17 +6,11 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
-from splitmerge_cli.papers.claims import Verdict, by_sign, mean_interval, published
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import (
-    CLAIMED,
-    METRICS,
-    Scores,
-    chosen,
-    colour_key,
-    reading,
-    said_of_data,
-)
+from splitmerge_cli.papers.intervals import mean_interval
+from splitmerge_cli.papers.triadic.runs import CLAIMED, METRICS, Scores, chosen, colour_key, on, said_of_data
+from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.style import COLOURS, REFERENCE, footnote
 from splitmerge_cli.results.read import Run
 
@@ -57,14 +51,11 @@ def fig3(runs: Sequence[Run]) -> Drawing:
 
 def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
     claims = {c.metric: c for c in published("triadic-fig3")}
-    chains = sum(scores.count("main", method) for method in ORDER)
     verdicts = []
     for score in METRICS:
         rises = {f"{b} - {a}": scores.difference("main", b, a, f"{score}_last") for a, b in pairwise(ORDER)}
-        verdicts.append(by_sign(claims[f"{CLAIMED[score]}_rises"], rises, chains, reading(runs)))
+        verdicts.append(by_sign(claims[f"{CLAIMED[score]}_rises"], rises))
     gains = {score: scores.difference("main", "triadic", "dyadic", f"{score}_last") for score in METRICS}
     more = {f"gain in ARI - gain in {METRICS[s]}": gains["ari"] - gains[s] for s in ("purity", "rand")}
-    verdicts.append(
-        by_sign(claims["adjusted_rand_index_gains_most"], more, chains, reading(runs, "triadic over dyadic"))
-    )
-    return verdicts
+    verdicts.append(by_sign(claims["adjusted_rand_index_gains_most"], more))
+    return on(runs, verdicts)
