@@ -178,9 +178,7 @@ def test_an_unknown_rule_is_named(tmp_path, monkeypatch):
 
 
 def test_a_rule_that_needs_a_tolerance_asks_for_it():
-    with pytest.raises(
-        ConfigError, match=r"readings.csv: sdds-fig5: emm N=100, rgsm, split_acceptance: expect"
-    ):
+    with pytest.raises(ConfigError, match=r"readings.csv: sdds-fig5: emm N=100, rgsm, split_acceptance: expect"):
         by_factor(replace(CLAIM, tolerance=np.nan), [0.1, 0.1])
 
 
