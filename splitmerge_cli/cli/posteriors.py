@@ -1,0 +1,126 @@
+"""Enumerated posteriors for other programs, and samples of theirs held against one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import app, explained
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+posteriors_app = typer.Typer(help="Enumerated posteriors over partitions, to test any program against.")
+app.add_typer(posteriors_app, name="posteriors")
+
+
+@posteriors_app.callback(invoke_without_command=True)
+@explained
+def posteriors(
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder that they are written to.", show_default=True)] = Path("posteriors"),
+) -> None:
+    """Write enumerated posteriors: for each case a parquet file of all states, and index.json with data and summaries.
+
+    The index holds, for each case, the data, all hyper-parameters, E[K] and the co-clustering matrix. docs/files.md
+    describes the files.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from splitmerge_cli.verify.posteriors import INDEX, write
+
+    entries = write(out)
+    typer.echo(f"{len(entries)} posteriors, of {sum(entry['states'] for entry in entries):,} states: {out / INDEX}")
+
+
+@posteriors_app.command("list")
+@explained
+def list_() -> None:
+    """List the cases: id, model, number of items, hyper-parameters."""
+    from splitmerge_cli.cli.base import print_entries
+    from splitmerge_cli.verify.posteriors import cases
+
+    head = ("id", "model", "N", "hyper-parameters")
+    rows = [
+        (case.id, case.model, str(case.n_items), ", ".join(f"{k}={v}" for k, v in case.hyperparameters.items()))
+        for case in cases()
+    ]
+    print_entries([head, *rows])
+
+
+@posteriors_app.command("check")
+@explained
+def check(
+    samples: Annotated[Path, typer.Argument(help="Labels of successive draws, a row each: .csv, .npy or .parquet.")],
+    of: Annotated[str, typer.Option(metavar="ID", help="The posterior; see smcmc posteriors list.")],
+) -> None:
+    """Compare the samples of any program with an enumerated posterior.
+
+    The file has a row for each draw and a column for each item, the cluster of the item, by any numbers. A column
+    headed K gives the number of clusters where empty ones count (emm). Exit status 1 when they differ by more than an
+    exact sample of this length does once in a thousand times.
+    """
+    import difflib
+
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.verify import posteriors as verify
+
+    known = {case.id: case for case in verify.cases()}
+    if of not in known:
+        near = difflib.get_close_matches(of, known, n=1, cutoff=0.3)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ConfigError(f"--of {of}: no such posterior; smcmc posteriors list shows them.{hint}")
+    found = verify.check(known[of], *_read(samples))
+    labels, frequency, probability = found.worst
+    verdict = "agrees with" if found.agrees else "differs from"
+    typer.echo(
+        f"{samples} {verdict} {of}: total variation {found.total_variation:.4f}, "
+        f"{found.total_variation / found.noise:.1f} times the {found.noise:.4f} that is expected of {found.draws:,} "
+        "exact draws of their autocorrelation\n"
+        f"E[K]: {found.mean_K:.4f} +- {found.error_mean_K:.4f}; exact {found.exact_mean_K:.4f}\n"
+        f"furthest off: {list(labels)}, visited {frequency:.4f}, probability {probability:.4f}"
+    )
+    raise typer.Exit(0 if found.agrees else 1)
+
+
+def _read(path: Path) -> "tuple[NDArray, NDArray | None]":
+    """Labels ``[draws, N]`` and, where the file has it, K ``[draws]``."""
+    import numpy as np
+    import pandas as pd
+
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.data.opening import existing
+
+    existing(path, "a file of labels: .csv, .npy or .parquet")
+    try:
+        if path.suffix == ".npy":
+            found = np.load(path, allow_pickle=False)
+            frame = pd.DataFrame(found) if found.ndim == 2 else None
+        elif path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+            if "labels" in frame:
+                spread = pd.DataFrame(np.stack(frame["labels"].to_list()))
+                frame = spread.assign(K=frame["K"].to_numpy()) if "K" in frame else spread
+        elif path.suffix == ".csv":
+            frame = pd.read_csv(path, header=None)
+            if not np.issubdtype(np.asarray(frame.iloc[0].to_list()).dtype, np.number):
+                frame = pd.read_csv(path)
+        else:
+            raise ConfigError(f"{path}: expected a name that ends in .csv, .npy or .parquet")
+        if frame is None:
+            raise ConfigError(f"{path}: array of shape {found.shape}; expected [draws, items]")
+    except ConfigError:
+        raise
+    except Exception as error:  # whatever the reader makes of the content
+        raise ConfigError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    K = frame.pop("K").to_numpy() if "K" in frame else None
+    values = frame.to_numpy()
+    for what, x in (("labels", values), ("K", K)):
+        if x is None:
+            continue
+        numbers = pd.DataFrame(x).apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
+        wrong = np.argwhere(~np.isfinite(numbers) | (numbers != np.round(numbers)))
+        if len(wrong):
+            row, column = wrong[0]
+            raise ConfigError(f"{path}: row {row + 1}, column {column + 1} of the {what}: expected a whole number")
+    return values.astype(np.int64), None if K is None else K.astype(np.int64)

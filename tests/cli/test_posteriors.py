@@ -1,0 +1,135 @@
+"""Enumerated posteriors: what is written, and samples held against them, exact ones and others."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.verify import posteriors
+
+CASES = {case.id: case for case in posteriors.cases()}
+SMALL = [id for id, case in CASES.items() if case.n_items <= 6]
+LARGE = [id for id, case in CASES.items() if case.n_items >= 9]
+
+
+def test_there_are_thirty_and_every_model_has_some():
+    assert len(CASES) >= 30 and max(case.n_items for case in CASES.values()) == 10
+    assert {case.model for case in CASES.values()} == {"bernoulli", "emm", "gaussian", "hdp", "irm", "lines", "mixed"}
+
+
+def test_what_is_written_can_be_read_and_sums_to_one(smcmc, monkeypatch):
+    monkeypatch.setattr(posteriors, "cases", lambda: [CASES[id] for id in SMALL])
+    result = smcmc("posteriors", "--out", "exact")
+    assert result.exit_code == 0 and result.stdout.startswith(f"{len(SMALL)} posteriors, of ")
+    index = json.loads(Path("exact/index.json").read_text())
+    assert [entry["id"] for entry in index["posteriors"]] == sorted(SMALL)
+    for entry in index["posteriors"]:
+        file = Path("exact") / entry["file"]
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == entry["sha256"]
+        table = pd.read_parquet(file)
+        assert table["probability"].sum() == pytest.approx(1) and len(table) == entry["states"]
+        assert (table["K"] * table["probability"]).sum() == pytest.approx(entry["mean_K"])
+        labels = np.stack(table["labels"].to_list())
+        pair = table["probability"][labels[:, 0] == labels[:, 1]].sum()
+        assert entry["co_clustering"][0][1] == pytest.approx(pair)
+        assert np.diag(entry["co_clustering"]) == pytest.approx(1) and labels.shape[1] == entry["N"]
+    before = {file.name: file.read_bytes() for file in Path("exact").iterdir()}
+    assert smcmc("posteriors", "--out", "exact").exit_code == 0
+    assert {file.name: file.read_bytes() for file in Path("exact").iterdir()} == before
+
+
+def draws(id: str, n: int, seed: int = 0, bend: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Independent draws; `bend` raises the probability of the first state."""
+    table = CASES[id].table()
+    p = table["probability"].to_numpy() + bend * (np.arange(len(table)) == 0)
+    at = np.random.default_rng(seed).choice(len(table), n, p=p / p.sum())
+    # any numbering of the clusters will do
+    return 7 - np.stack(table["labels"].to_list())[at].astype(int), table["K"].to_numpy()[at]
+
+
+@pytest.mark.parametrize("id", SMALL)
+def test_exact_draws_agree_and_others_do_not(id):
+    labels, K = draws(id, 20_000)
+    found = posteriors.check(CASES[id], labels, K)
+    assert found.agrees and abs(found.mean_K - found.exact_mean_K) < 5 * found.error_mean_K
+    labels, K = draws(id, 20_000, bend=0.1)
+    assert not posteriors.check(CASES[id], labels, K).agrees
+
+
+def test_repeated_draws_are_worth_less():
+    """Each draw written fifty times: the noise is told from batches, and grows with the autocorrelation."""
+    labels, K = draws("bernoulli-n4", 4000)
+    once = posteriors.check(CASES["bernoulli-n4"], labels, K)
+    often = posteriors.check(CASES["bernoulli-n4"], np.repeat(labels[:400], 50, axis=0), np.repeat(K[:400], 50))
+    assert often.noise > 2 * once.noise and often.agrees
+
+
+def test_a_sampler_of_ours_agrees_from_its_files(smcmc):
+    """By the way that another program would take: data from the index, samples in a file."""
+    case = CASES["bernoulli-n6"]
+    pd.DataFrame(case.data["x"]).to_csv("x.csv", index=False, header=False)
+    options = [f"model.{key}={case.hyperparameters[key]}" for key in ("concentration", "beta1", "beta0", "prior")]
+    result = smcmc(
+        *("run", "data=csv", "data.path=x.csv", "data.header=false", "model=bernoulli", *options, "sampler=sams"),
+        *("iterations=20000", "chains=1", "trace.partitions=1", "init=one_cluster"),
+    )
+    assert result.exit_code == 0, result.output
+    kept = pd.read_parquet(next(Path("results").rglob("partitions.parquet")))
+    labels = np.stack(kept["labels"].to_list())[1000:]
+    np.save("labels.npy", labels)
+    pd.DataFrame(labels).to_csv("labels.csv", index=False)
+    for file in ("labels.npy", "labels.csv"):
+        result = smcmc("posteriors", "check", file, "--of", "bernoulli-n6")
+        assert result.exit_code == 0, result.output
+        assert result.stdout.startswith(f"{file} agrees with bernoulli-n6: total variation ")
+    # under another concentration they are of another posterior
+    assert smcmc("posteriors", "check", "labels.npy", "--of", "bernoulli-n6-gamma").exit_code == 1
+
+
+def test_empty_clusters_come_from_a_column(smcmc):
+    labels, K = draws("emm-n5-labelled", 5000)
+    pd.DataFrame(labels).assign(K=K).to_csv("emm.csv", index=False)
+    assert smcmc("posteriors", "check", "emm.csv", "--of", "emm-n5-labelled").exit_code == 0
+    pd.DataFrame(labels).to_csv("without.csv", index=False)
+    assert smcmc("posteriors", "check", "without.csv", "--of", "emm-n5-labelled").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("1,2\n1,2\n", "samples: shape (2, 2); expected [draws, 4], the items of bernoulli-n4"),
+        ("1,1,2,2\n" * 10, "samples: 10 draws; expected 200 at least"),
+        ("1,1,2,x\n" * 300, "s.csv: row 1, column 4 of the labels: expected a whole number"),
+        ("1,1,2,\n" * 300, "s.csv: row 1, column 4 of the labels: expected a whole number"),
+        ("", "s.csv: cannot be read: "),
+    ],
+)
+def test_what_cannot_be_compared_is_named(smcmc, content, said):
+    Path("s.csv").write_text(content)
+    result = smcmc("posteriors", "check", "s.csv", "--of", "bernoulli-n4")
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_names_that_are_none(smcmc):
+    Path("s.csv").write_text("1,1,2,2\n" * 300)
+    result = smcmc("posteriors", "check", "s.csv", "--of", "bernouli-n4")
+    assert result.exit_code == 2 and "Did you mean bernoulli-n4?" in result.stderr
+    assert smcmc("posteriors", "check", "none.csv", "--of", "bernoulli-n4").exit_code == 2
+    assert "bernoulli-n10" in smcmc("posteriors", "list").stdout
+
+
+def test_a_state_that_the_model_has_not():
+    labels, K = draws("emm-n5-labelled", 300)
+    with pytest.raises(ConfigError, match="has no such state"):
+        posteriors.check(CASES["emm-n5-labelled"], labels, K + 50)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", LARGE)
+def test_the_large_ones_sum_to_one(id):
+    table = CASES[id].table()
+    assert table["probability"].sum() == pytest.approx(1) and len(table) in (21_147, 115_975)
