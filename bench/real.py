@@ -21,6 +21,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 import splitmerge_cli as smcmc
+from bench import real_documents
 
 SEED = 0
 FOLDS = 5
@@ -147,4 +148,7 @@ def main(quick: bool) -> list[dict[str, Any]]:
         counts = f"{found['K']} ({found['true K']})"
         cells = (found["set"], found["method"], shown, f"{found['ARI']:.2f}", counts, f"{found['seconds']:.1f}")
         print(f"| {' | '.join(cells)} | {found['remark']} |")
-    return list(pd.DataFrame(rows).astype(object).where(lambda frame: frame.notna(), None).to_dict("records"))
+    print()
+    of_documents = real_documents.main(quick)
+    known = pd.DataFrame(rows).astype(object).where(lambda frame: frame.notna(), None)
+    return list(known.to_dict("records")) + of_documents

@@ -9,9 +9,11 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from splitmerge_cli.api import NotConverged as NotConverged
     from splitmerge_cli.api import Posterior as Posterior
+    from splitmerge_cli.api import UnseenWords as UnseenWords
     from splitmerge_cli.api import sample as sample
     from splitmerge_cli.estimators import SplitMergeBlocks as SplitMergeBlocks
     from splitmerge_cli.estimators import SplitMergeClustering as SplitMergeClustering
+    from splitmerge_cli.estimators import SplitMergeTopics as SplitMergeTopics
 
     __version__: str
 
@@ -21,6 +23,8 @@ _PLACES = {
     "sample": "api",
     "SplitMergeBlocks": "estimators",
     "SplitMergeClustering": "estimators",
+    "SplitMergeTopics": "estimators",
+    "UnseenWords": "api",
 }
 
 

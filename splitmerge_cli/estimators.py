@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from splitmerge_cli.api import Posterior, sample
+from splitmerge_cli.api import Posterior, documents, sample
 
 _MOST_SEED = 2**31 - 1
 
@@ -56,6 +56,10 @@ class _Sampled(BaseEstimator):
                 stacklevel=3,
             )
 
+
+class _Clustered(_Sampled):
+    """Estimators of which the items are clustered as they are given."""
+
     def _clustered(self) -> None:
         self.labels_: NDArray[np.int32] = self.posterior_.labels
         self.n_clusters_ = int(self.labels_.max()) + 1
@@ -67,7 +71,7 @@ class _Sampled(BaseEstimator):
         return self.posterior_.similarity()
 
 
-class SplitMergeClustering(ClusterMixin, _Sampled):
+class SplitMergeClustering(ClusterMixin, _Clustered):
     """Clusters of the rows of a table, their number unknown: a Dirichlet process mixture by split-merge MCMC.
 
     Parameters
@@ -184,7 +188,7 @@ class SplitMergeClustering(ClusterMixin, _Sampled):
         return found
 
 
-class SplitMergeBlocks(ClusterMixin, _Sampled):
+class SplitMergeBlocks(ClusterMixin, _Clustered):
     """Blocks of the nodes of a network, their number unknown: the infinite relational model by split-merge MCMC.
 
     Parameters as for `SplitMergeClustering`, but `model`, by default ``irm``.
@@ -262,3 +266,152 @@ class SplitMergeBlocks(ClusterMixin, _Sampled):
         """Mean log predictive probability of the ties of new nodes, natural logarithm."""
         check_is_fitted(self, "posterior_")
         return float(np.mean(self.posterior_.log_predictive(X)))
+
+
+class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, _Sampled):
+    """Topics of documents, their number unknown: the hierarchical Dirichlet process by split-merge MCMC.
+
+    Documents are a list or Series of texts (words as `CountVectorizer` finds them), a list of lists of words, or a
+    matrix ``[n_docs, n_words]`` of counts: an array, a sparse matrix as `CountVectorizer` returns it, or a data frame
+    whose columns are the words. Words of new documents that were not fitted are left out, with an `UnseenWords`
+    warning.
+
+    Parameters as for `SplitMergeClustering`, but `model`, by default ``hdp``, whose options are gamma, alpha0 and eta.
+
+    Attributes
+    ----------
+    n_topics_, n_clusters_ : int
+        Topics.
+    topic_word_ : ndarray of float64, ``[n_topics_, n_words]``
+        Probabilities of the words in each topic; rows sum to 1.
+    vocabulary_ : ndarray of str, ``[n_words]``
+        The words, where the documents name them.
+    labels_ : ndarray of int32, ``[n_docs]``
+        The topic that most tokens of each document have; -1: a document without a token. That of every token is
+        ``posterior_.labels``.
+    converged_, posterior_
+        As of `SplitMergeClustering`. Topics are those of ``posterior_.labels``: of the best state where the chains have
+        not converged.
+    n_features_in_ : int
+        Words, where counts were fitted.
+    feature_names_in_ : ndarray of str, ``[n_words]``
+        The words, where a data frame of counts was fitted.
+
+    Examples
+    --------
+    >>> from splitmerge_cli import SplitMergeTopics
+    >>> texts = ["cats chase mice", "mice fear cats", "stocks fell today", "today stocks rose"] * 5
+    >>> SplitMergeTopics(iterations=500, random_state=1).fit_transform(texts).shape
+    (20, 2)
+    """
+
+    def __init__(
+        self,
+        model: str | Mapping[str, Any] = "hdp",
+        *,
+        sampler: str | Mapping[str, Any] | None = "smag",
+        chains: int = 4,
+        iterations: int = 1000,
+        random_state: Any = None,
+        options: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        progress: str = "none",
+    ) -> None:
+        self.model = model
+        self.sampler = sampler
+        self.chains = chains
+        self.iterations = iterations
+        self.random_state = random_state
+        self.options = options
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Run the chains.
+
+        Parameters
+        ----------
+        X : sequence of str, sequence of sequences of str, or counts ``[n_docs, n_words]``
+            Documents.
+        y : None
+            Not used.
+
+        Raises
+        ------
+        DataError
+            A ValueError: a count that is negative or no whole number, documents that are all empty.
+        """
+        X = self._checked(X, reset=True)
+        self._sample(self.model, X)
+        if not hasattr(self, "n_features_in_") or hasattr(self, "feature_names_in_"):
+            self.vocabulary_ = np.array(self.posterior_.dataset.vocabulary)
+        labels = self.posterior_.labels
+        self.n_topics_ = self.n_clusters_ = self._n_features_out = int(labels.max()) + 1
+        self.topic_word_: NDArray[np.float64] = self.posterior_.topic_word()
+        self.labels_: NDArray[np.int32] = documents.largest(self.posterior_.dataset, labels)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """float64 ``[n_docs, n_topics_]``: expected proportions of the topics in each document; rows sum to 1.
+
+        They are those of `predict_proba` without the last column, of topics that no fitted token has.
+        """
+        proportions = self.predict_proba(X)[:, :-1]
+        return proportions / proportions.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The topic of the largest proportion in each document; -1: one that no fitted token has."""
+        X = self._new(X)
+        return self.posterior_.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """float64 ``[n_docs, n_topics_ + 1]``: expected proportions; the last column: topics that no fitted token
+        has."""
+        X = self._new(X)
+        return self.posterior_.predict_proba(X)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """float64 ``[n_docs]``: log predictive probability of the words of each document, natural logarithm."""
+        X = self._new(X)
+        return self.posterior_.log_predictive(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log predictive probability of a token, natural logarithm; documents count by their tokens.
+
+        Raises
+        ------
+        ValueError
+            The documents have no token.
+        """
+        X = self._new(X)
+        found = documents.known(self.posterior_.dataset, X)
+        if not len(found.words):
+            raise ValueError("X: documents without a token; expected one at least")
+        return float(self.posterior_.log_predictive(found).sum() / len(found.words))
+
+    def perplexity(self, X: Any) -> float:
+        """exp(-score(X)): the smaller, the better; as many equally probable words would be as hard to predict."""
+        return float(np.exp(-self.score(X)))
+
+    def _new(self, X: Any) -> Any:
+        check_is_fitted(self, "posterior_")
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """Documents; counts are checked as scikit-learn checks a table."""
+        if hasattr(X, "__array__") and not hasattr(X, "shape"):
+            X = np.asarray(X)
+        if not documents.is_counted(X):
+            return X
+        counts = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=reset)
+        check_non_negative(counts, type(self).__name__)
+        # the columns of a data frame are the words
+        return X if hasattr(X, "columns") else counts

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from splitmerge_cli.diagnostics.credible_ball import CredibleBall
     from splitmerge_cli.diagnostics.point_estimate import Estimate
-    from splitmerge_cli.runs.predictive import Prediction
+    from splitmerge_cli.runs.predictive import Prediction, State
 
 MOST_STATES = 200
 """States that predictions average over at most, evenly spread over the second halves of all chains."""
@@ -235,10 +235,16 @@ class Posterior:
         """ndarray of int32, ``[N]``: the clusters that the run gives.
 
         The partition of least expected variation of information where the chains have converged, else the state of
-        highest log joint density: chains that keep apart have no partition in common.
+        highest log joint density: chains that keep apart have no partition in common. Documents: the topics of the
+        tokens; of more than 100,000 tokens those of the last state of the best chain.
         """
         if self.complete and (labels := self.run.summary["point_estimate"].get("labels")) is not None:
             return np.asarray(labels, dtype=np.int32)
+        if self._of_documents:
+            from splitmerge_cli.api.documents import listed_nowhere
+
+            if (found := listed_nowhere(self.run, self._recorded)) is not None:
+                return found
         return self._estimate("vi").labels
 
     def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
@@ -333,14 +339,43 @@ class Posterior:
         )
 
     # -- in the data's own terms
+    @property
+    def _of_documents(self) -> bool:
+        return bool(locate(self.run.config["model"]["_target_"]).kind == "documents")
+
     def cluster_summary(self) -> pd.DataFrame:
         """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
 
-        See `splitmerge_cli.diagnostics.cluster_summary.clusters`.
+        See `splitmerge_cli.diagnostics.cluster_summary.clusters`; documents:
+        `splitmerge_cli.diagnostics.topic_summary.summary`.
         """
+        if self._of_documents:
+            from splitmerge_cli.api.documents import summary
+
+            return summary(self.run, self.dataset, self.labels)
         from splitmerge_cli.diagnostics.cluster_summary import clusters
 
         return clusters(self.dataset, self.labels, self.membership()["certainty"])
+
+    def topic_word(self) -> NDArray[np.float64]:
+        """Documents: posterior means of the probabilities of words in each topic of `labels`.
+
+        Returns
+        -------
+        ndarray of float64, ``[K, V]``
+            Words in the order of ``dataset.vocabulary``; rows sum to 1.
+
+        Raises
+        ------
+        ConfigError
+            The model is another than ``hdp``.
+        """
+        from splitmerge_cli.api.documents import eta_of
+        from splitmerge_cli.diagnostics.topic_summary import topic_word
+
+        if not self._of_documents:
+            raise ConfigError(f"model={self.run.config['model']['name']}: has no topics; expected model=hdp")
+        return topic_word(self.dataset, self.labels, eta_of(self.run.config))
 
     def column_summary(self) -> pd.DataFrame:
         """A row for each cluster of `labels` and column of a table: mean, interval, divergence from the rest.
@@ -358,17 +393,19 @@ class Posterior:
         Parameters
         ----------
         new : object
-            n items, as the data were given; a network: ties of new nodes to those of the data, ``[n, N]``.
+            n items, as the data were given; a network: ties of new nodes to those of the data, ``[n, N]``. Documents:
+            texts, lists of words or counts; words that the data do not have are left out, with a warning.
 
         Returns
         -------
         ndarray of float64, ``[n, K + 1]``
-            Means over the draws; the last column: a cluster of its own. Rows sum to 1.
+            Means over the draws; the last column: a cluster of its own. Rows sum to 1. Documents: expected proportions
+            of the topics, the last column being all topics that no token of the data has.
         """
-        return self._predict(new).probability
+        return self._predict(new, "probability").probability
 
     def predict(self, new: Any) -> NDArray[np.int32]:
-        """The most probable cluster of `labels` for new items; -1: a cluster of its own.
+        """The most probable cluster of `labels` for new items; -1: a cluster of its own. Documents: the largest topic.
 
         Parameters as for `predict_proba`; returns int32 ``[n]``.
         """
@@ -381,15 +418,29 @@ class Posterior:
         """Log predictive density of new items, each by itself, averaged over the draws.
 
         Parameters as for `predict_proba`; returns float64 ``[n]``, natural logarithm, in the units of the data.
+        Documents: the probability of all words together, in their order, 0 of an empty document; a particle filter
+        estimates it, so that the logarithm is a little low.
         """
-        return self._predict(new).log_density
+        return self._predict(new, "density").log_density
 
-    def _predict(self, new: Any) -> "Prediction":
+    def _predict(self, new: Any, wanted: str) -> "Prediction":
+        if self._of_documents:
+            from splitmerge_cli.api import documents
+
+            states = self._states(documents.MOST_STATES)
+            return documents.predict(self.run, self.dataset, new, states, self.labels, wanted)
         from splitmerge_cli.data.stacking import new_items
-        from splitmerge_cli.diagnostics.point_estimate import evenly
-        from splitmerge_cli.runs.predictive import State, predict
+        from splitmerge_cli.runs.predictive import predict
 
         found = new_items(self.dataset, new)
+        return predict(self.run.config["model"], self.dataset, found, self._states(MOST_STATES), self.labels)
+
+    def _states(self, most: int) -> "list[State]":
+        """Draws with their hyper-parameters, evenly spread."""
+        from splitmerge_cli.diagnostics.point_estimate import evenly
+        from splitmerge_cli.runs.predictive import State
+
+        partitions = self.partitions
         trace = self.run.trace()
         states = []
         # b0 and kappa0 are recorded with the partitions
@@ -399,11 +450,11 @@ class Posterior:
         known = np.flatnonzero(rows[names].notna().all(axis=1))
         if not len(known):
             raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
-        for row in known[evenly(len(known), MOST_STATES)]:
+        for row in known[evenly(len(known), most)]:
             at = rows.iloc[row]
             of_state = {name: float(at[name]) for name in names}
-            states.append(State(self.partitions[row], int(at["K"]), of_state, at.get(PARAMETERS)))
-        return predict(self.run.config["model"], self.dataset, found, states, self.labels)
+            states.append(State(partitions[row], int(at["K"]), of_state, at.get(PARAMETERS)))
+        return states
 
     # -- pictures
     def plot(self, kind: str = "traces") -> "Figure":

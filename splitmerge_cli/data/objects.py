@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
         missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or
         numbers. ``graph``: a networkx graph, or a symmetric matrix ``[N, N]`` of which an entry that is not 0 is an
         edge; directions, weights and self-loops are left out. ``documents``: texts, each a string or a sequence of
-        words; or a matrix ``[documents, words]`` of counts. ``mixed``: a data frame, or an array, whose columns are
+        words, in a sequence, a Series or a data frame of one column; or a matrix or data frame ``[documents, words]``
+        of counts. ``mixed``: a data frame, or an array, whose columns are
         read as those of a file are (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
     kind : str
         As `Dataset` has it.
@@ -164,22 +166,69 @@ def _graph(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
 def _documents(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
     from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
 
+    data, names = texts_of(data)
     vocabulary: list[str] | None = None
-    names: list[str] | None = None
-    if issparse(data) or isinstance(data, np.ndarray | pd.DataFrame):
-        counts, vocabulary, names = _table(data, "counts of words")
-        counts = csr_array(counts)
-        whole = np.issubdtype(counts.dtype, np.integer) or (counts.data == np.floor(counts.data)).all()
-        if not whole or (len(counts.data) and counts.data.min() < 0):
-            raise DataError("data: a count of a word that is negative or no whole number")
-        counts = counts.astype(np.int32)
-        counts.sum_duplicates()
-        counts.eliminate_zeros()
+    if has_counts(data):
+        counts, vocabulary, names = counts_of(data)
     else:
         counts, vocabulary = _counted(data)
     words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
     corpus = Corpus(tokens_of(counts), counts.shape[1], names, truth)
     return dataset(name, corpus, words)
+
+
+def texts_of(data: Any) -> tuple[Any, list[str] | None]:
+    """The texts in a Series, a data frame of one column or an array, and their names; what is none of these as it is.
+
+    Raises
+    ------
+    DataError
+        A single text.
+    """
+    if isinstance(data, str):
+        raise DataError("data: a single text; expected a sequence of texts, such as [text]")
+    if not isinstance(data, pd.DataFrame | pd.Series) and hasattr(data, "to_pandas"):
+        data = data.to_pandas()
+    if isinstance(data, pd.DataFrame) and data.shape[1] == 1 and not pd.api.types.is_numeric_dtype(data.dtypes.iloc[0]):
+        data = data.iloc[:, 0]
+    if isinstance(data, pd.Series):
+        counted = isinstance(data.index, pd.RangeIndex)
+        return data.to_list(), None if counted else [str(i) for i in data.index]
+    if isinstance(data, np.ndarray) and data.dtype.kind in "OUT" and (data.ndim == 1 or data.shape[1:] == (1,)):
+        return data.ravel().tolist(), None
+    if isinstance(data, list | tuple) and data and isinstance(data[0], list | tuple) and data[0]:
+        # rows of counts
+        return (np.asarray(data) if isinstance(data[0][0], Real) else data), None
+    return data, None
+
+
+def has_counts(data: Any) -> bool:
+    """Whether documents, after `texts_of`, are a matrix of counts."""
+    return issparse(data) or isinstance(data, np.ndarray | pd.DataFrame)
+
+
+def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]:
+    """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any.
+
+    Raises
+    ------
+    DataError
+        A count is negative or no whole number.
+    """
+    values, vocabulary, names = _table(data, "counts of words")
+    try:
+        counts = csr_array(values)
+        # of a data frame of several types
+        counts = counts.astype(np.float64) if counts.dtype.kind not in "biuf" else counts
+    except (TypeError, ValueError) as error:
+        raise DataError(f"data: {error}; expected counts of words, or texts") from error
+    whole = counts.dtype.kind in "biu" or (counts.data == np.floor(counts.data)).all()
+    if not whole or (len(counts.data) and counts.data.min() < 0):
+        raise DataError("data: a count of a word that is negative or no whole number")
+    counts = counts.astype(np.int32)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    return counts, vocabulary, names
 
 
 def _counted(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[str]]:

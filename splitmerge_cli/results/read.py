@@ -248,6 +248,26 @@ class Run:
         """One row per token: the topic that it has in the last state of the chain of highest log joint density."""
         return self._table(names.TOKENS, columns)
 
+    def documents(self) -> "pd.DataFrame":
+        """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/files.md."""
+        import pandas as pd
+
+        from splitmerge_cli.results import schema
+
+        file = self.manifest.check(names.DOCUMENTS)
+        with undamaged(file):
+            numbers = {column: [""] for column in schema.DOCUMENTS if column != "name"}
+            frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values=numbers)
+            if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
+                raise ValueError(f"columns {list(frame)}; expected {list(schema.DOCUMENTS)}")
+            for column in ("proportion", "low", "high", "second_proportion"):
+                frame[column] = frame[column].astype(float)
+                if not frame[column].dropna().between(0, 1).all():
+                    raise ValueError(f"{column}: expected shares")
+            if frame["document"].tolist() != list(range(len(frame))):
+                raise ValueError("expected a row for every document")
+            return frame.astype({"topic": "Int64", "second": "Int64"})
+
     @property
     def has_perplexity(self) -> bool:
         """Whether the run evaluated held-out documents."""

@@ -141,6 +141,9 @@ CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "tellin
 COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")
 """Columns of ``column_summary.csv``."""
 
+DOCUMENTS = ("document", "name", "tokens", "topic", "proportion", "low", "high", "second", "second_proportion")
+"""Columns of ``documents.csv``: `name` where the documents have names."""
+
 
 def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
     """Columns of `table` without provenance: what a chain writes while it runs.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.results import schema, state, streams
 from splitmerge_cli.results.files import locked, replaced, undamaged, write_json, write_text
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
-from splitmerge_cli.results.names import CLUSTERS, CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
+from splitmerge_cli.results.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -359,6 +359,11 @@ class RunStore:
         """Write a table as text, whole or not at all; numbers with six significant digits."""
         write_text(self.path / name, frame.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
         self._written.append(name)
+
+    def write_documents(self, frame: "pd.DataFrame") -> None:
+        """Write ``documents.csv``: some of the columns `schema.DOCUMENTS`."""
+        write_text(self.path / DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
+        self._written.append(DOCUMENTS)
 
     def finish(self) -> None:
         """Say that the run is done and of what files it consists; remove its streams and checkpoints."""

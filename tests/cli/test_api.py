@@ -201,6 +201,7 @@ def test_blocks_of_a_network() -> None:
 ESTIMATORS = [
     sm.SplitMergeClustering(iterations=20, chains=2, options={"trace.partitions": 1}),
     sm.SplitMergeBlocks(),
+    sm.SplitMergeTopics(iterations=20, chains=2, options={"trace.partitions": 1}),
 ]
 
 

@@ -73,11 +73,12 @@ class Spacing:
         return max(self.every, iterations // max(1, self.doubled_after * (2 + doublings) // 2))
 
 
-def spacing_of(cfg: "DictConfig", N: int) -> Spacing:
-    """Which partitions of `N` items a configuration records: what it asks for, else as this module says."""
+def spacing_of(cfg: "DictConfig", N: int, most: int = MOST_ROWS) -> Spacing:
+    """Which partitions of `N` items a configuration records: what it asks for, else as this module says, `most` of a
+    chain."""
     if cfg.trace.partitions is not None:
         return Spacing(int(cfg.trace.partitions))
-    rows = max(1, min(MOST_ROWS, MOST_LABELS // (N * cfg.chains)))
+    rows = max(1, min(most, MOST_LABELS // (N * cfg.chains)))
     least = OF_SCANS if cfg.schedule.name == "full_scan" else max(OF_SCANS, -(-N // LABELS_PER_MOVE))
     if cfg.budget is not None:
         return Spacing(least, max(1, rows // 2))

@@ -11,6 +11,7 @@ from splitmerge_cli.data.corpora.corpus import TOKEN_BYTES
 from splitmerge_cli.data.opening import memory
 from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
+from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from splitmerge_cli.results.store import ChainStore, RunStore
 
 LISTED = 100_000
-"""Tokens of documents beyond which their topics are no longer listed as text."""
+"""Tokens of documents beyond which their topics are no longer listed as text; so are documents."""
 ESTIMATED = 5_000
 """Tokens of documents beyond which no partition of them is estimated: hardly two are together in every state, so
 that it takes minutes."""
+RECORDED = 50
+"""Partitions of a chain of so many tokens that are recorded unasked: what predictions of new documents average over."""
 TOPICS = 100
 """Topics that a row of their sizes is taken to have where the disk is looked at: their number is known at the end."""
 
@@ -42,6 +45,15 @@ class TopicRecorder(Recorder):
             documents = 0 if held is None else held.tokens.J
             tables.append(Streamed(schema.HELDOUT, documents, every, "perplexity.every"))
         return tables
+
+    @property
+    def spacing(self) -> Spacing:
+        """Which partitions are recorded: fewer where none is estimated of them, none where one from each chain would be
+        more than may be recorded."""
+        if self.cfg.trace.partitions is None and self.not_estimated:
+            rows = min(RECORDED, MOST_LABELS // (self.dataset.N * self.cfg.chains))
+            return spacing_of(self.cfg, self.dataset.N, rows) if rows > 1 else Spacing(0)
+        return super().spacing
 
     @property
     def listed(self) -> bool:
@@ -101,6 +113,7 @@ class TopicRecorder(Recorder):
     ) -> tuple[dict[str, Any], list["Row"]]:
         """Write the tables of the topics; what the summary and the diagnosis say of them."""
         from splitmerge_cli.diagnostics import topic_tables as tables
+        from splitmerge_cli.diagnostics.topic_documents import documents
 
         states = self._last_topics(outcomes)
         chain = best(outcomes, "best_log_joint")
@@ -112,6 +125,15 @@ class TopicRecorder(Recorder):
         ]:
             store.write_parts(table, (of_chain(c, state) for c, state in enumerate(states)))
         store.write_parts(schema.TOKENS, [tables.tokens_table(states[chain])])
+        corpus = self.dataset.values
+        if corpus.tokens.J <= LISTED:
+            from splitmerge_cli.runs.clusterings import second_half_partitions
+
+            late = second_half_partitions(store.path, self.dataset.N, [outcome["iterations"] for outcome in outcomes])
+            # topics of other chains may be others: an interval is that of one chain
+            recorded = list(late.get(chain, ()))
+            frame = documents(states[chain].labels, recorded, corpus.tokens.starts, corpus.documents)
+            store.write_documents(frame)
         fields: dict[str, Any] = {
             "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": chain},
             "topics": states[chain].overview(),

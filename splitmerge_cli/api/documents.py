@@ -1,0 +1,113 @@
+"""What a posterior over topics says of documents: those of the data, and new ones."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.results.read import Run
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.corpora.corpus import Tokens
+    from splitmerge_cli.runs.predictive import Prediction, State
+
+MOST_STATES = 50
+"""States that predictions of documents average over at most, each with particles and scans of its own."""
+ESTIMATED = 5_000
+"""Tokens up to which a partition of least expected loss is looked for where the run has none."""
+
+
+class UnseenWords(UserWarning):
+    """New documents have words that the data do not have; they are left out."""
+
+
+def known(dataset: Dataset, new: Any) -> "Tokens":
+    """New documents under the words of the data.
+
+    Warns
+    -----
+    UnseenWords
+        Some words are not among them.
+    """
+    from splitmerge_cli.data.corpora.corpus import Tokens
+    from splitmerge_cli.data.corpora.known_words import known_words
+
+    if isinstance(new, Tokens):
+        return new
+    found = known_words(dataset, new)
+    if found.unseen:
+        total = found.unseen + len(found.tokens.words)
+        warnings.warn(
+            f"{found.unseen:,} of {total:,} tokens of the new documents are left out: their words, such as "
+            f"'{found.examples[0]}', are none of the data's",
+            UnseenWords,
+            stacklevel=5,
+        )
+    return found.tokens
+
+
+def predict(
+    run: Run,
+    dataset: Dataset,
+    new: Any,
+    states: Sequence["State"],
+    labels: NDArray[np.int32],
+    wanted: str,
+) -> "Prediction":
+    """Predict new documents, each by itself; `wanted`: ``density`` or ``probability``, the other is NaN."""
+    from splitmerge_cli.runs import new_documents
+
+    particles, scans = (new_documents.PARTICLES, 0) if wanted == "density" else (0, new_documents.SCANS)
+    config = run.config
+    tokens = known(dataset, new)
+    return new_documents.predict_documents(
+        config["model"], dataset, tokens, states, labels, int(config["seed"]), particles, scans
+    )
+
+
+def listed_nowhere(run: Run, partitions: pd.DataFrame) -> NDArray[np.int32] | None:
+    """The topics of the tokens where ``summary.json`` lists none: of long documents.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        int32 ``[N]``: those of the last state of the best chain; of an unfinished run those of the last recorded state.
+        None where a partition of least expected loss can be looked for.
+    """
+    if run.done:
+        return run.tokens(["topic"])["topic"].to_numpy(dtype=np.int32)
+    if not len(partitions) or len(partitions["labels"].iloc[-1]) <= ESTIMATED:
+        return None
+    return np.asarray(partitions["labels"].iloc[-1], dtype=np.int32)
+
+
+def eta_of(config: Mapping[str, Any]) -> float:
+    """The parameter of the topics' Dirichlet prior."""
+    return float(config["model"]["eta"])
+
+
+def summary(run: Run, dataset: Dataset, labels: NDArray[np.int32]) -> pd.DataFrame:
+    """See `splitmerge_cli.diagnostics.topic_summary.summary`."""
+    from splitmerge_cli.diagnostics.topic_summary import summary
+
+    return summary(dataset, labels, eta_of(run.config))
+
+
+def largest(dataset: Dataset, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The topic that most tokens of each document have, int32 ``[J]``; -1 of an empty document."""
+    from splitmerge_cli.diagnostics.topic_summary import mixtures
+
+    share = mixtures(dataset, labels)
+    empty = np.isnan(share[:, 0])
+    return np.where(empty, -1, np.where(empty[:, None], 0, share).argmax(axis=1)).astype(np.int32)
+
+
+def is_counted(data: Any) -> bool:
+    """Whether documents are given as a matrix of counts."""
+    from splitmerge_cli.data.objects import has_counts, texts_of
+
+    return has_counts(texts_of(data)[0])

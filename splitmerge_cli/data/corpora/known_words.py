@@ -1,0 +1,106 @@
+"""New documents under the words of a corpus."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of
+from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
+
+
+@dataclass(frozen=True)
+class NewDocuments:
+    """Documents of which the words that a corpus does not have are left out.
+
+    Attributes
+    ----------
+    tokens : Tokens
+        Those of each document in the order of the vocabulary.
+    unseen : int
+        Tokens that were left out.
+    examples : list of str
+        Up to three of their words, the commonest.
+    """
+
+    tokens: Tokens
+    unseen: int
+    examples: list[str]
+
+
+def known_words(dataset: Dataset, new: Any) -> NewDocuments:
+    """New documents under the words of a corpus.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Kind ``documents``.
+    new : object
+        Documents as `splitmerge_cli.data.objects.from_object` takes them; or a `Dataset` of them. Columns of a data
+        frame of counts are found by name; another matrix has a column for each word of the vocabulary.
+
+    Raises
+    ------
+    DataError
+        Another number of columns, or no word of any document is known.
+    """
+    vocabulary = list(dataset.vocabulary or ())
+    code = {word: k for k, word in enumerate(vocabulary)}
+    data, words = texts_of(new)[0], None
+    if isinstance(data, Dataset):
+        tokens, words = data.values.tokens, list(data.vocabulary or ())
+        ones = np.ones(len(tokens.words), dtype=np.int32)
+        counts = csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, data.values.V))
+        counts.sum_duplicates()
+    elif has_counts(data):
+        counts, words, _ = counts_of(data)
+    else:
+        counts, words = _counted(data)
+    if words is None:
+        if counts.shape[1] != len(vocabulary):
+            raise DataError(f"new documents: {counts.shape[1]} words; expected the {len(vocabulary)} of the data")
+        words = vocabulary
+    column = np.array([code.get(word, -1) for word in words], dtype=np.int64)
+    known = column >= 0
+    totals: NDArray[np.int64] = np.asarray(counts.sum(axis=0), dtype=np.int64).ravel()
+    left = np.flatnonzero(~known & (totals > 0))
+    if totals.sum() and not totals[known].sum():
+        raise DataError(
+            f"new documents: none of their words, such as '{words[left[0]]}', is among the {len(vocabulary)} of the "
+            "data"
+        )
+    placed = csr_array(counts[:, known]).tocoo()
+    shape = counts.shape[0], len(vocabulary)
+    found = csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
+    found.sum_duplicates()
+    commonest = left[np.argsort(-totals[left], kind="stable")]
+    return NewDocuments(tokens_of(found), int(totals[left].sum()), [words[k] for k in commonest[:3]])
+
+
+def _counted(documents: Any) -> tuple[csr_array, list[str]]:
+    """Counts of the words of texts, or of sequences of words, also of none."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    split = CountVectorizer().build_analyzer()
+    each = []
+    for document in documents:
+        words = split(document) if isinstance(document, str) else list(document)
+        if not all(isinstance(word, str) for word in words):
+            raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
+        each.append(Counter(words))
+    words = sorted({word for document in each for word in document})
+    code = {word: k for k, word in enumerate(words)}
+    counts = csr_array(
+        (
+            np.array([n for document in each for n in document.values()], dtype=np.int32),
+            np.array([code[word] for document in each for word in document], dtype=np.int64),
+            np.cumsum([0, *(len(document) for document in each)]),
+        ),
+        shape=(len(each), len(words)),
+    )
+    counts.sort_indices()
+    return counts, words

@@ -1,0 +1,93 @@
+"""The documents of a run by their topics: what ``documents.csv`` says."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.diagnostics import topics
+
+LEVEL = 0.95
+"""Of the intervals."""
+LEAST_STATES = 10
+"""States that an interval needs at least."""
+
+
+def matched(labels: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The labels of a state under the topics of a reference: each topic counts as that which holds most of its tokens.
+
+    Parameters
+    ----------
+    labels, reference : numpy.ndarray
+        int32 ``[N]``, from 0.
+    """
+    shape = int(labels.max()) + 1, int(reference.max()) + 1
+    shared = topics.counts(labels, reference, shape)
+    best = np.array([shared.indices[a + np.argmax(shared.data[a:b])] for a, b in _rows(shared.indptr)], dtype=np.int32)
+    return best[labels]
+
+
+def _rows(indptr: NDArray[np.integer]) -> list[tuple[int, int]]:
+    return list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
+
+
+def documents(
+    reference: NDArray[np.int32],
+    states: Sequence[NDArray[np.int32]],
+    starts: NDArray[np.int64],
+    names: Sequence[str] | None,
+) -> pd.DataFrame:
+    """A row for each document.
+
+    Parameters
+    ----------
+    reference : numpy.ndarray
+        int32 ``[N]``, topic of every token in the state whose topics are meant.
+    states : sequence of numpy.ndarray
+        int32 ``[N]`` each, recorded states, numbered in any way; may be empty.
+    starts : numpy.ndarray
+        int64 ``[J + 1]``, where each document begins.
+    names : sequence of str, optional
+        Of the documents.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns document (from 0), name (where there are names), tokens, topic, proportion, low, high, second,
+        second_proportion. A proportion is a share of the tokens of the document: the mean over the states, of the
+        reference alone where there are none; topic and second are those of the largest. low and high: quantiles of
+        the states, of level .95; NaN where there are fewer than 10. Empty documents have no topic.
+    """
+    J, K = len(starts) - 1, int(reference.max()) + 1
+    lengths, document = np.diff(starts), topics.document_of(starts)
+    seen = [matched(labels, reference) for labels in states]
+    total = sum(topics.counts(document, own, (J, K)) for own in seen or [reference])
+    held = csr_array(total)
+    first, second = np.full(J, -1), np.full(J, -1)
+    proportion, second_proportion = np.full(J, np.nan), np.full(J, np.nan)
+    for j, (a, b) in enumerate(_rows(held.indptr)):
+        # the largest first, among equals that of the smaller number
+        order = a + np.lexsort((held.indices[a:b], -held.data[a:b]))
+        scale = lengths[j] * max(len(seen), 1)
+        if len(order):
+            first[j], proportion[j] = held.indices[order[0]], held.data[order[0]] / scale
+        if len(order) > 1:
+            second[j], second_proportion[j] = held.indices[order[1]], held.data[order[1]] / scale
+    low, high = np.full(J, np.nan), np.full(J, np.nan)
+    if len(seen) >= LEAST_STATES:
+        counts = np.stack([np.bincount(document[own == first[document]], minlength=J) for own in seen])
+        some = lengths > 0
+        ends = np.quantile(counts[:, some] / lengths[some], [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
+        low[some], high[some] = ends
+    frame = pd.DataFrame({"document": np.arange(J)})
+    if names is not None:
+        frame["name"] = list(names)
+    frame["tokens"] = lengths
+    for column, values in (("topic", first), ("proportion", proportion), ("low", low), ("high", high)):
+        frame[column] = values
+    frame["second"], frame["second_proportion"] = second, second_proportion
+    for column in ("topic", "second"):
+        frame[column] = frame[column].astype("Int64").mask(frame[column] < 0)
+    return frame

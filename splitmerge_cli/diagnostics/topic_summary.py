@@ -1,0 +1,103 @@
+"""Topics in the corpus's own terms: their words, what tells them from the others, the documents that show them best."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.diagnostics import topics
+
+PROTOTYPES = 3
+"""Documents that are named of a topic."""
+
+
+def topic_word(dataset: Any, labels: ArrayLike, eta: float) -> NDArray[np.float64]:
+    """Posterior means of the topics' probabilities of words, (eta + n_kw)/(V eta + n_k).
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Kind ``documents``, N tokens of V words.
+    labels : array_like of int
+        ``[N]``, topic of every token, from 0.
+    eta : float
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[K, V]``; rows sum to 1.
+    """
+    own = np.asarray(labels, dtype=np.int32)
+    corpus = dataset.values
+    found = topics.counts(own, corpus.tokens.words, (int(own.max()) + 1, corpus.V)).toarray() + eta
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def mixtures(dataset: Any, labels: ArrayLike) -> NDArray[np.float64]:
+    """Share of the tokens of each document that each topic has, float64 ``[J, K]``; rows sum to 1, NaN of empty ones.
+
+    Parameters as for `topic_word`.
+    """
+    own = np.asarray(labels, dtype=np.int32)
+    corpus = dataset.values
+    found = topics.counts(corpus.tokens.documents(), own, (corpus.tokens.J, int(own.max()) + 1)).toarray()
+    with np.errstate(invalid="ignore"):
+        return np.asarray(found / corpus.tokens.lengths[:, None])
+
+
+def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP) -> pd.DataFrame:
+    """A row for each topic of a partition of the tokens, the largest first.
+
+    Parameters
+    ----------
+    dataset, labels, eta
+        As for `topic_word`.
+    most : int
+        Words of a topic that are named.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns cluster (the topic), size (tokens), share (of all tokens), documents (that have a token of it),
+        top_words (the most probable), telling (the words with the largest terms phi_kw log(phi_kw/p_w) of the
+        Kullback-Leibler divergence of the topic from the corpus, p_w being the share of the tokens), divergence (their
+        sum over all words, in nats), prototypes (names, or numbers from 0, of the documents with most of the topic,
+        (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
+    """
+    own = np.asarray(labels, dtype=np.int32)
+    corpus, vocabulary = dataset.values, dataset.vocabulary
+    sizes = np.bincount(own)
+    K, lengths = len(sizes), corpus.tokens.lengths
+    words = topics.counts(own, corpus.tokens.words, (K, corpus.V))
+    held = topics.counts(own, corpus.tokens.documents(), (K, corpus.tokens.J))
+    overall = np.bincount(corpus.tokens.words, minlength=corpus.V) / len(own)
+    rows = []
+    for k in np.argsort(-sizes, kind="stable"):
+        here = slice(words.indptr[k], words.indptr[k + 1])
+        at, count = words.indices[here], words.data[here]
+        phi = (eta + count) / (corpus.V * eta + sizes[k])
+        term = phi * np.log(phi / overall[at])
+        # words of the corpus that the topic does not hold
+        other = eta / (corpus.V * eta + sizes[k])
+        absent = np.ones(corpus.V, dtype=bool)
+        absent[at] = False
+        absent &= overall > 0
+        rest = float(np.sum(other * np.log(other / overall[absent])))
+        there = slice(held.indptr[k], held.indptr[k + 1])
+        document = held.indices[there]
+        much = (held.data[there] + 0.5) / (lengths[document] + 1.0)
+        shown = document[np.argsort(-much, kind="stable")[:PROTOTYPES]]
+        rows.append(
+            {
+                "cluster": int(k),
+                "size": int(sizes[k]),
+                "share": sizes[k] / len(own),
+                "documents": len(document),
+                "top_words": [vocabulary[w] for w in at[np.argsort(-count, kind="stable")[:most]]],
+                "telling": [vocabulary[w] for w in at[np.argsort(-term, kind="stable")[:most]]],
+                "divergence": float(term.sum()) + rest,
+                "prototypes": [int(j) if corpus.documents is None else corpus.documents[j] for j in shown],
+            }
+        )
+    return pd.DataFrame(rows)

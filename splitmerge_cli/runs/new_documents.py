@@ -1,0 +1,136 @@
+"""What the states of a run say of documents that it did not see: mixtures of topics, the probability of the words.
+
+The run records topics of tokens, not their weights. Given the topics and the concentrations the weights are drawn anew,
+by Gibbs sampling of tables and weights: the average over states and draws is that over the posterior.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.corpora.corpus import Tokens
+from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.predictive import Prediction, State
+
+PARTICLES = 20
+"""Of the filter, for each document and state."""
+SCANS = 10
+"""Gibbs scans of a document for each state, after as many of burn-in."""
+WEIGHT_SCANS = 20
+"""Gibbs scans of tables and weights for each state, from equal weights on."""
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """What new documents need of a state.
+
+    Attributes
+    ----------
+    word_topics : scipy.sparse.csr_array
+        int32 ``[V, K]``, tokens by word and topic.
+    weights : numpy.ndarray
+        float64 ``[K + 1]``, linear scale; the last is that of all topics without tokens.
+    alpha0, gamma, eta : float
+        Concentrations of documents and topics; parameter of the topics' Dirichlet prior.
+    """
+
+    word_topics: Any
+    weights: NDArray[np.float64]
+    alpha0: float
+    gamma: float
+    eta: float
+
+
+def topic_states(
+    options: Mapping[str, Any], dataset: Dataset, states: Sequence[State], seed: int
+) -> Iterator[TopicState]:
+    """The states with their weights, which are drawn.
+
+    Parameters
+    ----------
+    options : mapping
+        Of group model of the run's configuration.
+    dataset : Dataset
+        The data of the run.
+    states : sequence of State
+        Labels numbered without gaps.
+    seed : int
+        Of the draws, which of a state depend on its number as well.
+
+    Yields
+    ------
+    TopicState
+    """
+    for number, state in enumerate(states):
+        model: Any = construct(
+            "model", {**options, **state.hyperparameters}, lambda cls, given: cls.from_data(dataset, **given)
+        )
+        model.set_labels(state.labels)
+        rng = Rng(seed, number)
+        for _ in range(WEIGHT_SCANS):
+            model.start_parameters(rng)
+        yield TopicState(model.word_topics(), model.weights, model.alpha0, model.gamma, model.eta)
+
+
+def predict_documents(
+    options: Mapping[str, Any],
+    dataset: Dataset,
+    new: Tokens,
+    states: Sequence[State],
+    labels: NDArray[np.int32],
+    seed: int,
+    particles: int = PARTICLES,
+    scans: int = SCANS,
+) -> Prediction:
+    """Predict new documents, each by itself, from states of chains.
+
+    Parameters
+    ----------
+    options, dataset, states, seed
+        As for `topic_states`; at least one state.
+    new : Tokens
+        D documents under the words of the data.
+    labels : numpy.ndarray
+        int32 ``[N]``, topic of every token of the data in a given partition, from 0.
+    particles, scans : int
+        0: no density, no probability; these are NaN.
+
+    Returns
+    -------
+    Prediction
+        `log_density` of each document: log of the mean over the states of p(words | state), the words in their order.
+        `probability`: expected proportions of the C topics of the given partition, the last column being all topics
+        that no token of the data has. What a document has of a topic of a state is where a random token of that is in
+        the given partition.
+    """
+    from splitmerge_cli.models.new_documents import fold_in
+
+    C = int(labels.max()) + 1
+    density: list[NDArray[np.float64]] = []
+    total = np.zeros((new.J, C + 1))
+    for number, (state, full) in enumerate(zip(states, topic_states(options, dataset, states, seed), strict=True)):
+        log_lik, mixture = fold_in(
+            full.word_topics,
+            full.weights,
+            full.alpha0,
+            full.gamma,
+            full.eta,
+            new.words,
+            new.starts,
+            [seed, number],
+            particles,
+            scans,
+        )
+        density.append(log_lik)
+        shared = np.zeros((len(full.weights), C + 1))
+        np.add.at(shared, (state.labels, labels), 1.0)
+        shared[-1, -1] = 1.0
+        total += mixture @ (shared / shared.sum(axis=1, keepdims=True))
+    mean = total / len(density)
+    return Prediction(logsumexp(density, axis=0) - np.log(len(density)), mean)

@@ -1,0 +1,239 @@
+"""Documents in the Python library: the estimator, predictions, summaries, ``documents.csv``."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import splitmerge_cli as sm
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.runs.recorders import topics
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+TEXTS = ["cats chase mice", "mice fear cats", "stocks fell today", "today stocks rose"] * 6
+FEW: dict[str, Any] = {"iterations": 300, "chains": 2, "random_state": 1}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> sm.SplitMergeTopics:
+    return sm.SplitMergeTopics(**FEW).fit(TEXTS)
+
+
+def test_topics_of_texts(fitted: sm.SplitMergeTopics) -> None:
+    assert fitted.n_topics_ == fitted.n_clusters_ == 2
+    assert fitted.labels_.tolist() == [0, 0, 1, 1] * 6
+    assert fitted.vocabulary_.tolist() == ["cats", "chase", "fear", "fell", "mice", "rose", "stocks", "today"]
+    np.testing.assert_allclose(fitted.topic_word_.sum(axis=1), 1)
+    assert set(fitted.vocabulary_[np.argsort(-fitted.topic_word_[0])[:2]]) == {"cats", "mice"}
+    # (eta + n_kw) / (V eta + n_k)
+    n = np.sum([text.count("cats") for text in TEXTS])
+    size = np.sum(fitted.posterior_.labels == 0)
+    assert fitted.topic_word_[0, 0] == pytest.approx((0.1 + n) / (0.8 + size))
+    found = fitted.posterior_.point_estimate("binder")
+    assert found.shape == (len(TEXTS) * 3,)
+
+
+def test_new_documents(fitted: sm.SplitMergeTopics) -> None:
+    proportions = fitted.transform(["cats mice mice", "stocks today", "cats stocks"])
+    np.testing.assert_allclose(proportions.sum(axis=1), 1)
+    assert proportions[0, 0] > 0.9 and proportions[1, 1] > 0.9 and 0.2 < proportions[2, 0] < 0.8
+    assert fitted.predict(["cats mice mice", "stocks today"]).tolist() == [0, 1]
+    more = fitted.predict_proba(["cats mice mice"])
+    assert more.shape == (1, 3) and more.sum() == pytest.approx(1)
+    # each document by itself, whatever stands beside it
+    np.testing.assert_array_equal(fitted.transform(["cats stocks"]), proportions[2:])
+    assert fitted.get_feature_names_out().tolist() == ["splitmergetopics0", "splitmergetopics1"]
+
+
+def test_scores_are_of_tokens(fitted: sm.SplitMergeTopics) -> None:
+    new = ["cats mice", "stocks today rose"]
+    assert fitted.score(new) == pytest.approx(fitted.score_samples(new).sum() / 5)
+    assert fitted.perplexity(new) == pytest.approx(np.exp(-fitted.score(new)))
+    # below a word of all eight drawn at random, and words of different topics are less probable
+    assert fitted.perplexity(new) < 8 < fitted.perplexity(["cats stocks mice today"] * 3)
+    assert fitted.score_samples([""]).tolist() == [0.0]
+    with pytest.raises(ValueError, match="without a token"):
+        fitted.score([""])
+
+
+def test_unseen_words_are_left_out_with_a_warning(fitted: sm.SplitMergeTopics) -> None:
+    with pytest.warns(sm.UnseenWords, match="2 of 4 tokens .* such as 'zebras'"):
+        found = fitted.transform(["zebras chase zebras mice"])
+    np.testing.assert_array_equal(found, fitted.transform(["chase mice"]))
+    with pytest.raises(DataError, match="none of their words, such as 'zebras', is among the 8 of the data"):
+        fitted.transform(["zebras"])
+
+
+def _frame() -> pd.DataFrame:
+    vectorizer = CountVectorizer()
+    counts = vectorizer.fit_transform(TEXTS).toarray()
+    return pd.DataFrame(counts, columns=vectorizer.get_feature_names_out())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [text.split() for text in TEXTS],
+        pd.Series(TEXTS),
+        pd.DataFrame({"text": TEXTS}),
+        np.array(TEXTS),
+        _frame(),
+        _frame().to_numpy(),
+        _frame().to_numpy().tolist(),
+        scipy.sparse.csr_matrix(_frame().to_numpy()),
+    ],
+    ids=["words", "series", "frame", "array", "counts named", "counts", "lists", "sparse"],
+)
+def test_every_form_of_documents_says_the_same(fitted: sm.SplitMergeTopics, given: Any) -> None:
+    found = sm.SplitMergeTopics(**FEW).fit(given)
+    assert (found.labels_ == fitted.labels_).all()
+    np.testing.assert_array_equal(found.transform(given[:4]), fitted.transform(TEXTS[:4]))
+
+
+def test_a_frame_of_counts_is_read_by_name() -> None:
+    frame = _frame()
+    estimator = sm.SplitMergeTopics(**FEW).set_output(transform="pandas").fit(frame)
+    found = estimator.transform(frame)
+    assert list(found) == ["splitmergetopics0", "splitmergetopics1"] and list(estimator.feature_names_in_) == list(
+        frame
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        estimator.transform(frame[frame.columns[::-1]])
+    # the posterior finds columns by their names
+    turned = estimator.posterior_.predict_proba(frame[frame.columns[::-1]])
+    np.testing.assert_array_equal(turned, estimator.posterior_.predict_proba(frame))
+
+
+def test_in_a_pipeline() -> None:
+    pipe = make_pipeline(CountVectorizer(), clone(sm.SplitMergeTopics(**FEW)))
+    assert pipe.fit_transform(TEXTS).shape == (24, 2) and pipe.score(TEXTS[:2]) < 0
+    assert pipe[-1].n_features_in_ == 8 and pipe.get_feature_names_out().tolist()[0] == "splitmergetopics0"
+    with pytest.raises(ValueError, match="8 features"):
+        pipe[-1].transform(np.ones((1, 7), dtype=int))
+
+
+class Rounded(sm.SplitMergeTopics):
+    """Takes scikit-learn's test data, which are no whole numbers, for counts."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = True, False
+        return tags
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        if scipy.sparse.issparse(X):
+            # the test's own sparse data: rounded where they are, with the dtype that they have
+            X = X.tocsr(copy=True)
+            X.data = np.round(X.data)
+        elif not hasattr(X, "columns"):
+            numbers = np.asarray(X)
+            if numbers.dtype.kind in "fO":
+                try:
+                    X = np.round(numbers.astype(float))
+                except (TypeError, ValueError):
+                    X = numbers
+        elif hasattr(X, "columns"):
+            X = X.round()
+        return super()._checked(X, reset)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_checks_of_tables() -> None:
+    """All that `check_estimator` asks of an estimator of tables, of which counts are a kind."""
+    of_classifiers = "it reads the classifier tags of whatever has predict_proba"
+    check_estimator(
+        Rounded(iterations=20, chains=2, options={"trace.partitions": 1}),
+        expected_failed_checks={
+            "check_clustering": "standardised data, whose numbers below 0 are no counts",
+            "check_estimator_sparse_array": of_classifiers,
+            "check_estimator_sparse_matrix": of_classifiers,
+        },
+    )
+
+
+def test_topics_in_the_corpuss_own_terms(fitted: sm.SplitMergeTopics) -> None:
+    table = fitted.posterior_.cluster_summary()
+    assert table["size"].tolist() == [36, 36] and table["documents"].tolist() == [12, 12]
+    row = table[table["cluster"] == 0].iloc[0]
+    assert set(row["top_words"][:2]) == {"cats", "mice"} == set(row["telling"][:2])
+    assert len(row["top_words"]) == 4 and row["prototypes"] == [0, 1, 4]
+    # two topics of the same size without a word in common: log 2 but for eta
+    assert 0.5 < row["divergence"] < np.log(2)
+    with pytest.raises(ConfigError, match="expected model=hdp"):
+        sm.sample("bernoulli", np.eye(4), iterations=20, chains=2, progress="none").topic_word()
+
+
+def test_a_loaded_run_predicts_the_same(fitted: sm.SplitMergeTopics, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    for k, text in enumerate(TEXTS):
+        (tmp_path / "texts" / f"{k:02}.txt").write_text(text)
+    given: dict[str, Any] = {"iterations": 60, "chains": 2, "progress": "none", "seed": 2}
+    made = sm.sample("hdp", tmp_path / "texts", "smag", store=tmp_path / "runs", **given)
+    loaded = sm.Posterior.load(made.path)
+    np.testing.assert_array_equal(loaded.predict_proba(["cats rose"]), made.predict_proba(["cats rose"]))
+    assert loaded.cluster_summary()["prototypes"].iloc[0][0].endswith(".txt")
+    assert loaded.run.documents()["name"].tolist() == [f"{k:02}.txt" for k in range(24)]
+
+
+def test_many_tokens_have_states_to_predict_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No partition of them is estimated, and topics are those of the last state; the chains are the same."""
+    plain = sm.SplitMergeTopics(**FEW).fit(TEXTS)
+    monkeypatch.setattr(topics, "ESTIMATED", 50)
+    monkeypatch.setattr(topics, "LISTED", 60)
+    found = sm.SplitMergeTopics(**FEW).fit(TEXTS)
+    ours, theirs = (e.posterior_.run.trace().drop(columns=["seconds"]) for e in (found, plain))
+    pd.testing.assert_frame_equal(ours, theirs)
+    assert found.posterior_.path.name == plain.posterior_.path.name
+    assert len(found.posterior_.run.partitions()) == 2 * (topics.RECORDED + 1)  # with the start
+    assert (found.posterior_.labels == found.posterior_.run.tokens()["topic"]).all()
+    assert found.transform(TEXTS[:2]).shape == (2, found.n_topics_)
+
+
+def test_documents_csv(fitted: sm.SplitMergeTopics) -> None:
+    run = fitted.posterior_.run
+    table, best = run.documents(), run.summary["topics_of"]["chain"]
+    assert table["tokens"].tolist() == [3] * 24
+    partitions = run.partitions()
+    late = np.stack(partitions[(partitions["chain"] == best) & (partitions["iteration"] > 150)]["labels"].to_list())
+    reference = run.tokens()["topic"].to_numpy()
+    for j in (0, 7, 23):
+        # each topic of a state counts as that of the last one with which it shares most tokens
+        shares = []
+        for labels in late:
+            place = {k: np.bincount(reference[labels == k]).argmax() for k in np.unique(labels)}
+            shares.append([np.mean([place[k] == topic for k in labels[3 * j : 3 * j + 3]]) for topic in (0, 1)])
+        mean = np.mean(shares, axis=0)
+        row = table.iloc[j]
+        assert row["topic"] == mean.argmax() and row["proportion"] == pytest.approx(mean.max(), abs=1e-6)
+        low, high = np.quantile(np.array(shares)[:, mean.argmax()], [0.025, 0.975])
+        assert (row["low"], row["high"]) == pytest.approx((low, high), abs=1e-6)
+        if mean.min() > 0:
+            assert row["second"] == mean.argmin() and row["second_proportion"] == pytest.approx(mean.min(), abs=1e-6)
+        else:
+            assert pd.isna(row["second"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("cats", "a single text"),
+        (["cats", ["mice"]], "the one or the other"),
+        ([[b"cats"]], "no string"),
+        (np.array([[0.5, 1.0]]), "no whole number"),
+        (np.array([[-1, 1]]), "Negative values"),
+        (["", ""], "expected texts"),
+    ],
+)
+def test_bad_documents_are_said(given: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        sm.SplitMergeTopics(**FEW).fit(given)

@@ -1,0 +1,166 @@
+"""New documents against sums over all partitions of the tokens of tiny corpora, weights integrated out."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+
+import splitmerge_cli as sm
+from splitmerge_cli.api import documents
+from splitmerge_cli.models.new_documents import fold_in
+from splitmerge_cli.verify.enumerate import partitions
+
+TRAINING = [["a", "a", "b"], ["b", "c"]]
+WORDS, DOCUMENT = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1])
+V, ETA, ALPHA0, GAMMA = 3, 0.4, 1.3, 0.8
+MODEL = {"name": "hdp", "eta": ETA, "alpha0": ALPHA0, "gamma": GAMMA}
+NEW = [["a", "c"], ["b", "b", "b"], ["a", "b", "c"]]
+STIRLING = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 2, 3, 1, 0], [0, 6, 11, 6, 1]], dtype=float)
+"""Unsigned, of the first kind: n tokens at m tables."""
+
+
+def prior(labels: np.ndarray, document: np.ndarray) -> float:
+    """Probability of a partition of tokens: a sum over the numbers of tables of every topic in every document."""
+    K = labels.max() + 1
+    n = np.array([[np.sum((document == j) & (labels == k)) for k in range(K)] for j in range(document.max() + 1)])
+    rising = np.exp(sum(gammaln(ALPHA0 + row.sum()) - gammaln(ALPHA0) for row in n))
+    cells = [(j, k) for j, k in np.argwhere(n > 0)]
+    total = 0.0
+    for tables in itertools.product(*(range(1, n[cell] + 1) for cell in cells)):
+        m = np.zeros(K, dtype=int)
+        weight = 1.0
+        for (j, k), t in zip(cells, tables, strict=True):
+            weight *= STIRLING[n[j, k], t] * ALPHA0**t
+            m[k] += t
+        topics = GAMMA**K * np.exp(gammaln(m).sum() + gammaln(GAMMA) - gammaln(GAMMA + m.sum()))
+        total += weight * topics
+    return total / rising
+
+
+def likelihood(labels: np.ndarray, words: np.ndarray) -> float:
+    """Of the words that there are; -1 is a token whose word is not looked at."""
+    total = 0.0
+    for k in range(labels.max() + 1):
+        n = np.bincount(words[(labels == k) & (words >= 0)], minlength=V)
+        total += gammaln(V * ETA) - gammaln(V * ETA + n.sum()) + np.sum(gammaln(ETA + n) - gammaln(ETA))
+    return float(np.exp(total))
+
+
+def joint(new: list[str], more: int = 0) -> list[tuple[np.ndarray, float]]:
+    """Every partition of the training tokens, those of a new document and `more` whose words are unknown."""
+    words = np.concatenate([WORDS, ["abc".index(word) for word in new], np.full(more, -1)]).astype(int)
+    document = np.concatenate([DOCUMENT, np.full(len(new) + more, 2)]).astype(int)
+    every = [np.array(labels) for labels in partitions(len(words))]
+    return [(labels, prior(labels, document) * likelihood(labels, words)) for labels in every]
+
+
+def evidence(new: list[str]) -> float:
+    return sum(p for _, p in joint(new))
+
+
+def test_the_prior_is_one() -> None:
+    every = [np.array(labels) for labels in partitions(5)]
+    assert sum(prior(labels, DOCUMENT) for labels in every) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def posterior() -> sm.Posterior:
+    options: dict[str, Any] = {"trace.partitions": 5}
+    return sm.sample(MODEL, TRAINING, "gibbs", chains=2, iterations=20_000, seed=3, progress="none", options=options)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_log_predictive_is_the_ratio_of_the_evidences(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
+    """p(new | data) = p(data, new) / p(data), over topics, tables and weights."""
+    monkeypatch.setattr(documents, "MOST_STATES", 2_000)
+    found = posterior.log_predictive(NEW)
+    exact = np.log([evidence(new) / evidence([]) for new in NEW])
+    # 2,000 states of a standard deviation of about .3 each: .007
+    np.testing.assert_allclose(found, exact, atol=0.025)
+    assert (posterior.log_predictive(NEW) == found).all()
+
+
+def by_bayes(labels: np.ndarray, new: list[str]) -> np.ndarray:
+    """Expected proportions: where a further token of the new document goes, averaged over the posterior of the data."""
+    C, N = labels.max() + 1, len(WORDS)
+    given = joint([])
+    total = sum(p for _, p in given)
+    answer = np.zeros(C + 1)
+    each: dict[tuple[int, ...], list[tuple[np.ndarray, float]]] = {}
+    for whole, p in joint(new, 1):
+        _, first = np.unique(whole[:N], return_index=True)
+        order = {whole[i]: k for k, i in enumerate(sorted(first))}
+        each.setdefault(tuple(order[k] for k in whole[:N]), []).append((whole, p))
+    for state, p_state in given:
+        rows = each[tuple(state)]
+        for whole, p in rows:
+            members = labels[whole[:N] == whole[-1]]
+            share = np.bincount(members, minlength=C + 1) / len(members) if len(members) else np.eye(C + 1)[C]
+            answer += p_state / total * p / sum(q for _, q in rows) * share
+    return answer
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_proportions_are_those_of_a_further_token(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean over the posterior of the topics of the data, as predictions average over states. The weights are not
+    known there, and a document tells of them, so that the mean over them is not exactly this: by less than .01 here."""
+    monkeypatch.setattr(documents, "MOST_STATES", 1_000)
+    found = posterior.predict_proba(NEW)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    for row, new in zip(found, NEW, strict=True):
+        np.testing.assert_allclose(row, by_bayes(posterior.labels, new), atol=0.03)
+
+
+COUNTS = csr_array(np.array([[3, 0], [1, 2], [0, 4], [0, 0]], dtype=np.int32))
+BETA = np.array([0.5, 0.3, 0.2])
+
+
+def given_state(words: list[int], more: int = 0) -> tuple[float, np.ndarray]:
+    """Probability of words given one state, and expected proportions: sums over all topics of all tokens. Opened topics
+    are numbered as they come, their weights integrated out by tables."""
+    counts, n = COUNTS.toarray().astype(float), len(words)
+    total, proportions = 0.0, np.zeros(3)
+    for labels in itertools.product(range(2 + n), repeat=n):
+        opened = [k for k in dict.fromkeys(labels) if k >= 2]
+        if opened != list(range(2, 2 + len(opened))):
+            continue
+        here = np.zeros((2 + len(opened), 4))
+        p = 1.0
+        for w, k in zip(words, labels, strict=True):
+            old = counts[:, k] if k < 2 else np.zeros(4)
+            p *= (ETA + old[w] + here[k, w]) / (4 * ETA + old.sum() + here[k].sum())
+            here[k, w] += 1
+        tokens = here.sum(axis=1)
+        p *= np.exp(gammaln(ALPHA0) - gammaln(ALPHA0 + n))
+        for k in (0, 1):
+            p *= np.exp(gammaln(ALPHA0 * BETA[k] + tokens[k]) - gammaln(ALPHA0 * BETA[k]))
+        # tables of the opened topics: the sum over them of the law of the sticks below beta_u
+        unseen = tokens[2:].astype(int)
+        law = 0.0
+        for tables in itertools.product(*(range(1, t + 1) for t in unseen)):
+            m = sum(tables)
+            sticks = GAMMA ** len(tables) * np.exp(sum(map(gammaln, tables)) + gammaln(GAMMA) - gammaln(GAMMA + m))
+            law += (
+                (ALPHA0 * BETA[2]) ** m
+                * sticks
+                * np.prod([STIRLING[t, s] for t, s in zip(unseen, tables, strict=True)])
+            )
+        p *= law
+        total += p
+        proportions += p * np.array([*(ALPHA0 * BETA[:2] + tokens[:2]), ALPHA0 * BETA[2] + unseen.sum()])
+    return total, proportions / total / (ALPHA0 + n)
+
+
+@pytest.mark.parametrize("words", [[3], [0, 2], [3, 3, 3], [0, 1, 3, 0]])
+def test_given_one_state(words: list[int]) -> None:
+    """The filter has the mean that it should; the scans have the proportions that they should."""
+    exact, proportions = given_state(words)
+    state = COUNTS, BETA, ALPHA0, GAMMA, ETA, np.array(words, dtype=np.int32), np.array([0, len(words)])
+    for particles, runs in ((1, 6_000), (7, 1_500)):
+        each = np.exp([fold_in(*state, [seed], particles=particles)[0][0] for seed in range(runs)])
+        assert np.mean(each) == pytest.approx(exact, abs=5 * np.std(each) / np.sqrt(runs) + 1e-12)
+    found = fold_in(*state, [1], scans=40_000)[1][0]
+    np.testing.assert_allclose(found, proportions, atol=0.01)
