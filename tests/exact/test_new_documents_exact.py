@@ -106,7 +106,7 @@ def by_bayes(labels: np.ndarray, new: list[str]) -> np.ndarray:
 @pytest.mark.filterwarnings("ignore")
 def test_proportions_are_those_of_a_further_token(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mean over the posterior of the topics of the data, as predictions average over states. The weights are not
-    known there, and a document tells of them, so that the mean over them is not exactly this: by less than .01 here."""
+    known there, and a document tells of them, so that the mean over them is not exactly this: hence .03."""
     monkeypatch.setattr(documents, "MOST_STATES", 1_000)
     found = posterior.predict_proba(NEW)
     np.testing.assert_allclose(found.sum(axis=1), 1)
