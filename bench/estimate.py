@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, d
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
 
 NOISE = 0.4
-SIZES = [(100, 1_000, 5), (1_000, 1_000, 10), (1_000, 1_000, 50), (10_000, 256, 10)]
+SIZES = [(100, 1_000, 5), (1_000, 1_000, 10), (1_000, 1_000, 50), (10_000, 500, 10), (10_000, 500, 50)]
 """Items, partitions, clusters."""
 
 

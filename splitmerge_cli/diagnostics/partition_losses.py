@@ -16,12 +16,11 @@ binder n (n - 1)/2  N (N-1)/2  Binder's loss at equal costs: the share of pairs 
 Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 2018, section 2 (both as losses).
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+
+from splitmerge_cli.diagnostics.partition_kernels import shared_terms
 
 LOSSES = ("vi", "binder")
 ROUNDING = 1e-12
@@ -140,9 +139,9 @@ class ExpectedLoss:
         Block of every item.
     size : ndarray of int, shape (A,)
         Items of every block.
-    cluster : ndarray of int, shape (A, M)
+    cluster : ndarray of int32, shape (A, M)
         Cluster of every block in every distinct partition, in one numbering for the clusters of all of them.
-    weight : ndarray of float, shape (M, 1)
+    weight : ndarray of float, shape (M,)
         Share of every distinct partition among the sampled ones.
     cluster_weight : ndarray of float, shape (C,)
         The same for each of the C clusters.
@@ -153,23 +152,27 @@ class ExpectedLoss:
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         blocks, block, self.size = np.unique(distinct, axis=1, return_inverse=True, return_counts=True)
         self.block = block.ravel()
-        self.weight = (times / times.sum())[:, None]
-        self.widths = blocks.max(axis=1) + 1
+        self.weight = times / times.sum()
+        self._blocks = np.ascontiguousarray(blocks)
+        self.widths = self._blocks.max(axis=1).astype(np.int64) + 1
         fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
         self.most_clusters = min(len(self.size), fitting if most_clusters is None else most_clusters)
-        self.first = np.cumsum(self.widths) - self.widths
-        self.cluster = np.ascontiguousarray((blocks + self.first[:, None]).T)
-        self.cluster_weight = np.repeat(self.weight.ravel(), self.widths)
+        first = np.cumsum(self.widths) - self.widths
+        self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
+        self.cluster_weight = np.repeat(self.weight, self.widths)
         items, members = np.repeat(self.size, len(times)), np.repeat(np.arange(len(self.size)), len(times))
         self.members = csr_array((items, (self.cluster.ravel(), members)))
-        self.grown = lru_cache(maxsize=64)(self._grown)
-        theirs = self.members.sum(axis=1).ravel()
-        self.theirs = float((self.f[theirs] * self.cluster_weight).sum())
+        self._of_each = np.add.reduceat(self.f[self.members.sum(axis=1).ravel()], first)
+        self.theirs = float(self._of_each @ self.weight)
 
-    @property
-    def sampled(self) -> Iterator[NDArray[np.int64]]:
-        """Labels ``[A]`` of every distinct partition that has no more clusters than there may be."""
-        yield from (self.cluster - self.first).T[self.widths <= self.most_clusters]
+    def best_sampled(self) -> NDArray[np.int64] | None:
+        """Labels ``[A]`` of the sampled partition of least expected loss that has no more clusters than there may be;
+        None if all have more."""
+        fit = np.flatnonzero(self.widths <= self.most_clusters)
+        if not len(fit):
+            return None
+        shared = shared_terms(self._blocks, self.size, self.widths, self.weight, self.f)
+        return self._blocks[fit[(self._of_each - 2 * shared)[fit].argmin()]].astype(np.int64)
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items in the clusters of `labels` ``[A]``: ``[K]``."""
@@ -185,7 +188,7 @@ class ExpectedLoss:
         K, C = int(labels.max()) + 1, len(self.cluster_weight)
         most = 4 * max(self.cluster.size, 2**16)
         if most >= C * K:
-            cells = (self.cluster * K + labels[:, None]).ravel()
+            cells = (self.cluster * np.int64(K) + labels[:, None]).ravel()
             items = None if len(self.size) == len(self.block) else np.repeat(self.size, len(self.weight))
             counts = np.bincount(cells, weights=items, minlength=C * K).astype(np.int64)
             each = float(self.cluster_weight @ self.f[counts].reshape(C, K).sum(axis=1))
@@ -193,7 +196,3 @@ class ExpectedLoss:
             shared = self.intersections(labels)
             each = float((self.f[shared.data] * np.repeat(self.cluster_weight, np.diff(shared.indptr))).sum())
         return max(0.0, (float(self.f[self.sizes(labels)].sum()) + self.theirs - 2 * each) / self.scale)
-
-    def _grown(self, size: int) -> NDArray[np.float64]:
-        """What f grows by when so many items join n others, n = 0 .. N - size."""
-        return self.f[size:] - self.f[: len(self.f) - size]

@@ -9,10 +9,12 @@ sequential allocation, sweetening, several runs).
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.partition_kernels import place_blocks
 from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss
 
 ALLOCATIONS = 4
@@ -20,8 +22,10 @@ ALLOCATIONS = 4
 FEW = 7
 """Of so few blocks all partitions are compared, 877 at most: single moves do not leave every local minimum, least of
 all where the number of clusters is limited."""
-STEP = 2000
+STEP = 50
 """What a placement costs beside the cells that it looks up, in cells."""
+MOST_KEPT = 2**22
+"""Costs of a block in a cluster that are kept until the cluster changes: none where there would be more."""
 LEAST_WORK = 2**24
 """What the improvement of a start may look up in any case."""
 
@@ -43,7 +47,7 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
     if blocks <= FEW:
         yield from _all_partitions(blocks, loss.most_clusters)
         return
-    best = min(loss.sampled, key=loss, default=None)
+    best = loss.best_sampled()
     starts = [np.zeros(blocks, dtype=np.int64)]
     if best is not None:
         yield best
@@ -59,8 +63,7 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
             # one that cannot be finished is not begun
             if blocks * STEP > search.max_work:
                 return
-            for i in rng.permutation(blocks):
-                search.place(i)
+            search.place(rng.permutation(blocks))
         while search.sweep():
             pass
         work += search.work
@@ -84,67 +87,84 @@ class Search:
     labels : ndarray of int, shape (A,)
         The start; -1 for blocks that are yet to be placed.
     max_work : int
-        Cells after which sweeps end.
+        Cells after which nothing is moved any more.
     """
 
     def __init__(self, loss: ExpectedLoss, labels: NDArray[np.int64], max_work: int) -> None:
         self.loss, self.max_work = loss, max_work
         self.labels = labels.copy()
-        self.least_gain = ROUNDING * loss.scale
-        self.weight = loss.weight.ravel()
+        self.grown = np.diff(loss.f)
         self.sizes = np.empty(0, dtype=np.int64)
-        self.table = np.empty((len(loss.cluster_weight), 0), dtype=np.int32)
+        counts = np.uint16 if len(loss.block) < 2**16 else np.int32
+        self.table = np.empty((len(loss.cluster_weight), 0), dtype=counts)
         if labels.max() >= 0:
             self.sizes = loss.sizes(labels)
-            self.table = loss.intersections(labels).toarray().astype(np.int32)
+            self.table = loss.intersections(labels).toarray().astype(counts)
+        # see `place_blocks`
+        self.changes = np.ones(len(self.sizes), dtype=np.int64)
+        self.kept = np.zeros((len(labels), len(self.sizes)))
+        self.kept_at = np.zeros(self.kept.shape, dtype=np.int64)
         self.work = 0
         self.used = 0
         """Columns in front that hold items, or held some since they were packed."""
         self.pack()
 
-    def place(self, i: int) -> bool:
-        """Put block `i` where the expected loss is least; whether that is elsewhere than it was."""
-        size, rows, old = int(self.loss.size[i]), self.loss.cluster[i], int(self.labels[i])
-        # the clusters that hold items, and one that is empty where there may be one more
-        width = min(self.used + 1, self.table.shape[1])
-        grown, sizes, shared = self.loss.grown(size), self.sizes[:width], self.table[:, :width].take(rows, axis=0)
-        self.work += shared.size + STEP
-        if old >= 0:
-            sizes = sizes.copy()
-            sizes[old] -= size
-            shared[:, old] -= size
-        cost = grown[sizes] - 2 * (self.weight @ grown.take(shared, mode="clip"))
-        new = int(cost.argmin())
-        if old >= 0 and cost[new] > cost[old] - self.least_gain:
-            return False
-        if old >= 0:
-            self.table[rows, old] -= size
-            self.sizes[old] -= size
-        self.table[rows, new] += size
-        self.sizes[new] += size
-        self.labels[i] = new
-        self.used = max(self.used, new + 1)
-        if self.used == self.table.shape[1] < self.loss.most_clusters:
-            self.pack()
-        return new != old
+    def place(self, order: NDArray[np.int64]) -> bool:
+        """Put blocks, in their order, where the expected loss is least, as long as there is work left; whether one was
+        elsewhere before."""
+        at, moved = 0, False
+        while at < len(order) and self.work <= self.max_work:
+            at, self.used, work, some = place_blocks(
+                order,
+                at,
+                self.labels,
+                self.sizes,
+                self.table,
+                self.loss.cluster,
+                self.loss.size,
+                self.loss.weight,
+                self.loss.f,
+                self.grown,
+                self.changes,
+                self.kept,
+                self.kept_at,
+                self.used,
+                self.loss.most_clusters,
+                ROUNDING * self.loss.scale,
+                self.max_work - self.work,
+                STEP,
+            )
+            self.work += work
+            moved |= some
+            if self.used == self.table.shape[1] < self.loss.most_clusters:
+                self.pack()
+        return moved
 
     def sweep(self) -> bool:
         """Place every block once more, as long as there is work left; whether one moved and a further sweep may pay."""
         self.pack()
-        moved = False
-        for i in range(len(self.labels)):
-            if self.work > self.max_work:
-                return False
-            moved |= self.place(i)
-        return moved
+        return self.place(np.arange(len(self.labels))) and self.work <= self.max_work
 
     def pack(self) -> None:
         """Number the clusters 0, 1, ... again, with a few empty ones behind them: as many columns as are looked at."""
-        kept = np.flatnonzero(self.sizes)
-        spare = min(_SPARE, self.loss.most_clusters - len(kept))
+        filled = np.flatnonzero(self.sizes)
+        spare = min(_SPARE, self.loss.most_clusters - len(filled))
         numbers = np.full(len(self.sizes) + 1, _NOWHERE)
-        numbers[kept] = np.arange(len(kept))
+        numbers[filled] = np.arange(len(filled))
         self.labels = numbers[self.labels]
-        self.sizes = np.append(self.sizes[kept], np.zeros(spare, dtype=np.int64))
-        self.table = np.pad(self.table[:, kept], ((0, 0), (0, spare)))
-        self.used = len(kept)
+        self.sizes = np.append(self.sizes[filled], np.zeros(spare, dtype=np.int64))
+        self.table = _packed(self.table, filled, spare)
+        self.used = len(filled)
+        self.changes = np.append(self.changes[filled], np.ones(spare, dtype=np.int64))
+        if len(self.labels) * len(self.sizes) <= MOST_KEPT:
+            self.kept = _packed(self.kept, filled, spare)
+            self.kept_at = _packed(self.kept_at, filled, spare)
+        else:
+            self.kept, self.kept_at = np.zeros((1, len(self.sizes))), np.zeros((1, len(self.sizes)), dtype=np.int64)
+
+
+def _packed(table: NDArray[Any], kept: NDArray[np.int64], spare: int) -> NDArray[Any]:
+    """Columns of a table, and empty ones behind them; row by row in memory."""
+    packed = np.zeros((len(table), len(kept) + spare), dtype=table.dtype)
+    packed[:, : len(kept)] = table[:, kept]
+    return packed

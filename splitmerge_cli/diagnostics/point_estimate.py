@@ -22,8 +22,8 @@ MAX_CELLS = 2**24
 """So many cells has the table of intersections at most."""
 MIN_PARTITIONS = 8
 """Where fewer would fit that table there is no estimate."""
-MAX_WORK = 2**29
-"""Once the search has looked up so many cells, about five seconds' work, it tries no further start; after four times as
+MAX_WORK = 2**32
+"""Once the search has looked up so many cells, four seconds' work or so, it tries no further start; after four times as
 many it moves nothing any more."""
 
 

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.diagnostics import partition_search, point_estimate
-from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, evenly, minimise_expected_vi, most_partitions
+from splitmerge_cli.diagnostics.partition_kernels import shared_terms
+from splitmerge_cli.diagnostics.partition_losses import LOSSES, ExpectedLoss, checked
+from splitmerge_cli.diagnostics.partition_losses import distances as distances_between
+from splitmerge_cli.diagnostics.point_estimate import (
+    TooManyClusters,
+    evenly,
+    minimise_expected_loss,
+    minimise_expected_vi,
+    most_partitions,
+)
 
 
 def partitions_of(n):
@@ -158,3 +167,62 @@ def test_a_costly_search_makes_fewer_starts(monkeypatch):
     rows, truth = noisy(60, 4, 50, seed=7)
     monkeypatch.setattr(point_estimate, "MAX_WORK", 0)
     assert vi(minimise_expected_vi(rows).labels, truth) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_best_sampled_partition_is_the_one_of_least_expected_loss(loss):
+    # few clusters, and so many that cells outnumber items
+    for seed, clusters in enumerate((3, 40)):
+        rows, _ = noisy(50, clusters, 30, seed, noise=0.5)
+        rows = np.concatenate([rows, rows[:5]])
+        found = ExpectedLoss(checked(rows), loss, 2**20)
+        expected_losses = [distances_between(row, rows, loss).mean() for row in rows]
+        best = found.best_sampled()
+        assert found(best) == pytest.approx(min(expected_losses), abs=1e-12)
+        assert distances_between(best[found.block], rows, loss).mean() == pytest.approx(min(expected_losses), abs=1e-12)
+        assert ExpectedLoss(checked(rows), loss, 2**20, most_clusters=1).best_sampled() is None
+
+
+def test_shared_terms_are_their_definition():
+    rows = np.array([[0, 0, 1, 2], [0, 1, 1, 0], [0, 0, 0, 0]], dtype=np.int32)
+    size, weight = np.array([1, 3, 2, 5]), np.array([0.5, 0.2, 0.3])
+    f = np.arange(12.0) ** 2
+    table = [[np.bincount(4 * a + b, weights=size).astype(int) for b in rows] for a in rows]
+    wanted = [sum(w * f[cells].sum() for w, cells in zip(weight, row, strict=True)) for row in table]
+    np.testing.assert_allclose(shared_terms(rows, size, rows.max(axis=1).astype(np.int64) + 1, weight, f), wanted)
+
+
+@pytest.mark.parametrize("items", [1, 3])
+def test_costs_that_are_kept_change_nothing(items, monkeypatch):
+    rows, _ = noisy(120, 8, 90, seed=8, noise=0.6)
+    rows = np.repeat(rows, items, axis=1)
+    for loss in LOSSES:
+        kept = minimise_expected_loss(rows, loss)
+        with monkeypatch.context() as patch:
+            patch.setattr(partition_search, "MOST_KEPT", 0)
+            anew = minimise_expected_loss(rows, loss)
+        np.testing.assert_array_equal(kept.labels, anew.labels)
+        assert kept.expected_loss == anew.expected_loss
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_no_block_is_better_elsewhere(loss):
+    rows, _ = noisy(60, 12, 100, seed=9, noise=0.7)
+    found = minimise_expected_loss(rows, loss)
+    for i in range(60):
+        for k in range(found.labels.max() + 2):
+            moved = found.labels.copy()
+            moved[i] = k
+            assert distances_between(moved, rows, loss).mean() >= found.expected_loss - 1e-10
+
+
+def test_more_items_than_a_small_count_holds():
+    # counts of 70,000 items in a cluster need more than 16 bits
+    rows = np.zeros((9, 70_000), dtype=np.int32)
+    for m, row in enumerate(rows):
+        row[65_537 + 300 * m :] = 1
+        row[:3] = [0, 1, 0]
+    found = minimise_expected_vi(rows)
+    assert found.expected_vi == pytest.approx(distances_between(found.labels, rows, "vi").mean(), rel=1e-9)
+    assert found.expected_vi <= min(distances_between(row, rows, "vi").mean() for row in rows) + 1e-12
+    assert found.labels.max() == 1

@@ -1,0 +1,240 @@
+"""The loops of the search for a point estimate: shared items of pairs of partitions, and moves of single blocks.
+
+Design. A move is judged by counts alone: for each cluster of each sampled partition, how many of its items lie in each
+cluster of the estimate (`table`, a row a sampled cluster, uint16 where N allows it, so that it stays in the cache). The
+cost of block i in cluster k reads one row of `table` for each sampled partition; it depends on column k alone, so it is
+kept, with the number of changes that column k had seen, and read again until the column changes. Sums run in one order:
+a cost that is kept is the cost that would be found anew.
+"""
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.string cimport memset
+
+ctypedef fused count_t:
+    uint16_t
+    int32_t
+
+
+def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int64_t[::1] widths,
+                 const double[::1] weight, const double[::1] f):
+    """Mean over sampled partitions of sum_kl f(n_kl), for each of them.
+
+    Parameters
+    ----------
+    rows : int32, shape (M, A)
+        Sampled partitions of the blocks, clusters from 0.
+    size : int64, shape (A,)
+        Items of every block.
+    widths : int64, shape (M,)
+        Clusters of every partition.
+    weight : float64, shape (M,)
+        Share of every partition; they sum to 1.
+    f : float64, shape (N + 1,)
+        Of a number of items; f(0) = 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[M]``, n_kl being the items that cluster k of the one and cluster l of the other share.
+
+    Source: Wade and Ghahramani 2018, section 2.
+    """
+    cdef Py_ssize_t M = rows.shape[0], A = rows.shape[1], x, m, a, cells, most = 0
+    cdef double total
+    cdef Py_ssize_t wide
+    for m in range(M):
+        most = max(most, widths[m])
+    cdef int32_t[::1] counts = np.zeros(most * most, dtype=np.int32)
+    cdef int32_t[::1] first = np.empty(A, dtype=np.int32)
+    cdef double[::1] found = np.zeros(M)
+    with nogil:
+        for x in range(M):
+            for m in range(x, M):
+                wide = widths[m]
+                cells = widths[x] * wide
+                for a in range(A):
+                    counts[rows[x, a] * wide + rows[m, a]] += <int32_t> size[a]
+                total = 0.0
+                if cells <= 2 * A:
+                    for a in range(cells):
+                        total += f[counts[a]]
+                    memset(&counts[0], 0, cells * sizeof(int32_t))
+                else:
+                    # a cell is empty once it is counted, and f(0) = 0
+                    for a in range(A):
+                        total += f[counts[rows[x, a] * wide + rows[m, a]]]
+                        counts[rows[x, a] * wide + rows[m, a]] = 0
+                found[x] += weight[m] * total
+                if m > x:
+                    found[m] += weight[x] * total
+    return np.asarray(found)
+
+
+cdef inline void shift(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_ssize_t k, int32_t by) noexcept nogil:
+    """Add `by` to column k of M rows of the table."""
+    cdef Py_ssize_t m
+    for m in range(M):
+        table[rows[m], k] = <count_t> (table[rows[m], k] + by)
+
+
+cdef void add_single(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_ssize_t width, const double *weight,
+                     const double *grown, double *sums) noexcept nogil:
+    """Add to sums[k] what the clusters of a block of one item gain by it in column k, for all columns."""
+    cdef Py_ssize_t m, k
+    cdef double w
+    cdef const count_t *row
+    for m in range(M):
+        w = weight[m]
+        row = &table[rows[m], 0]
+        for k in range(width):
+            sums[k] += w * grown[row[k]]
+
+
+cdef void add_any(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_ssize_t width, const double *weight,
+                  const double *f, Py_ssize_t s, double *sums) noexcept nogil:
+    """The same for a block of s items."""
+    cdef Py_ssize_t m, k
+    cdef double w
+    cdef const count_t *row
+    for m in range(M):
+        w = weight[m]
+        row = &table[rows[m], 0]
+        for k in range(width):
+            sums[k] += w * (f[row[k] + s] - f[row[k]])
+
+
+cdef void add_some(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, const Py_ssize_t *columns, Py_ssize_t n,
+                   const double *weight, const double *f, Py_ssize_t s, double *sums) noexcept nogil:
+    """The same for n columns of the table, in sums[:n]."""
+    cdef Py_ssize_t m, k
+    cdef double w
+    cdef const count_t *row
+    for m in range(M):
+        w = weight[m]
+        row = &table[rows[m], 0]
+        for k in range(n):
+            sums[k] += w * (f[row[columns[k]] + s] - f[row[columns[k]]])
+
+
+def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels, int64_t[::1] sizes,
+                 count_t[:, ::1] table, const int32_t[:, ::1] cluster, const int64_t[::1] size,
+                 const double[::1] weight, const double[::1] f, const double[::1] grown, int64_t[::1] changes,
+                 double[:, ::1] kept, int64_t[:, ::1] kept_at, Py_ssize_t used, Py_ssize_t most, double least_gain,
+                 int64_t allowed, int64_t step):
+    """Put blocks order[begin:] in turn where the expected loss is least, until a further column is needed or the work
+    is done.
+
+    Parameters
+    ----------
+    order : int64
+        Blocks.
+    labels : int64, shape (A,)
+        Column of every block, INOUT; -1: yet to be placed.
+    sizes : int64, shape (W,)
+        Items in every column, INOUT.
+    table : uint16 or int32, shape (C, W)
+        Items that each of C sampled clusters shares with each column, INOUT.
+    cluster : int32, shape (A, M)
+        Rows of `table` of every block.
+    size : int64, shape (A,)
+        Items of every block.
+    weight : float64, shape (M,)
+        Share of every sampled partition.
+    f : float64, shape (N + 1,)
+    grown : float64, shape (N,)
+        f(n + 1) - f(n).
+    changes : int64, shape (W,)
+        How often every column has changed, INOUT, from 1.
+    kept, kept_at : float64 and int64, shape (A, W)
+        What the clusters of a block gain by it in each column, INOUT, and `changes` when it was found; 0: not yet. Of
+        the column that a block is in, it is what they would gain if it were taken out and put back. Shape (1, W):
+        nothing is kept.
+    used : int
+        Columns in front that hold items or held some.
+    most : int
+        Columns that there may be.
+    least_gain : float
+        What a move has to gain.
+    allowed : int
+        Cells that may be read; a block counts `step` more.
+
+    Returns
+    -------
+    tuple of int
+        Blocks of `order` that are done, columns in use, cells read, and whether a block moved.
+    """
+    cdef Py_ssize_t W = table.shape[1], M = cluster.shape[1], at = begin, i, r, k, width, old, new, stale
+    cdef bint keeps = kept.shape[0] > 1 or size.shape[0] == 1, moved = False
+    cdef int64_t work = 0, s, n
+    cdef double cost, least, own
+    cdef const int32_t *rows
+    cdef double[::1] sums = np.empty(W)
+    cdef Py_ssize_t[::1] columns = np.empty(W, dtype=np.intp)
+    with nogil:
+        while at < order.shape[0] and work <= allowed:
+            i = order[at]
+            at += 1
+            s = size[i]
+            r = i if keeps else 0
+            rows = &cluster[i, 0]
+            old = labels[i]
+            # the clusters that hold items, and one that is empty where there may be one more
+            width = min(used + 1, W)
+            stale = 0
+            for k in range(width):
+                if not keeps or kept_at[r, k] != changes[k]:
+                    columns[stale] = k
+                    stale += 1
+            work += step
+            if stale:
+                if old >= 0:
+                    shift(table, rows, M, old, -<int32_t> s)
+                if 2 * stale > width:
+                    # all of them, one beside the other
+                    stale = width
+                    for k in range(width):
+                        columns[k] = k
+                        sums[k] = 0.0
+                    if s == 1:
+                        add_single(table, rows, M, width, &weight[0], &grown[0], &sums[0])
+                    else:
+                        add_any(table, rows, M, width, &weight[0], &f[0], s, &sums[0])
+                else:
+                    for k in range(stale):
+                        sums[k] = 0.0
+                    add_some(table, rows, M, &columns[0], stale, &weight[0], &f[0], s, &sums[0])
+                for k in range(stale):
+                    kept[r, columns[k]] = sums[k]
+                    kept_at[r, columns[k]] = changes[columns[k]]
+                work += stale * M
+                if old >= 0:
+                    shift(table, rows, M, old, <int32_t> s)
+            new = -1
+            least = own = 0.0
+            for k in range(width):
+                n = sizes[k] - (s if k == old else 0)
+                cost = f[n + s] - f[n] - 2 * kept[r, k]
+                if new < 0 or cost < least:
+                    new, least = k, cost
+                if k == old:
+                    own = cost
+            if new == old or (old >= 0 and least > own - least_gain):
+                continue
+            if old >= 0:
+                shift(table, rows, M, old, -<int32_t> s)
+                sizes[old] -= s
+                changes[old] += 1
+                # what was kept is of both columns without the block: of the old one as it is now
+                kept_at[r, old] = changes[old]
+            shift(table, rows, M, new, <int32_t> s)
+            sizes[new] += s
+            changes[new] += 1
+            kept_at[r, new] = changes[new]
+            labels[i] = new
+            moved = True
+            if new >= used:
+                used = new + 1
+                if used == W and W < most:
+                    break
+    return at, used, work, moved
