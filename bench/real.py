@@ -1,9 +1,13 @@
 """Clustering of real sets that scikit-learn and networkx carry, beside other programs.
 
-What is compared first is the log predictive density of rows that were held out, over five folds, because it needs no
-truth; then the adjusted Rand index against the classes of a set, the number of clusters, and seconds.
+What is compared first is the log predictive density of rows, or of the ties of nodes, that were held out, over five
+folds, because it needs no truth; then the adjusted Rand index against the classes of a set, the number of clusters, and
+seconds.
 """
 
+import contextlib
+import importlib.util
+import io
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import datasets
 from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 from sklearn.model_selection import KFold
@@ -22,6 +27,9 @@ from sklearn.preprocessing import StandardScaler
 
 import splitmerge_cli as smcmc
 from bench import real_documents
+from splitmerge_cli.data.stacking import new_items
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.runs.predictive import State, predict
 
 SEED = 0
 FOLDS = 5
@@ -33,14 +41,37 @@ Method = Callable[[NDArray[np.float64], int], tuple[Labels, Any, str]]
 """Of rows and the true number of classes: labels, what scores new rows (or None), a remark."""
 
 
-def sampled(covariance: str, iterations: int) -> Method:
-    """The Gaussian mixture of this program, of four chains."""
+def default(iterations: int | None, held: int) -> Method:
+    """This program with its default sampler and iterations, the covariance chosen by it.
+
+    That is done once for a set; rows are held out from chains of `held` iterations.
+    """
+    chosen: list[tuple[set[bytes], dict[str, Any]]] = []
 
     def fit(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
-        found = smcmc.sample(
-            {"name": "gaussian", "covariance": covariance}, x, "sams", iterations=iterations, seed=SEED, progress="none"
-        )
-        return found.labels, found.log_predictive, "" if found.converged else "not converged"
+        # a fold has rows of the set that came before
+        rows = {row.tobytes() for row in x}
+        known = next((one for of_set, one in reversed(chosen) if rows < of_set), None)
+        if known is None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                found = smcmc.sample("auto", x, iterations=iterations, seed=SEED, progress="none")
+            of_run = found.run.config["model"]
+            chosen.append((rows, {key: of_run[key] for key in ("name", "covariance", "b0", "kappa0")}))
+        else:
+            found = smcmc.sample(known, x, iterations=held, seed=SEED, progress="none")
+        remark = str(found.run.config["model"]["covariance"]) + ("" if found.converged else ", not converged")
+        return found.labels, found.log_predictive, remark
+
+    return fit
+
+
+def hierarchical(iterations: int | None) -> Method:
+    """Full covariances, b0 and kappa0 with priors (docs/decisions/0017-scales-from-the-data.md): labels alone."""
+    model = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
+
+    def fit(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
+        found = smcmc.sample(model, x, iterations=iterations, seed=SEED, progress="none")
+        return found.labels, None, "" if found.converged else "not converged"
 
     return fit
 
@@ -62,21 +93,38 @@ def hdbscan(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
     return labels, None, f"{np.mean(labels < 0):.0%} noise"
 
 
-def methods(iterations: int) -> dict[str, Method]:
+def standardised(fit: Method) -> Method:
+    """A method of rows alone, given columns of mean 0 and variance 1."""
+
+    def fitted(x: NDArray[np.float64], K: int) -> tuple[Labels, Any, str]:
+        labels, _, remark = fit(StandardScaler().fit_transform(x), K)
+        return labels, None, remark
+
+    return fitted
+
+
+def methods(iterations: int | None, held: int) -> dict[str, Method]:
     return {
-        **{f"smcmc, {covariance}": sampled(covariance, iterations) for covariance in ("diag", "full")},
+        "smcmc": default(iterations, held),
+        "smcmc, full, scales from the data": hierarchical(iterations),
         "BayesianGaussianMixture": variational,
         "KMeans": kmeans,
+        "KMeans, standardised": standardised(kmeans),
         "HDBSCAN": hdbscan,
+        "HDBSCAN, standardised": standardised(hdbscan),
     }
 
 
 def tables() -> Iterator[tuple[str, NDArray[np.float64], Labels]]:
-    """The sets, raw and standardised; digits as their first eight principal components."""
+    """The sets: three of classes; digits as their first eight principal components, 500 rows; two that are drawn."""
     for name in ("iris", "wine", "breast_cancer"):
         found = getattr(datasets, f"load_{name}")()
         yield name, found.data, found.target
-        yield f"{name}, standardised", StandardScaler().fit_transform(found.data), found.target
+    digits = datasets.load_digits()
+    yield "digits, 8 components", PCA(8, random_state=SEED).fit_transform(digits.data)[:500], digits.target[:500]
+    yield "moons", *datasets.make_moons(300, noise=0.08, random_state=SEED)
+    spread = [0.5, 1.0, 2.0]
+    yield "blobs", *datasets.make_blobs(300, 3, centers=3, cluster_std=spread, random_state=SEED)[:2]
 
 
 def row(name: str, called: str, fit: Method, x: NDArray[np.float64], truth: Labels) -> dict[str, Any]:
@@ -103,51 +151,103 @@ def row(name: str, called: str, fit: Method, x: NDArray[np.float64], truth: Labe
     }
 
 
-def networks(iterations: int) -> Iterator[dict[str, Any]]:
-    """Blocks of the karate club, beside communities of Louvain's method."""
-    graph = networkx.karate_club_graph()
-    truth = [graph.nodes[node]["club"] for node in graph]
+def graphs() -> Iterator[tuple[str, networkx.Graph, Labels | None]]:
+    """Networks of networkx, and the groups that their nodes are known to belong to."""
+    karate = networkx.karate_club_graph()
+    yield "karate", karate, np.array([karate.nodes[node]["club"] for node in karate])
+    yield "les miserables", networkx.les_miserables_graph(), None
+    davis = networkx.davis_southern_women_graph()
+    women = networkx.bipartite.projected_graph(davis, [n for n, side in davis.nodes(data="bipartite") if side == 0])
+    yield "davis, women", women, None
+    yield "florentine", networkx.florentine_families_graph(), None
 
-    def blocks() -> tuple[Labels, str]:
-        found = smcmc.sample("irm", graph, iterations=iterations, seed=SEED, progress="none")
-        return found.labels, "" if found.converged else "not converged"
 
-    def louvain() -> tuple[Labels, str]:
-        found = networkx.community.louvain_communities(graph, weight=None, seed=SEED)
-        return np.array([next(k for k, nodes in enumerate(found) if node in nodes) for node in graph]), ""
+def louvain(matrix: NDArray[Any]) -> Labels:
+    """Communities of networkx' Louvain method."""
+    found = networkx.community.louvain_communities(networkx.from_numpy_array(matrix), weight=None, seed=SEED)
+    return np.array([next(k for k, nodes in enumerate(found) if i in nodes) for i in range(len(matrix))])
 
-    for called, fit in (("smcmc, irm", blocks), ("Louvain", louvain)):
+
+def leiden(matrix: NDArray[Any]) -> Labels:
+    """Communities of leidenalg, by modularity."""
+    import igraph
+    import leidenalg
+
+    graph = igraph.Graph.Adjacency(matrix.astype(int).tolist(), mode="undirected")
+    return np.array(leidenalg.find_partition(graph, leidenalg.ModularityVertexPartition, seed=SEED).membership)
+
+
+def one_block(matrix: NDArray[Any]) -> Labels:
+    """All nodes in one block: the network's density."""
+    return np.zeros(len(matrix), dtype=int)
+
+
+def networks(iterations: int | None) -> Iterator[dict[str, Any]]:
+    """Blocks of networks, beside communities: log predictive of the ties of nodes that were held out.
+
+    The estimator is one: given blocks, ties are beta-Bernoulli with the prior of model `irm`, and a new node joins a
+    block by the Chinese restaurant process. This program averages it over its draws; other methods have one partition.
+    """
+    for name, graph, truth in graphs():
+        matrix = networkx.to_numpy_array(graph, weight=None)
+        labelled: dict[str, Any] = {"smcmc": None, "Louvain": louvain, "Leiden": leiden, "one block": one_block}
+        if importlib.util.find_spec("leidenalg") is None:
+            del labelled["Leiden"]
         began = time.perf_counter()
-        labels, remark = fit()
-        yield {
-            "set": "karate",
-            "method": called,
-            "held-out log density": np.nan,
-            "error": np.nan,
-            "ARI": adjusted_rand_score(truth, labels),
-            "K": len(np.unique(labels)),
-            "true K": 2,
-            "seconds": time.perf_counter() - began,
-            "remark": remark,
-        }
+        posterior = smcmc.sample("irm", matrix, iterations=iterations, seed=SEED, progress="none")
+        seconds = time.perf_counter() - began
+        folds = []
+        for train, held in KFold(FOLDS, shuffle=True, random_state=SEED).split(matrix):
+            known, ties = matrix[np.ix_(train, train)], matrix[np.ix_(held, train)]
+            folds.append((known, ties, smcmc.sample("irm", known, iterations=iterations, seed=SEED, progress="none")))
+        for called, fit in labelled.items():
+            found, density = posterior.labels, []
+            if fit is not None:
+                began = time.perf_counter()
+                found = fit(matrix)
+                seconds = time.perf_counter() - began
+            for known, ties, fold in folds:
+                if fit is None:
+                    density.append(fold.log_predictive(ties) / len(known))
+                else:
+                    labels = by_appearance(fit(known))
+                    state = State(labels, int(labels.max()) + 1, {})
+                    new, model = new_items(fold.dataset, ties), fold.run.config["model"]
+                    density.append(predict(model, fold.dataset, new, [state], labels).log_density / len(known))
+            every = np.concatenate(density)
+            yield {
+                "set": name,
+                "method": called,
+                "held-out log density": every.mean(),
+                "error": every.std() / np.sqrt(len(every)),
+                "ARI": np.nan if truth is None else adjusted_rand_score(truth, found),
+                "K": len(np.unique(found)),
+                "true K": "-" if truth is None else len(np.unique(truth)),
+                "seconds": seconds,
+                "remark": "" if fit is not None or posterior.converged else "not converged",
+            }
 
 
 def main(quick: bool) -> list[dict[str, Any]]:
-    """Print the table as Markdown; `quick`: fewer iterations."""
+    """Print the tables as Markdown; `quick`: fewer iterations."""
     warnings.simplefilter("ignore")
-    iterations = 200 if quick else 2000
-    rows = [
-        row(name, called, fit, x, truth) for name, x, truth in tables() for called, fit in methods(iterations).items()
-    ]
-    rows += networks(iterations)
-    print("| set | method | held-out log density | ARI | K (true) | seconds | |")
-    print("|---|---|---|---|---|---|---|")
-    for found in rows:
-        density = found["held-out log density"]
-        shown = "-" if np.isnan(density) else f"{density:.2f} ± {found['error']:.2f}"
-        counts = f"{found['K']} ({found['true K']})"
-        cells = (found["set"], found["method"], shown, f"{found['ARI']:.2f}", counts, f"{found['seconds']:.1f}")
-        print(f"| {' | '.join(cells)} | {found['remark']} |")
+    iterations, held = (200, 200) if quick else (None, 2000)
+    fits = methods(iterations, held)
+    rows = []
+    for digits, part in (
+        (2, (row(name, called, fit, x, truth) for name, x, truth in tables() for called, fit in fits.items())),
+        (3, networks(200 if quick else 1000)),
+    ):
+        print("\n| set | method | held-out log density | ARI | K (true) | seconds | |")
+        print("|---|---|---|---|---|---|---|")
+        for found in part:
+            rows.append(found)
+            density, ari = found["held-out log density"], found["ARI"]
+            shown = "-" if np.isnan(density) else f"{density:.{digits}f} ± {found['error']:.{digits}f}"
+            counts = f"{found['K']} ({found['true K']})"
+            agreed = "-" if np.isnan(ari) else f"{ari:.2f}"
+            cells = (found["set"], found["method"], shown, agreed, counts, f"{found['seconds']:.1f}")
+            print(f"| {' | '.join(cells)} | {found['remark']} |", flush=True)
     print()
     of_documents = real_documents.main(quick)
     known = pd.DataFrame(rows).astype(object).where(lambda frame: frame.notna(), None)

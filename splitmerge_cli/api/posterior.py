@@ -200,12 +200,21 @@ class Posterior:
         )
 
     # -- convergence
+    @property
+    def _judged(self) -> dict[str, Any] | None:
+        """What the finished run says of R-hat; None where it is not finished, or says nothing."""
+        judged: dict[str, Any] | None = self.run.summary.get("convergence") if self.complete else None
+        return None if judged is None or judged["converged"] is None else judged
+
     @cached_property
     def rhat(self) -> float:
-        """float: the larger R-hat of K and of the log joint density; 1 where both are constant and equal, nan for one
-        chain, inf where it is undefined because chains keep apart."""
+        """float: the largest R-hat of all quantities that were recorded, as ``smcmc diagnose`` lists them; of an
+        unfinished run that of K and of the log joint density. 1 where all are constant and equal, nan for one chain,
+        inf where it is undefined because chains keep apart."""
         from splitmerge_cli.diagnostics.mixing import rhat, why_no_rhat
 
+        if self._judged is not None:
+            return float("inf") if self._judged["rhat"] is None else float(self._judged["rhat"])
         posterior, stats = self.traces["posterior"], self.traces["sample_stats"]
         found = []
         for draws in (posterior["K"].to_numpy(), stats["lp"].to_numpy()):
@@ -220,14 +229,11 @@ class Posterior:
 
     @property
     def converged(self) -> bool:
-        """bool: whether R-hat of all that was recorded is below the threshold of the command line; False for one chain,
-        which cannot show it."""
+        """bool: whether `rhat` is below 1.1, the threshold of the command line; False for one chain, which cannot show
+        it."""
         from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED
 
-        judged = self.run.summary.get("convergence") if self.complete else None
-        if judged is None or judged["converged"] is None:
-            return bool(self.rhat < NOT_CONVERGED)
-        return bool(judged["converged"])
+        return bool(self.rhat < NOT_CONVERGED)
 
     # -- the partition
     @cached_property
@@ -266,8 +272,9 @@ class Posterior:
             The chains have not converged: what they have in common depends on where they began.
         """
         if not self.converged:
+            of = "" if self._judged is None else f" of {self._judged['quantity']}"
             warnings.warn(
-                f"the chains have not converged (R-hat = {self.rhat:.3g}): run more iterations, or another sampler",
+                f"the chains have not converged (R-hat{of} = {self.rhat:.3g}): run more iterations, or another sampler",
                 NotConverged,
                 stacklevel=2,
             )

@@ -61,7 +61,7 @@ def sample(
         `splitmerge_cli.data.objects.from_object`. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
         ``data=corpus``, graphs ``data=edges``), or the name of a data set (``smcmc list data``).
     sampler : str or mapping, optional
-        As `model`; ``smcmc list samplers``. By default that of the command line.
+        As `model`; ``smcmc list samplers``. By default that of the command line: `sams` of the user's own data.
     chains : int
         Chains, which run at the same time as far as there are processors.
     iterations : int, optional
@@ -69,8 +69,8 @@ def sample(
     budget : float, optional
         Seconds of sampling per chain, after which it ends.
     until : float, optional
-        Run until R-hat of K and of the log joint density is below this number, such as 1.05: with 1,000 iterations,
-        then anew with 2,000, 4,000, ..., at most `iterations`.
+        Run until R-hat of all that is recorded is below this number, such as 1.05: with 1,000 iterations, then anew
+        with 2,000, 4,000, ..., at most `iterations`.
     seed : int
         Of the chains.
     truth : array_like, optional

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError, choice, choices, compose, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.wanted import typed_list
 
 AUTO = "auto"
 FOLDS = 5
@@ -129,9 +130,10 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     settled = list(overrides)
     if f"model={AUTO}" in settled:
         settled.remove(f"model={AUTO}")
-        settled += [f"model={_by_data(settled, config_dir)}"]
-        say(f"model=auto: {settled[-1]}")
-        if settled[-1] == "model=gaussian" and not any(given.startswith("model.covariance=") for given in settled):
+        said = _by_data(settled, config_dir)
+        settled += said
+        say(f"model=auto: {' '.join(said)}")
+        if said[0] == "model=gaussian" and not any(given.startswith("model.covariance=") for given in settled):
             settled.append(f"model.covariance={AUTO}")
     if f"model.covariance={AUTO}" in settled:
         settled.remove(f"model.covariance={AUTO}")
@@ -151,13 +153,19 @@ def shown(table: pd.DataFrame) -> str:
     return f"{text}\nmodel.covariance=auto: {table['covariance'][0]}, by the log predictive density of held-out rows"
 
 
-def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> str:
+def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[str]:
+    """The model, and of a table the columns that are data where ids and the like stand beside them."""
     # a table is read as it is; of other data the kind decides
     try:
         _, dataset = _loaded([*overrides, "model=mixed"], config_dir)
     except ConfigError:
         _, dataset = _loaded(overrides, config_dir)
-    return model_for(dataset)
+    model = f"model={model_for(dataset)}"
+    typed = dataset.meta.get("typed")
+    if not typed or model == "model=mixed" or any(given.startswith("data.columns=") for given in overrides):
+        return [model]
+    _, read = _loaded([*overrides, model], config_dir)
+    return [model] if read.values.shape[1] == len(typed) else [model, f"data.columns={typed_list(typed)}"]
 
 
 def _loaded(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[dict[str, Any], Dataset]:

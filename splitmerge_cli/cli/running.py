@@ -1,5 +1,6 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
+import re
 import sys
 from functools import partial
 from typing import Annotated, Any
@@ -98,6 +99,9 @@ def run(
         plan = runs.prepare(composed.checked())
         for note in plan.dataset.notes:
             complain(f"note: {note}")
+        named = any(re.match(r"[+]*(sampler|schedule|experiment)\b", given) for given in overrides)
+        if plan.cfg.data.name == "csv" and not named:
+            complain(f"note: sampler={plan.cfg.sampler.name}, as none is named")
         done = Run(runs.run(plan))
     closing.say(done)
     typer.echo(done.path)

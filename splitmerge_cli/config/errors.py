@@ -1,6 +1,8 @@
 """What is wrong with a configuration, said in one line that names the key and what was expected."""
 
 import difflib
+import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,8 +30,23 @@ def one_line(error: object) -> str:
     return " ".join(str(error).split())
 
 
+_FILES = re.compile(
+    r".*\.(csv|tsv|txt|dat|data|parquet|feather|xlsx|npy|npz|graphml|gml|mtx|edgelist|edges|json|xls|h5ad|sav)(\.gz)?",
+    re.IGNORECASE,
+)
+
+
+def own_file(path: str) -> str | None:
+    """The words that read a file of the user's own, if `path` looks like one."""
+    if not _FILES.fullmatch(path):
+        return None
+    return f"expected data=csv {shlex.quote(f'data.path={path}')} (a list of edges: data=edges, documents: data=corpus)"
+
+
 def unknown(group: str, name: str, known: Sequence[str]) -> str:
     """A choice that a group does not have; what it has, and the nearest."""
+    if group == "data" and (own := own_file(name)):
+        return f"data={name}: {own}"
     near = nearest(name, known)
     hint = f" Did you mean {group}={near}?" if near else ""
     return f"{group}={name}: expected {'one of ' if known else ''}{', '.join(sorted(known)) or 'nothing'}.{hint}"
@@ -37,11 +54,23 @@ def unknown(group: str, name: str, known: Sequence[str]) -> str:
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """A key that there is not; the one that does what other programs call so, or the nearest that there is."""
+    if key == "data.path":
+        return (
+            "data.path: a file is read by data=csv (a table), data=edges or data=corpus; expected one beside data.path"
+        )
     within = [candidate for candidate in known if candidate.endswith(f".{key}")]
     if not within and (found := meant(key, known, ALWAYS)):
         added = f" ({found[1]})" if found[1] else ""
         return f"{key}: no such key. Did you mean {found[0]}?{added} `smcmc run --cfg job` shows them all."
-    near = nearest(key, known)
+    group, dot, option = key.partition(".")
+    siblings = {one.partition(".")[2]: one for one in known if one.startswith(f"{group}.")} if dot else {}
+    if siblings:
+        like = nearest(option, list(siblings))
+        if like is None:
+            return f"{key}: no such key; expected one of {', '.join(sorted(siblings.values()))}"
+        near: str | None = siblings[like]
+    else:
+        near = nearest(key, known)
     hint = f" Did you mean {near}?" if near else ""
     return f"{key}: no such key.{hint} `smcmc run --cfg job` shows them all."
 

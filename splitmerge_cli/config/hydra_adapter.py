@@ -14,7 +14,7 @@ from typing import Any
 
 import hydra
 
-from splitmerge_cli.config.errors import ConfigError, one_line, unknown
+from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -156,7 +156,7 @@ def unreadable(override: str) -> str:
     """What is wrong with an override that Hydra's grammar does not know."""
     _, equals, _ = override.partition("=")
     if not equals:
-        return f"{override}: expected KEY=VALUE"
+        return f"{override}: {own_file(override) or 'expected KEY=VALUE'}"
     expected = "; expected a prior as NAME(NUMBER,...), other text with brackets in quotes" if "(" in override else ""
     return f"{override}: cannot be read as a value{expected}"
 

@@ -46,7 +46,6 @@ def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int6
     for m in range(M):
         most = max(most, widths[m])
     cdef int32_t[::1] counts = np.zeros(most * most, dtype=np.int32)
-    cdef int32_t[::1] first = np.empty(A, dtype=np.int32)
     cdef double[::1] found = np.zeros(M)
     with nogil:
         for x in range(M):
@@ -71,7 +70,8 @@ def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int6
     return np.asarray(found)
 
 
-cdef inline void shift(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_ssize_t k, int32_t by) noexcept nogil:
+cdef inline void shift(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_ssize_t k,
+                       int32_t by) noexcept nogil:
     """Add `by` to column k of M rows of the table."""
     cdef Py_ssize_t m
     for m in range(M):

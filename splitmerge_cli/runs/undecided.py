@@ -39,12 +39,32 @@ def require_model(composed: Draft) -> None:
         said, works = _answer(options, digests)
     given = [one for one in composed.given if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
     commands = [_command(given, extra, model) for model, extra in works]
+    if _are_edges(options, digests):
+        commands.insert(0, _network(given))
     raise ConfigError(f"{said}; expected a model: {', or '.join(commands)}")
 
 
 def _command(given: list[str], extra: dict[str, str], model: str) -> str:
     words = [*given, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
     return " ".join(["smcmc run", *(one if "'" in one else shlex.quote(one) for one in words)])
+
+
+def _network(given: list[str]) -> str:
+    """The command that reads the table as a list of edges."""
+    kept = [one for one in given if not one.startswith(("data=", "data.kind", "data.types"))]
+    return " ".join(["smcmc run", "data=edges", *(shlex.quote(one) for one in kept)])
+
+
+def _are_edges(options: dict[str, Any], digests: dict[str, str]) -> bool:
+    """Whether a table has two columns of words, of which most stand in both: the ends of edges."""
+    try:
+        table = loaded({**options, "kind": MIXED}, MIXED, digests)
+    except DataError:
+        return False
+    if table.types is None or len(table.types) != 2 or {column.type for column in table.types} != {"categorical"}:
+        return False
+    first, second = (set(column.levels or ()) for column in table.types)
+    return 2 * len(first & second) >= min(len(first), len(second))
 
 
 def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]]]:

@@ -1,0 +1,95 @@
+"""What a new user tries first, and the command that the answer names."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.results.read import Run
+
+QUICK = ["iterations=6", "chains=2", "progress=none"]
+
+
+@pytest.fixture
+def points() -> np.ndarray:
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    x[20:] += 5
+    pd.DataFrame(x, columns=["u", "v"]).to_csv("two.csv", index=False)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["two.csv"], "two.csv: expected data=csv data.path=two.csv"),
+        (["data=two.csv"], "data=two.csv: expected data=csv data.path=two.csv"),
+        (["data=my tables/two.csv"], "expected data=csv 'data.path=my tables/two.csv'"),
+        (["data.path=two.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
+        (["data=csv", "data.path=two.csv", "model=gaussian", "sampler.qqqq=3"], "expected one of sampler."),
+        (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
+    ],
+)
+def test_an_answer_names_the_words_that_work(smcmc: Any, points: np.ndarray, words: list[str], said: str) -> None:
+    result = smcmc("run", *words)
+    assert result.exit_code == 2 and said in result.stderr, result.stderr
+    assert "Traceback" not in result.stderr and not Path("results").exists()
+
+
+def test_a_list_of_edges_without_a_model_is_read_as_a_network(smcmc: Any) -> None:
+    pairs = [("ann", "bob"), ("bob", "cy"), ("cy", "ann"), ("di", "ed"), ("ed", "fy"), ("fy", "di"), ("ann", "di")]
+    Path("ties.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in pairs), encoding="utf-8")
+    answer = smcmc("run", "data=csv", "data.path=ties.csv").stderr
+    command = "smcmc run data=edges data.path=ties.csv"
+    assert command in answer
+    assert smcmc(*command.split()[1:], *QUICK).exit_code == 0
+    # two columns of words that have nothing in common are no edges
+    Path("kinds.csv").write_text("a,b\n" + "x,p\ny,q\n" * 6, encoding="utf-8")
+    assert "data=edges" not in smcmc("run", "data=csv", "data.path=kinds.csv").stderr
+
+
+def test_a_table_is_sampled_by_sams_unless_a_sampler_is_named(smcmc: Any, points: np.ndarray) -> None:
+    own = ["run", "data=csv", "data.path=two.csv", "model=gaussian", *QUICK]
+    result = smcmc(*own)
+    assert "note: sampler=sams, as none is named" in result.stderr
+    assert Run(result.stdout.strip()).config["sampler"]["name"] == "sams"
+    for words, name in [(["sampler=sdds"], "sdds"), (["schedule=[{rgsm: 1}, {gibbs: 1}]"], "rgsm+gibbs")]:
+        named = smcmc(*own, *words)
+        assert "none is named" not in named.stderr
+        assert Run(named.stdout.strip()).config["sampler"]["name"] == name
+    # of other data the default is what it was
+    assert Run(smcmc("run", "N=12", *QUICK).stdout.strip()).config["sampler"]["name"] == "sdds"
+    found = sm.sample("gaussian", points, iterations=6, chains=2, progress="none")
+    assert found.run.config["sampler"]["name"] == "sams"
+
+
+def test_auto_leaves_ids_out(smcmc: Any, points: np.ndarray) -> None:
+    table = pd.read_csv("two.csv")
+    table.insert(0, "id", np.arange(len(table)))
+    table.to_csv("ids.csv", index=False)
+    result = smcmc("run", "data=csv", "data.path=ids.csv", "model=auto", "model.covariance=iso", *QUICK)
+    assert "model=auto: model=gaussian data.columns=[u,v]" in result.stderr
+    assert Run(result.stdout.strip()).config["data"]["columns"] == ["u", "v"]
+    whole = smcmc("run", "data=csv", "data.path=two.csv", "model=auto", "model.covariance=iso", *QUICK)
+    assert "model=auto: model=gaussian\n" in whole.stderr
+
+
+def test_rhat_is_the_largest_of_all_that_is_recorded(points: np.ndarray) -> None:
+    found = sm.sample("gaussian", points, "sdds", iterations=60, chains=3, progress="none")
+    table = found.run.diagnostics
+    rows = table[table["chain"].isna() & table["quantity"].str.startswith("rhat/")]
+    assert len(rows) > 3
+    assert found.rhat == rows["value"].max() == found.run.summary["convergence"]["rhat"]
+    assert found.converged == (found.rhat < 1.1)
+
+
+@pytest.mark.parametrize(("sampler", "said"), [("sdds", "or try sampler=sams,"), ("sams", "or try another sampler (")])
+def test_the_end_of_a_run_names_the_sampler_that_mixes_better(
+    smcmc: Any, points: np.ndarray, sampler: str, said: str
+) -> None:
+    own = ["run", "data=csv", "data.path=two.csv", "model=gaussian", f"sampler={sampler}", *QUICK]
+    result = smcmc(*own, "iterations=20", "schedule=move_only", "init=singletons")
+    assert "have not converged" in result.stderr
+    assert "run longer (iterations=40) " + said in result.stderr
