@@ -155,9 +155,10 @@ def shown(table: pd.DataFrame) -> str:
 
 def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[str]:
     """The model, and of a table the columns that are data where ids and the like stand beside them."""
-    # a table is read as it is; of other data the kind decides
+    # a table is read as it is, whatever options the model will have; of other data the kind decides
     try:
-        _, dataset = _loaded([*overrides, "model=mixed"], config_dir)
+        of_data = [given for given in overrides if not given.startswith("model.")]
+        _, dataset = _loaded([*of_data, "model=mixed"], config_dir)
     except ConfigError:
         _, dataset = _loaded(overrides, config_dir)
     model = f"model={model_for(dataset)}"

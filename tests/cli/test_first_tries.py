@@ -78,7 +78,7 @@ def test_auto_leaves_ids_out(smcmc: Any, points: np.ndarray) -> None:
 
 def test_rhat_is_the_largest_of_all_that_is_recorded(points: np.ndarray) -> None:
     found = sm.sample("gaussian", points, "sdds", iterations=60, chains=3, progress="none")
-    table = found.run.diagnostics
+    table = found.run.diagnostics()
     rows = table[table["chain"].isna() & table["quantity"].str.startswith("rhat/")]
     assert len(rows) > 3
     assert found.rhat == rows["value"].max() == found.run.summary["convergence"]["rhat"]
