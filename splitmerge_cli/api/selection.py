@@ -2,7 +2,8 @@
 
 ``model=auto``
     By the kind of data. A table: `bernoulli` where every column is read as binary, `gaussian` where every one is real,
-    `mixed` otherwise; no cell may be missing for the first two.
+    `mixed` otherwise; no cell may be missing for the first two. The scales b0 and kappa0 of `gaussian` come from the
+    data (``hierarchical``) where nobody says otherwise.
 ``model.covariance=auto``
     diag, iso or full, whichever gives rows that were held out the highest log predictive density, over `FOLDS` folds.
     Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random.
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from splitmerge_cli.config import ConfigError, choice, choices, compose, locate
 from splitmerge_cli.data.base import Dataset
@@ -133,7 +135,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         said = _by_data(settled, config_dir)
         settled += said
         say(f"model=auto: {' '.join(said)}")
-        if said[0] == "model=gaussian" and not any(given.startswith("model.covariance=") for given in settled):
+        if said[0] == "model=gaussian" and not _given(settled, "covariance"):
             settled.append(f"model.covariance={AUTO}")
     if f"model.covariance={AUTO}" in settled:
         settled.remove(f"model.covariance={AUTO}")
@@ -162,11 +164,19 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
     except ConfigError:
         _, dataset = _loaded(overrides, config_dir)
     model = f"model={model_for(dataset)}"
+    scales = []
+    if model == "model=gaussian" and not issparse(dataset.values):
+        scales = [f"model.{key}=hierarchical" for key in ("b0", "kappa0") if not _given(overrides, key)]
     typed = dataset.meta.get("typed")
     if not typed or model == "model=mixed" or any(given.startswith("data.columns=") for given in overrides):
-        return [model]
+        return [model, *scales]
     _, read = _loaded([*overrides, model], config_dir)
-    return [model] if read.values.shape[1] == len(typed) else [model, f"data.columns={typed_list(typed)}"]
+    columns = [] if read.values.shape[1] == len(typed) else [f"data.columns={typed_list(typed)}"]
+    return [model, *columns, *scales]
+
+
+def _given(overrides: Sequence[str], key: str) -> bool:
+    return any(given.startswith(f"model.{key}=") for given in overrides)
 
 
 def _loaded(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[dict[str, Any], Dataset]:
