@@ -17,25 +17,26 @@ sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=Tru
 app.add_typer(sampler_app, name="sampler")
 
 _LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
+_ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
 
 
 @app.command("list")
 @explained
 def list_(
-    what: Annotated[str | None, typer.Argument(metavar="[samplers|models|data|schedules|figures]")] = None,
+    what: Annotated[str | None, typer.Argument(metavar="[samplers|models|priors|data|schedules|figures]")] = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    """List samplers, models, data sets, schedules or figures; without a name, all of them."""
+    """List samplers, models, priors, data sets, schedules or figures; without a name, all of them."""
     from splitmerge_cli.config import ConfigError
 
     if what is None:
-        for name in (*_LISTED, "figures"):
+        for name in _ALL:
             typer.echo(f"{name}\n{'-' * len(name)}")
             print_entries(_entries(name, config_dir))
             typer.echo()
         return
-    if what not in (*_LISTED, "figures"):
-        raise ConfigError(f"list {what}: expected {', '.join(_LISTED)} or figures")
+    if what not in _ALL:
+        raise ConfigError(f"list {what}: expected {', '.join(_ALL[:-1])} or {_ALL[-1]}")
     if config_dir is not None and what != "figures":
         raise ConfigError(f"--config-dir {config_dir}: expected list figures; the other lists are those of the package")
     print_entries(_entries(what, config_dir))
@@ -49,9 +50,26 @@ def _entries(what: str, config_dir: str | None = None) -> Sequence[tuple[str, ..
 
         names = paper_names(config_dir)
         return [(name, names[name], title) for name, title in list_figures(config_dir)]
+    if what == "priors":
+        return _priors()
     from splitmerge_cli.config import describe
 
     return describe(_LISTED[what])
+
+
+def _priors() -> list[tuple[str, ...]]:
+    """How a prior is written, and the first line of its module."""
+    import inspect
+    import sys
+
+    from splitmerge_cli.priors import priors
+
+    entries: list[tuple[str, ...]] = []
+    for name, cls in sorted(priors().items()):
+        options = ",".join(f"{option.name}={option.default}" for option in cls.OPTIONS)
+        said = inspect.getdoc(sys.modules[cls.__module__]) or ""
+        entries.append((f"{name}({options})" if options else name, said.splitlines()[0].rstrip(".:")))
+    return entries
 
 
 @model_app.command("list")
@@ -138,30 +156,33 @@ def _show_facts(facts: list[tuple[str, str]]) -> None:
 
 @data_app.command("list")
 @explained
-def data_list() -> None:
+def data_list(config_dir: ConfigDir = None) -> None:
     """List the data sets: name, kind, number of items, where they are, what they are."""
-    from splitmerge_cli.config import describe
+    from splitmerge_cli.config import describe, import_beside, places
 
+    beside = places(config_dir)
+    import_beside(beside)
     head = ("name", "kind", "N", "where", "what")
-    print_entries([head, *((name, *_data_facts(name), title) for name, title in describe("data"))])
+    listed = describe("data", beside)
+    print_entries([head, *((name, *_data_facts(name, config_dir), title) for name, title in listed)])
 
 
-def _data_facts(name: str) -> tuple[str, str, str]:
+def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
-    from splitmerge_cli.config import choice, compose, locate, plain, unshared
+    from splitmerge_cli.config import choice, compose, locate, places, plain, unshared
     from splitmerge_cli.data.published import sets
 
     if name in sets.SETS:
         of = sets.SETS[name]
         return of.kind, of.N, sets.listed(name)
-    options = choice("data", name)
+    options = choice("data", name, places(config_dir))
     if "path" in options:
         # a table is of the kind that the model reads
         kind, items = ("the model's", "rows of the file") if "kind" in options else ("documents", "those of the file")
         if "nodes" in options:
             kind, items = "graph", "nodes of the file"
         return kind, items, "data.path=FILE"
-    given = unshared("data", plain(compose([f"data={name}"]).data))
+    given = unshared("data", plain(compose([f"data={name}"], config_dir).data))
     generated = given.get("N") is not None
     if generated:
         given["N"] = min(given["N"], 100)  # enough to tell the kind
@@ -171,14 +192,16 @@ def _data_facts(name: str) -> tuple[str, str, str]:
 
 @data_app.command("info")
 @explained
-def data_info(name: str) -> None:
+def data_info(name: str, config_dir: ConfigDir = None) -> None:
     """Show what a data set is, where a published one comes from, and its options with their defaults."""
     import inspect
 
-    from splitmerge_cli.config import choice, locate, shared, show
+    from splitmerge_cli.config import choice, import_beside, locate, places, shared, show
     from splitmerge_cli.data.published import sets
 
-    options = choice("data", name) | shared("data")
+    beside = places(config_dir)
+    import_beside(beside)
+    options = choice("data", name, beside) | shared("data")
     typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
     if name in sets.SETS:
         typer.echo("\nThe published set\n-----------------\n" + sets.describe(name))

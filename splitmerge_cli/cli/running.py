@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -165,7 +166,7 @@ def sweep(
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:
-            complain(f"{' '.join(outcome.overrides)}: {error}")
+            complain(f"{_as_given(outcome.overrides)}: {error}")
         raise typer.Exit(2)
     for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
         complain(f"note: {note}")
@@ -174,6 +175,11 @@ def sweep(
         fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):
         raise typer.Exit(1)
+
+
+def _as_given(overrides: Sequence[str]) -> str:
+    """Overrides without the backslashes that Hydra's grammar asks for: ``gamma(1,1)``."""
+    return " ".join(re.sub(r"\\([(),=:\s])", r"\1", override) for override in overrides)
 
 
 def _print_outcomes(outcomes: list[Any]) -> None:
@@ -187,12 +193,12 @@ def _print_outcomes(outcomes: list[Any]) -> None:
     for o in outcomes:
         if o.status != "interrupted" or o.begun:
             status = o.status + " elsewhere" * o.elsewhere
-            table.add_row(Text(" ".join(o.overrides)), status, Text(str(o.path) if o.path else ""))
+            table.add_row(Text(_as_given(o.overrides)), status, Text(str(o.path) if o.path else ""))
     # a terminal's width would break the paths of a pipe
     console = Console() if sys.stdout.isatty() else Console(width=10_000)
     console.print(table)
     for o in outcomes:
         if o.error:
-            complain(f"{' '.join(o.overrides)}: {o.error}")
+            complain(f"{_as_given(o.overrides)}: {o.error}")
     counts = Counter(o.status for o in outcomes)
     typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

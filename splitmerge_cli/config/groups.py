@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -115,11 +116,14 @@ def _packaged(group: str, name: str) -> DictConfig:
     return merged
 
 
-def describe(group: str) -> list[tuple[str, str]]:
+def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Name and first line of comment of each choice of a group."""
+    folders = [_conf(), *(Path(place.removeprefix("file://")) for place in search_path if place.startswith("file://"))]
     described = []
-    for name in choices(group):
-        lines = (_conf() / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    for name in choices(group, search_path):
+        # those of the package come first, as on Hydra's search path
+        file = next(found for folder in folders if (found := folder / group / f"{name}.yaml").is_file())
+        lines = file.read_text(encoding="utf-8").splitlines()
         comments = [line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line]
         described.append((name, comments[0] if comments else ""))
     return described

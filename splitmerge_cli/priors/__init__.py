@@ -99,6 +99,6 @@ def _number(text: str) -> Any:
 
 OPTIONS = (
     PositiveOrGamma("concentration", 1.0, "of the Chinese restaurant process; gamma(shape,rate): resampled"),
-    PriorOption("prior", "crp", "prior of the partition: crp (Chinese restaurant process) or uniform over partitions"),
+    PriorOption("prior", "crp", "prior of the partition; smcmc list priors says what there is"),
 )
 """What every mixture offers."""

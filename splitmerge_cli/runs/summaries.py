@@ -80,7 +80,10 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
         too many.
     """
     if run.has_topics:
-        raise ConfigError(f"{run.path}: topics of documents; expected clusters (smcmc plot {run.path} draws topics)")
+        raise ConfigError(
+            f"{run.path}: topics of documents; expected clusters (smcmc diagnose {run.path} lists the words of topics, "
+            f"smcmc plot {run.path} draws them)"
+        )
     rows, of_columns = _rows(run)
     yield from cluster_lines(rows, _heading(run, len(rows)), most, width)
     if most is not None and len(rows) > most:

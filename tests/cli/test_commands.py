@@ -106,3 +106,24 @@ def test_version(smcmc) -> None:
     from splitmerge_cli import __version__
 
     assert smcmc("--version").stdout == f"smcmc {__version__}\n"
+
+
+def test_priors_are_listed_as_they_are_written(smcmc):
+    names = [line.split()[0] for line in smcmc("list", "priors").stdout.splitlines()]
+    assert names[:2] == ["crp", "uniform"]
+    assert "Chinese restaurant process" in smcmc("list").stdout
+
+
+def test_data_of_a_folder_of_the_users_own_are_listed(smcmc):
+    Path("own/data").mkdir(parents=True)
+    Path("own/data/mine.yaml").write_text("# Mine: far apart\ndefaults: [gaussian]\nseparation: 9\n")
+    (line,) = (x for x in smcmc("data", "list", "--config-dir", "own").stdout.splitlines() if x.startswith("mine"))
+    assert line.split() == ["mine", "points", "any", "generated", "Mine:", "far", "apart"]
+    assert "data.separation=9" in smcmc("data", "info", "mine", "--config-dir", "own").stdout
+    assert smcmc("data", "info", "mine").exit_code == 2 and "mine" not in smcmc("data", "list").stdout
+
+
+def test_a_dry_run_shows_overrides_as_they_are_given(smcmc):
+    grid = ("data=gaussian", "N=20", "model.concentration=gamma(1,1),gamma(2,2)")
+    shown = smcmc("sweep", "sampler=sams", *grid, "--dry-run").stdout
+    assert "model.concentration='gamma(1,1)'" in shown and "\\" not in shown
