@@ -65,17 +65,6 @@ def default(iterations: int | None, held: int) -> Method:
     return fit
 
 
-def hierarchical(iterations: int | None) -> Method:
-    """Full covariances, b0 and kappa0 with priors (docs/decisions/0017-scales-from-the-data.md): labels alone."""
-    model = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
-
-    def fit(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
-        found = smcmc.sample(model, x, iterations=iterations, seed=SEED, progress="none")
-        return found.labels, None, "" if found.converged else "not converged"
-
-    return fit
-
-
 def variational(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
     """scikit-learn's variational mixture."""
     found = BayesianGaussianMixture(n_components=min(MOST, len(x) // 2), max_iter=1000, random_state=SEED).fit(x)
@@ -106,7 +95,6 @@ def standardised(fit: Method) -> Method:
 def methods(iterations: int | None, held: int) -> dict[str, Method]:
     return {
         "smcmc": default(iterations, held),
-        "smcmc, full, scales from the data": hierarchical(iterations),
         "BayesianGaussianMixture": variational,
         "KMeans": kmeans,
         "KMeans, standardised": standardised(kmeans),

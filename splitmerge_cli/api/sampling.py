@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.selection import AUTO, model_for_object, settle
+from splitmerge_cli.api.selection import AUTO, SCALES, model_for_object, settle
 from splitmerge_cli.config import ConfigError, choices, compose, locate
 from splitmerge_cli.config.groups import choice
 from splitmerge_cli.data.base import Dataset
@@ -117,7 +118,8 @@ def sample(
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"] = model_for_object(data)
         if keys["model"] == "gaussian":
-            keys.setdefault("model.covariance", AUTO)
+            scales = {} if issparse(getattr(data, "values", data)) else SCALES
+            keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
     dataset, of_data = _data(data, str(keys["model"]), truth)
     keys |= of_data | dict(options or {})
     overrides = [f"{key}={AUTO}" if value == AUTO else _override(key, value) for key, value in keys.items()]

@@ -32,6 +32,8 @@ ITERATIONS = 500
 """Of each of the `CHAINS` chains of a fold."""
 CHAINS = 2
 COVARIANCES = ("diag", "iso", "full")
+SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
+"""What ``model=auto`` takes for dense points."""
 
 Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
@@ -166,7 +168,7 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
     model = f"model={model_for(dataset)}"
     scales = []
     if model == "model=gaussian" and not issparse(dataset.values):
-        scales = [f"model.{key}=hierarchical" for key in ("b0", "kappa0") if not _given(overrides, key)]
+        scales = [f"model.{key}={prior}" for key, prior in SCALES.items() if not _given(overrides, key)]
     typed = dataset.meta.get("typed")
     if not typed or model == "model=mixed" or any(given.startswith("data.columns=") for given in overrides):
         return [model, *scales]

@@ -63,6 +63,19 @@ def test_the_model_that_reads_the_data(table: Any, model: str) -> None:
     assert selection.model_for_object(table) == model
 
 
+def test_scales_come_from_the_data(smcmc, tilted: np.ndarray) -> None:
+    pd.DataFrame(tilted, columns=["x", "y"]).to_csv("points.csv", index=False)
+    args = ["data=csv", "data.path=points.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]
+    model = Run(smcmc("run", *args).stdout.split()[-1]).config["model"]
+    assert (model["name"], model["b0"], model["kappa0"]) == ("gaussian", "hierarchical", "hierarchical")
+    kept = Run(smcmc("run", *args, "model.b0=0.5", "model.covariance=diag").stdout.split()[-1]).config["model"]
+    assert (kept["covariance"], kept["b0"], kept["kappa0"]) == ("diag", 0.5, "hierarchical")
+    of_array = sm.sample("auto", tilted, **FEW).run.config["model"]
+    assert {key: of_array[key] for key in ("covariance", "b0", "kappa0")} == {
+        key: model[key] for key in ("covariance", "b0", "kappa0")
+    }
+
+
 def test_a_table_of_ones_own(smcmc, tmp_path: Path) -> None:
     pd.DataFrame({"sex": ["f", "m"] * 10, "age": np.arange(20) + 0.5}).to_csv(tmp_path / "t.csv", index=False)
     result = smcmc("run", "data=csv", "data.path=t.csv", "model=auto", "iterations=20", "chains=2", "progress=none")
