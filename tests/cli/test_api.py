@@ -151,6 +151,8 @@ def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch)
     points = np.concatenate([np.zeros((10, 1)), np.ones((10, 1)) * 50]) + np.random.default_rng(0).normal(size=(20, 1))
     found = sm.sample("gaussian", points, until=1.2, **few)
     assert found.rhat < 1.2
+    # what never changes has an R-hat of 1: points of which the chains make this and that
+    points = np.random.default_rng(0).normal(size=(20, 1))
     short = sm.sample("gaussian", points, until=1.0000001, iterations=100, **few)
     assert short.run.summary["iterations"] == [100, 100]
 

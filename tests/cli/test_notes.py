@@ -20,12 +20,13 @@ def test_a_run_says_what_is_left_out(smcmc) -> None:
     Path("t.csv").write_text(",x,y\n0,1.5,2\n1,3.5,4\n")
     args = ["run", "data=csv", "data.path=t.csv", "model=gaussian", *RUN]
     result = smcmc(*args)
-    assert result.exit_code == 0 and result.stderr == f"smcmc: note: {NOTE}\n{ALONE}\n"
+    lines = result.stderr.splitlines()
+    assert result.exit_code == 0 and (lines[0], lines[-1]) == (f"smcmc: note: {NOTE}", ALONE)
     assert summary_of(result.stdout)["notes"] == [NOTE]
     # a run that was finished before says so too
     assert smcmc(*args).stderr.splitlines()[0] == f"smcmc: note: {NOTE}"
     asked = smcmc(*args, "data.drop=1")
-    assert asked.stderr == f"{ALONE}\n" and "notes" not in summary_of(asked.stdout)
+    assert "note:" not in asked.stderr and "notes" not in summary_of(asked.stdout)
 
 
 def test_a_sweep_says_it_once(smcmc) -> None:

@@ -26,10 +26,10 @@ MAY = {
     "plots": {"diagnostics", "results", "runs"},
     # a figure never samples: its runs are made by `runs.sweep`, its exact numbers by `verify`
     "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "verify"},
-    "verify": {"config", "core", "data", "models", "priors", "runs", "samplers"},
+    "verify": {"config", "core", "data", "models", "priors", "results", "runs", "samplers"},
     "api": {"config", "data", "diagnostics", "plots", "results", "runs"},
     "estimators": {"api"},
-    "cli": {"api", "config", "data", "diagnostics", "papers", "results", "runs", "verify"},
+    "cli": {"api", "config", "data", "diagnostics", "papers", "priors", "results", "runs", "verify"},
 }
 
 

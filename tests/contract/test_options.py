@@ -74,7 +74,7 @@ def stand(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"beta": 2}, "sampler.beta=2: expected a positive number from 1e-100 to 1"),
         ({"strength": "gamma(0,1)"}, "sampler.strength=gamma(0,1): shape of gamma: expected 0.001 to 1e6, got 0"),
         ({"shift": "far"}, "sampler.shift=far: expected a number from -1e+100 to 1e+100 or null"),
-        ({"s": 1}, "sampler.s: no such key."),
+        ({"s": 1}, "sampler.s: no such key; expected one of sampler.allocation, "),
     ],
 )
 def test_a_class_says_what_its_options_take(stand: None, given: dict[str, object], message: str) -> None:

@@ -45,7 +45,8 @@ def test_run_ids_stay(name: str) -> None:
 )
 def test_options_that_came_later_change_no_run_id(tmp_path: Path, options: list[str], expected: str) -> None:
     (tmp_path / "x.csv").write_text("a\nb\na\n")
-    given = ["data=csv", f"data.path={tmp_path / 'x.csv'}", *options]
+    # the sampler that was the default then
+    given = ["data=csv", f"data.path={tmp_path / 'x.csv'}", "sampler=sdds", *options]
     assert run_id(compose(given)) == expected
     assert run_id(compose([*given, "data.separator=tab"])) != expected
     # and a run that was stored without them is read
