@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         learns,
         quote_priors,
         rewrite,
+        shared_choices,
     )
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import choice, choices, complete, describe, plain, shared, unshared
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "groups": ("choice", "choices", "complete", "describe", "plain", "shared", "unshared"),
-    "composition": ("compose", "compose_raw", "draft", "finish", "identity", "learns", "quote_priors", "rewrite"),
+    "composition": (
+        "compose",
+        "compose_raw",
+        "draft",
+        "finish",
+        "identity",
+        "learns",
+        "quote_priors",
+        "rewrite",
+        "shared_choices",
+    ),
     "errors": ("ConfigError", "show"),
     "hydra_adapter": ("hydra_session", "unreadable"),
     "options": ("check_options",),
@@ -62,6 +73,7 @@ __all__ = [
     "quote_priors",
     "rewrite",
     "shared",
+    "shared_choices",
     "show",
     "unreadable",
     "unshared",

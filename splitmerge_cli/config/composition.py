@@ -1,8 +1,13 @@
 """The configuration of one run: composed, checked and resolved; and the part of it that is the run's identity."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -140,9 +145,62 @@ class Draft:
 def draft(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Draft:
     """Compose the configuration of one run; parameters and errors as of `compose`, as far as nothing is checked."""
     with hydra_adapter.hydra_session():
+        if config_dir is None and (shared := _from_base(overrides)) is not None:
+            return shared
         composed = compose_raw(overrides, config_dir)
         body = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
         return Draft(body, composed.hydra)
+
+
+_bases: ContextVar[dict[tuple[str, ...], tuple[DictConfig, Any]] | None] = ContextVar("bases", default=None)
+"""What Hydra composed of choices alone, and its own node, by these choices."""
+
+
+@contextmanager
+def shared_choices() -> Iterator[None]:
+    """Compose many jobs: within this context Hydra composes each set of choices once.
+
+    Jobs that choose alike differ by values, which are put in as Hydra puts them in. Files of ``conf`` are taken not to
+    change meanwhile.
+    """
+    token = _bases.set({})
+    try:
+        yield
+    finally:
+        _bases.reset(token)
+
+
+_parsed = cache(hydra_adapter.parsed_override)
+
+
+def _from_base(overrides: Sequence[str]) -> Draft | None:
+    """The draft of overrides that are choices and values alone; None where Hydra is to compose, or to say what is
+    wrong."""
+    bases = _bases.get()
+    texts = rewrite(overrides)
+    if bases is None or not all(re.match(r"(?!hydra\b)[A-Za-z_][\w.]*=", text) for text in texts):
+        return None
+    try:
+        found = [_parsed(text) for text in texts]
+        if any(override.sweep for override in found):
+            return None
+        groups = (*GROUPS, "experiment")
+        chosen = tuple(text for text, override in zip(texts, found, strict=True) if override.key in groups)
+        if chosen not in bases:
+            composed = compose_raw(chosen)
+            # what an experiment says to `smcmc reproduce` is long, and no key of a run
+            left_out = {"hydra", "reproduce"} if composed.hydra.runtime.choices.get("experiment") else {"hydra"}
+            body = OmegaConf.masked_copy(composed, [str(key) for key in composed if key not in left_out])
+            OmegaConf.set_struct(body, True)
+            bases[chosen] = body, composed.hydra
+        base, node = bases[chosen]
+        body = deepcopy(base)
+        for override in found:
+            if override.key not in groups:
+                OmegaConf.update(body, override.key, override.value, merge=True)
+    except (ConfigError, OmegaConfBaseException):
+        return None
+    return Draft(body, SimpleNamespace(runtime=node.runtime, searchpath=[], overrides=SimpleNamespace(task=texts)))
 
 
 def finish(body: DictConfig, hydra_config: Any) -> DictConfig:

@@ -5,11 +5,13 @@ the grid that every scale shares; ``reproduce.quick`` and ``reproduce.paper`` ar
 which is expanded together with that grid. ``reproduce.each`` names settings that every one of them runs in turn, or
 those that an entry names itself (``each``); what a setting says stands in place of the grid's. A figure that is drawn
 from the runs of others names them (``reproduce.of``), and which settings it needs (``reproduce.only``); it may add runs
-of its own. ``reproduce.stand_in`` says what is generated at quick scale where a published data set is absent. An exact
-figure has no ``reproduce``: its table is computed and stored.
+of its own. ``reproduce.timed`` says that seconds count, of all its runs or of the settings that it names.
+``reproduce.stand_in`` says what is generated at quick scale where a published data set is absent. An exact figure has
+no ``reproduce``: its table is computed and stored.
 """
 
 from collections.abc import Mapping, Sequence, Set
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -70,6 +72,22 @@ def jobs(
     return [[*job, out_override(out)] for job in dict.fromkeys(map(tuple, found))]
 
 
+def timed_jobs(
+    name: str, scale: str, out: Path, stand_in: bool = False, config_dir: str | Path | None = None
+) -> set[tuple[str, ...]]:
+    """Those of the `jobs` of a figure whose seconds count, see ``reproduce.timed``; parameters as there.
+
+    Quick scale is a look at the figure: none of its jobs is timed.
+    """
+    found: set[tuple[str, ...]] = set()
+    for source in [*_plan(name, config_dir)["of"], name] if scale == "paper" else []:
+        settings = _plan(source, config_dir).get("timed", False)
+        if settings:
+            only = None if settings is True else settings
+            found |= {(*job, out_override(out)) for job in _jobs_of(source, scale, stand_in, config_dir, only)}
+    return found
+
+
 def _jobs_of(
     source: str, scale: str, stand_in: bool, config_dir: str | Path | None, only: Sequence[str] | None = None
 ) -> list[list[str]]:
@@ -99,12 +117,17 @@ def _stood_in(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> lis
     return list(job)
 
 
+@cache
+def _read(text: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What an experiment's file says, and its grid."""
+    settings = OmegaConf.create(text)
+    assert isinstance(settings, DictConfig)
+    return plain(settings, resolve=False), OmegaConf.select(settings, "hydra.sweeper.params") or {}
+
+
 def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
     """What an experiment's file has under ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
-    settings = OmegaConf.create(_file(name, config_dir).read_text(encoding="utf-8"))
-    assert isinstance(settings, DictConfig)
-    values = plain(settings, resolve=False)
-    shared = OmegaConf.select(settings, "hydra.sweeper.params") or {}
+    values, shared = _read(_file(name, config_dir).read_text(encoding="utf-8"))
     plan = {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
     of = plan.get("of", [])
     plan["of"] = [of] if isinstance(of, str) else list(of)

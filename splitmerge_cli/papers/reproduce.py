@@ -14,7 +14,7 @@ from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, select
 from splitmerge_cli.papers.drawing import Drawing, manifest_of
-from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override
+from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
 from splitmerge_cli.papers.report import FOLDER, folders
 from splitmerge_cli.papers.verdict_tables import VerdictTable
 from splitmerge_cli.papers.verdicts import frame
@@ -49,7 +49,8 @@ def reproduce(
     out : str or Path
         The folder of the results.
     workers : int, optional
-        Runs at the same time; one per processor by default.
+        Runs at the same time; one per processor by default. Runs whose seconds count are made one at a time, after
+        the others (`splitmerge_cli.papers.experiments.timed_jobs`).
     config_dir : str or Path, optional
         A folder of the user's own: its groups, and its paper if it holds one.
 
@@ -71,7 +72,12 @@ def reproduce(
     wanted = {name: jobs(name, scale, out, needs_stand_in(name, scale, config_dir), config_dir) for name in names}
     # figures may share runs
     distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
-    outcomes = dict(zip(distinct, run_jobs(distinct, workers, config_dir=config_dir), strict=True))
+    timed = {
+        job
+        for name in names
+        for job in timed_jobs(name, scale, out, needs_stand_in(name, scale, config_dir), config_dir)
+    }
+    outcomes = dict(zip(distinct, run_jobs(distinct, workers, config_dir=config_dir, timed=timed), strict=True))
     if rejected := [o for o in outcomes.values() if o.status == "rejected"]:
         raise ConfigError(f"{' '.join(rejected[0].overrides)}: {rejected[0].error}")
     if line := interruption(list(outcomes.values())):

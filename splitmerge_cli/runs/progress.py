@@ -3,6 +3,7 @@
 The bars are imported where they are shown.
 """
 
+import math
 import sys
 import threading
 import time
@@ -137,6 +138,25 @@ def reporter(kind: str) -> Reporter:
     return Reporter() if kind == "none" else Lines()
 
 
+@dataclass
+class SweepState:
+    """How far the jobs of a sweep are.
+
+    Attributes
+    ----------
+    complete : int
+        Jobs that are complete.
+    share : float
+        Sum of the shares done over all jobs.
+    left : float
+        Seconds to the end, from the durations of the jobs that are complete; infinite before the first one.
+    """
+
+    complete: int
+    share: float
+    left: float = math.inf
+
+
 class SweepProgress:
     """One bar for all jobs of a sweep, fed by asking now and then how far they are.
 
@@ -147,15 +167,17 @@ class SweepProgress:
     jobs : int
         Number of jobs to run.
     poll : callable
-        Returns how many jobs are complete, and the sum of the shares done over all jobs.
+        Returns how far they are.
     """
 
-    def __init__(self, kind: str, jobs: int, poll: Callable[[], tuple[int, float]]) -> None:
+    def __init__(self, kind: str, jobs: int, poll: Callable[[], SweepState]) -> None:
         self._kind, self._jobs, self._poll = kind, jobs, poll
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._begin = time.monotonic()
 
     def __enter__(self) -> "SweepProgress":
+        self._begin = time.monotonic()
         if self._kind != "none":
             self._thread.start()
         return self
@@ -169,28 +191,35 @@ class SweepProgress:
         """Print a line, above the bar where there is one."""
         print(text, file=sys.stderr, flush=True)
 
+    def line(self, at: SweepState) -> str:
+        """How far the jobs are, the time since the first began, and the time left where that can be said."""
+        return f"{at.complete} of {self._jobs} jobs ({at.share / self._jobs:.0%})  {self._times(at)}"
+
+    def _times(self, at: SweepState) -> str:
+        so_far = f"{timedelta(seconds=round(time.monotonic() - self._begin))} so far"
+        return so_far if at.left >= FAR else f"{so_far}  {timedelta(seconds=round(at.left))} left"
+
     def _watch(self) -> None:
         if is_live(self._kind):
             self._bar()
             return
         while not self._over.wait(LINE_EVERY):
-            complete, share = self._poll()
-            print(f"{complete} of {self._jobs} jobs ({share / self._jobs:.0%})", file=sys.stderr, flush=True)
+            print(self.line(self._poll()), file=sys.stderr, flush=True)
 
     def _bar(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (
             TextColumn("{task.fields[complete]} of {task.total:.0f} jobs"),
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:3.0f}%"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[times]}"),
         )
         with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task("", total=self._jobs, complete=0)
+            task = bar.add_task("", total=self._jobs, complete=0, times="")
             over = False
             while not over:
                 over = self._over.wait(0.5)
-                complete, share = self._poll()
-                bar.update(task, completed=share, complete=complete)
+                at = self._poll()
+                bar.update(task, completed=at.share, complete=at.complete, times=self._times(at))

@@ -1,5 +1,6 @@
 """Grids of runs: expanded and composed by Hydra, run by one of its launchers, only what is missing."""
 
+import math
 import multiprocessing.resource_tracker
 import os
 import signal
@@ -7,10 +8,11 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +21,7 @@ from typing import Any
 from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
 
-from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, load, places
+from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, load, places, shared_choices
 from splitmerge_cli.config.composition import compose_raw, quote_priors, rewrite
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
@@ -31,7 +33,7 @@ from splitmerge_cli.runs.identity import complete, finished, is_done, is_written
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
 from splitmerge_cli.runs.job import Ended, Recorded, Sweep, blocked, in_process, isolated, read_records
 from splitmerge_cli.runs.plan import prepare
-from splitmerge_cli.runs.progress import SweepProgress
+from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.undecided import require_model
 
@@ -155,7 +157,7 @@ def check_jobs(
         There is no such launcher, or it has no such options.
     """
     outcomes = []
-    with hydra_adapter.hydra_session():
+    with hydra_adapter.hydra_session(), shared_choices():
         if launcher:
             _Launch(launcher, None, config_dir).launcher(len(jobs), Path())
         for job in jobs:
@@ -186,6 +188,7 @@ def run_jobs(
     progress: str = "auto",
     launcher: Sequence[str] = (),
     config_dir: str | Path | None = None,
+    timed: Collection[Sequence[str]] = (),
 ) -> list[JobOutcome]:
     """Run what is missing of the given jobs, at the same time where the machine allows.
 
@@ -201,6 +204,8 @@ def run_jobs(
         Hydra's own overrides, such as ``hydra/launcher=basic``; Joblib's processes by default.
     config_dir : str or Path, optional
         A folder with the user's own groups.
+    timed : collection of sequences of str
+        Those of the jobs whose seconds count: they run one at a time, after the others, whatever `workers` says.
 
     Returns
     -------
@@ -224,15 +229,28 @@ def run_jobs(
     missing = {o.path: o.overrides for o in reversed(outcomes) if o.status == "to run" and o.path}
     missing = dict(reversed(missing.items()))
     if missing:
-        # one job alone gains nothing from a process, but its chains from threads
-        own = launcher or ["hydra/launcher=basic"] * (len(missing) == 1)
-        launch = _Launch(own, workers, config_dir)
+        alone = set(map(tuple, timed))
+        parts = [
+            ({path: job for path, job in missing.items() if tuple(job) not in alone}, workers),
+            ({path: job for path, job in missing.items() if tuple(job) in alone}, 1),
+        ]
+        parts = [(part, at_once) for part, at_once in parts if part]
+        poll = _Poll([(list(part), at_once or os.cpu_count() or 1) for part, at_once in parts])
         with (
             hydra_adapter.hydra_session(),
-            SweepProgress(progress, len(missing), partial(_poll, list(missing))) as shown,
+            SweepProgress(progress, len(missing), poll) as shown,
             _joblib_in_step_with_signals(),
         ):
-            ended = _make(missing, launch, shown.say)
+            if alone and parts[-1][1] == 1 and len(parts[-1][0]) > 1:
+                shown.say(f"{len(parts[-1][0])} of {len(missing)} jobs are timed: one at a time, after the others")
+            ended: dict[Path, Ended] = {}
+            for part, at_once in parts:
+                # one job alone gains nothing from a process, but its chains from threads
+                own = launcher or ["hydra/launcher=basic"] * (len(part) == 1)
+                ended |= _make(part, _Launch(own, at_once, config_dir), shown.say)
+                if any(status == "interrupted" for status, _ in ended.values()):
+                    break
+            ended |= {path: _interrupted(path) for path in missing if path not in ended}
         for i, outcome in enumerate(outcomes):
             if outcome.status == "to run" and outcome.path:
                 status, error = ended[outcome.path]
@@ -394,16 +412,51 @@ def _launcher_says(error: Exception) -> str:
     return f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"
 
 
-def _poll(paths: Sequence[Path]) -> tuple[int, float]:
-    """How many runs are complete, and the sum of the shares done."""
-    complete, share = 0, 0.0
-    for path in paths:
-        if (path / STATUS).is_file():
-            with suppress(DamagedRun):  # it is written anew at once
-                status: dict[str, Any] = Run(path).status
-                complete += status["state"] == "done"
-                share += status["share"]
-    return complete, share
+class _Poll:
+    """Looks how far runs are, and estimates the time left from the durations of those that are complete.
+
+    Parameters
+    ----------
+    parts : list of tuple
+        Folders of runs that are made one part after the other, and how many of a part at the same time.
+    """
+
+    def __init__(self, parts: Sequence[tuple[list[Path], int]]) -> None:
+        self._parts = parts
+        self._durations: dict[Path, float] = {}
+
+    def __call__(self) -> SweepState:
+        shares: dict[Path, float] = {}
+        for path in (path for paths, _ in self._parts for path in paths):
+            shares[path] = 1.0 if path in self._durations else self._look(path)
+        return SweepState(len(self._durations), sum(shares.values()), self._left(shares))
+
+    def _look(self, path: Path) -> float:
+        """The share of a run that is done; its duration is noted once it is complete."""
+        if not (path / STATUS).is_file():
+            return 0.0
+        with suppress(DamagedRun):  # it is written anew at once
+            status: dict[str, Any] = Run(path).status
+            if status["state"] == "done":
+                begin, end = (datetime.fromisoformat(status[key]) for key in ("started", "updated"))
+                self._durations[path] = (end - begin).total_seconds()
+            return float(status["share"])
+        return 0.0
+
+    def _left(self, shares: Mapping[Path, float]) -> float:
+        if not self._durations:
+            return math.inf
+        # runs of an experiment are alike; of one without a complete run the mean of all stands in
+        groups: dict[Path, list[float]] = {}
+        for path, seconds in self._durations.items():
+            groups.setdefault(path.parent, []).append(seconds)
+        of_all = sum(self._durations.values()) / len(self._durations)
+        mean = {group: sum(seconds) / len(seconds) for group, seconds in groups.items()}
+        left = 0.0
+        for paths, at_once in self._parts:
+            seconds = sum((1 - shares[path]) * mean.get(path.parent, of_all) for path in paths)
+            left += seconds / max(1, min(at_once, len(paths)))
+        return left
 
 
 def _is_hydra(arg: str) -> bool:

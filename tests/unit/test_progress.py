@@ -1,8 +1,14 @@
 """Lines of progress."""
 
+import math
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 
-from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines
+from splitmerge_cli.results.manifest import write_sealed
+from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines, SweepProgress, SweepState
+from splitmerge_cli.runs.sweep import _Poll
 
 
 @pytest.mark.parametrize(
@@ -17,3 +23,30 @@ def test_a_line_says_how_long_the_chain_will_take(
     line = capsys.readouterr().err
     assert line.startswith(f"chain 2: {fraction:4.0%}  100 iterations  10 it/s  K=7")
     assert line.endswith(f"{end}\n")
+
+
+@pytest.mark.parametrize(("left", "end"), [(math.inf, "so far"), (3661.0, "so far  1:01:01 left")])
+def test_a_line_says_how_long_the_sweep_will_take(left: float, end: str) -> None:
+    line = SweepProgress("lines", 1449, lambda: SweepState(0, 0.0)).line(SweepState(259, 260.8, left))
+    assert line == f"259 of 1449 jobs (18%)  0:00:00 {end}"
+
+
+def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment(tmp_path: Path) -> None:
+    def stored(name: str, state: str, seconds: float, share: float) -> None:
+        begin = datetime(2026, 1, 1, tzinfo=UTC)
+        status = {"state": state, "share": share, "config_sha256": "", "started": begin.isoformat()}
+        (tmp_path / name).mkdir(parents=True)
+        write_sealed(
+            tmp_path / name / "status.json", status | {"updated": (begin + timedelta(seconds=seconds)).isoformat()}
+        )
+
+    names = ["short/a", "short/b", "short/c", "long/a", "long/b", "other/a"]
+    poll = _Poll([([tmp_path / name for name in names[:3]], 2), ([tmp_path / name for name in names[3:]], 1)])
+    assert poll() == SweepState(0, 0.0)
+    stored("short/a", "done", 10, 1.0)
+    stored("long/a", "done", 100, 1.0)
+    stored("short/b", "interrupted", 5, 0.5)
+    at = poll()
+    assert (at.complete, at.share) == (2, 2.5)
+    # two short ones at a time, of one of which a half is left; then a long one, and one like the mean of all
+    assert at.left == pytest.approx((0.5 * 10 + 10) / 2 + 100 + 55)
