@@ -12,7 +12,7 @@ SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx
 COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow sanitize lint bench figures figures-paper notebooks wheel clean
+.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction notebooks wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -47,6 +47,10 @@ figures: $(VENV)/installed ## every figure at quick scale
 figures-paper: $(VENV)/installed ## every figure at the papers' scale (hours)
 	$(BIN)/smcmc reproduce all --scale paper
 	$(BIN)/smcmc report
+
+reproduction: $(VENV)/installed ## make what is missing at the papers' scale (hours), and keep it in docs/reproduction
+	$(BIN)/smcmc reproduce all --scale paper
+	$(BIN)/smcmc keep all --scale paper --to docs/reproduction
 
 notebooks: $(VENV)/installed ## execute the notebooks of docs anew
 	$(BIN)/python scripts/execute_notebooks.py

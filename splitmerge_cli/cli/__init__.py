@@ -5,8 +5,9 @@ Modules are imported where they are used, so that ``--help`` is quick.
 
 from splitmerge_cli.cli import running  # noqa: I001 - the order of the commands in the help
 from splitmerge_cli.cli import results
+from splitmerge_cli.cli import kept
 from splitmerge_cli.cli import lists
 from splitmerge_cli.cli import posteriors
 from splitmerge_cli.cli.base import app
 
-__all__ = ["app", "lists", "posteriors", "results", "running"]
+__all__ = ["app", "kept", "lists", "posteriors", "results", "running"]

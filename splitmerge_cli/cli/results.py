@@ -23,17 +23,31 @@ _LEARNT = (
 @explained
 def reproduce(
     ids: Figures,
-    scale: Scale = "quick",
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", help="quick (minutes; the default) or paper (the paper's sizes); --check: as kept."),
+    ] = None,
     out: Out = Path("results"),
     workers: Annotated[
         int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Make the runs again in a new folder, and compare with what was kept.")
+    ] = False,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="With --check: a folder that smcmc keep wrote.")
+    ] = Path("docs/reproduction"),
     config_dir: ConfigDir = None,
 ) -> None:
     """Run what figures need (skipping what is done), draw them, check their claims."""
     from splitmerge_cli.papers import reproduce as papers
 
-    raise typer.Exit(papers.reproduce(ids, _scale(scale), out, workers, config_dir))
+    if check:
+        from splitmerge_cli.cli.kept import check_kept
+
+        chosen = None if scale is None else checked_scale(scale)
+        raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir))
+    raise typer.Exit(papers.reproduce(ids, checked_scale(scale or "quick"), out, workers, config_dir))
 
 
 @app.command()
@@ -55,7 +69,7 @@ def plot(
         papers.show_pictures(targets, config_dir)
         return
     names = None if only is None else only.split(",")
-    raise typer.Exit(papers.plot(targets, _scale(scale), out, config_dir, names))
+    raise typer.Exit(papers.plot(targets, checked_scale(scale), out, config_dir, names))
 
 
 @app.command()
@@ -67,7 +81,7 @@ def report(out: Out = Path("results"), config_dir: ConfigDir = None) -> None:
     typer.echo(write_report(out, config_dir))
 
 
-def _scale(scale: str) -> str:
+def checked_scale(scale: str) -> str:
     from splitmerge_cli.config import ConfigError
 
     if scale not in ("quick", "paper"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.declaration import PaperFigure
@@ -124,14 +124,8 @@ def _draw(
     """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
     from splitmerge_cli.plots.style import save, styled
 
-    draw = function_of(entry, entry.draw)
     with styled():
-        if entry.compute:
-            remedy = f"{command([entry.id], scale, out, config_dir)} computes it anew"
-            table = Manifest(out / entry.id / MANIFEST, remedy).check(TABLE)
-            drawing = draw(pd.read_csv(table, keep_default_na=False))
-        else:
-            drawing = draw([open_run(path, config_dir) for path in runs])
+        drawing = drawn(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, out / FOLDER / entry.id)
     paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
@@ -139,6 +133,26 @@ def _draw(
     console.print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))
     for path in paths:
         print(path)
+
+
+def drawn(
+    entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
+) -> Drawing:
+    """A figure, drawn in the style that is set, from its runs, or from its table in `out` where it is exact.
+
+    Raises
+    ------
+    ConfigError, DataError, DamagedRun
+        See `plot`.
+    """
+    draw = function_of(entry, entry.draw)
+    if entry.compute:
+        remedy = f"{command([entry.id], scale, out, config_dir)} computes it anew"
+        table = Manifest(out / entry.id / MANIFEST, remedy).check(TABLE)
+        drawing: Drawing = draw(pd.read_csv(table, keep_default_na=False))
+    else:
+        drawing = draw([open_run(path, config_dir) for path in runs])
+    return drawing
 
 
 def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
@@ -188,12 +202,10 @@ def plot(
     runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
     names = select([target for target in targets if not (Path(target) / STATUS).is_file()], config_dir)
     missing, status = [], 0
-    known, finished = figures(config_dir), _Finished(config_dir)
+    known, finished = figures(config_dir), Finished(config_dir)
     for name in names:
-        found = finished.all(jobs(name, scale, out, config_dir=config_dir))
-        if found is None and scale == "quick":
-            found = finished.all(jobs(name, scale, out, stand_in=True, config_dir=config_dir))
-        if found is None or (known[name].compute and not (out / name / TABLE).is_file()):
+        found = finished.of(known[name], scale, out)
+        if found is None:
             missing.append(name)
             continue
         try:
@@ -210,20 +222,37 @@ def plot(
     return status
 
 
-class _Finished:
-    """Looks up finished jobs, each once: figures may share runs."""
+class Finished:
+    """Looks up what figures are drawn from, each run once: figures may share runs.
 
-    def __init__(self, config_dir: str | Path | None) -> None:
-        self.run = cache(partial(find_run, config_dir=config_dir))
+    Parameters
+    ----------
+    config_dir : str or Path, optional
+        A folder of the user's own.
+    """
 
-    def all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
+    def __init__(self, config_dir: str | Path | None = None) -> None:
+        self._config_dir = config_dir
+        self._run = cache(partial(find_run, config_dir=config_dir))
+
+    def of(self, entry: PaperFigure, scale: str, out: Path) -> list[Run] | None:
+        """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""
+        if entry.compute and not (out / entry.id / TABLE).is_file():
+            return None
+        found = self._all(jobs(entry.id, scale, out, config_dir=self._config_dir))
+        if found is None and scale == "quick":
+            found = self._all(jobs(entry.id, scale, out, stand_in=True, config_dir=self._config_dir))
+        return found
+
+    def _all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
         """The runs of all jobs; None as soon as one is missing."""
         runs = []
-        for job in wanted:
-            run = self.run(tuple(job))
-            if run is None:
-                return None
-            runs.append(run)
+        with shared_choices():
+            for job in wanted:
+                run = self._run(tuple(job))
+                if run is None:
+                    return None
+                runs.append(run)
         return runs
 
 

@@ -176,7 +176,7 @@ def test_jobs_that_share_their_choices_are_composed_as_hydra_composes_them():
     jobs = [
         ["experiment=sdds-fig4", "N=500", "K0=5", "sampler=rgsm", "seed=3"],
         ["experiment=sdds-fig4", "N=500", "K0=5", "sampler=rgsm", "seed=4", "model.alpha=0.5"],
-        ["data.seed=${seed}", "seed=2", "schedule=[{sdds: 1}, {gibbs: 2}]"],
+        ["data.seed=7", "seed=2", "schedule=[{sdds: 1}, {gibbs: 2}]"],
         ["sampler=sdds", "seed=2", "out='a b=c'"],
     ]
     alone = [composition.draft(job) for job in jobs]

@@ -1,0 +1,138 @@
+"""Commands on what is kept of figures: the kept reproduction, and archives."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import ConfigDir, Out, Scale, app, complain, complete_figure, console, explained
+from splitmerge_cli.cli.results import checked_scale
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@app.command()
+@explained
+def keep(
+    ids: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=complete_figure)],
+    scale: Scale = "quick",
+    out: Out = Path("results"),
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where to keep them.")] = Path("docs/reproduction"),
+    config_dir: ConfigDir = None,
+) -> None:
+    """Keep pictures, numbers, claims and origin of figures from stored runs, small enough for a repository."""
+    from splitmerge_cli.papers import kept
+    from splitmerge_cli.papers.reproduce import command
+
+    done, missing = kept.keep(ids, checked_scale(scale), out, to, config_dir)
+    size = sum(file.stat().st_size for file in to.iterdir() if file.is_file())
+    typer.echo(f"{to}: {len(done)} figures kept, {size / 1e6:.1f} MB in all")
+    if missing:
+        complain(f"{', '.join(missing)}: results are missing; {command(missing, scale, out, config_dir)} makes them")
+        raise typer.Exit(2)
+
+
+def check_kept(
+    ids: Sequence[str], scale: str | None, out: Path, folder: Path, workers: int | None, config_dir: str | None
+) -> int:
+    """Make figures again and compare them with what was kept; the exit status, 1 where something differs."""
+    from splitmerge_cli.papers import kept
+    from splitmerge_cli.papers.discovery import select
+
+    index = kept.read_index(folder)["figures"]
+    names = [name for name in select(ids, config_dir) if name in ids or name in index]
+    found = {name: kept.claims_of(folder, name) for name in names}
+    if not found:
+        complain(f"{folder}: none of {', '.join(ids)} is kept; smcmc keep {' '.join(ids)} --to {folder} adds them")
+        return 2
+    for name, (_, at) in found.items():
+        if scale not in (None, at):
+            complain(f"{name}: kept at {at} scale, made again at {scale}: runs differ, so intervals may not agree")
+    return _again({name: (claims, scale or at) for name, (claims, at) in found.items()}, out, workers, config_dir)
+
+
+def _again(
+    figures: "Mapping[str, tuple[pd.DataFrame, str]]", out: Path, workers: int | None, config_dir: str | None
+) -> int:
+    """Make figures in a new folder of `out`, given their kept claims and scales, and compare."""
+    from splitmerge_cli.papers.again import again, compare
+
+    new = out / f"check-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    status, lines = 0, []
+    for at in dict.fromkeys(at for _, at in figures.values()):
+        names = [name for name, (_, of) in figures.items() if of == at]
+        failed, claims = again(names, at, new, workers, config_dir)
+        if failed:
+            return failed
+        for name in names:
+            compared = compare(name, figures[name][0], claims[name])
+            console().print(compared)
+            lines.append(compared.line())
+            status = max(status, int(not compared.good))
+    for line in lines:
+        typer.echo(line)
+    return status
+
+
+@app.command()
+@explained
+def archive(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID|PAPER|all]...", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.zip", help="The archive to write.")] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option("--check", metavar="FILE.zip", help="Verify an archive, and make a figure of it again."),
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Option("--figure", metavar="ID", help="With --check: which one; by default the cheapest.")
+    ] = None,
+    scale: Scale = "quick",
+    results: Annotated[Path, typer.Option("--results", help="The folder of the results.")] = Path("results"),
+    workers: Annotated[int | None, typer.Option(min=1, help="With --check: runs at the same time.")] = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Pack figures with their runs, claims and environment (RO-Crate), or verify such an archive."""
+    from splitmerge_cli.config import ConfigError
+
+    if (check is None) == (out is None):
+        example = "smcmc archive sdds --out sdds.zip writes one, smcmc archive --check sdds.zip verifies it"
+        raise ConfigError(f"expected --out FILE.zip or --check FILE.zip: {example}")
+    if check is not None:
+        if ids:
+            raise ConfigError(f"{ids[0]}: --check takes one figure, as --figure {ids[0]}")
+        raise typer.Exit(_check_archive(check, figure, results, workers, config_dir))
+    from splitmerge_cli.papers import archive as archives
+
+    assert out is not None
+    if figure is not None:
+        raise ConfigError(f"--figure {figure}: goes with --check; smcmc archive {figure} --out {out} packs it")
+    names, digest = archives.write(ids or ["all"], checked_scale(scale), results, out, config_dir)
+    typer.echo(f"{out}: {', '.join(names)}; {out.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}")
+
+
+def _check_archive(file: Path, figure: str | None, results: Path, workers: int | None, config_dir: str | None) -> int:
+    """Verify an archive; make one of its figures again where nothing is damaged."""
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.papers import archive as archives
+    from splitmerge_cli.papers.discovery import figures
+    from splitmerge_cli.papers.kept import parsed_claims
+
+    found = archives.check(file)
+    for line in found.damage:
+        complain(f"{file}: {line}")
+    if found.damage:
+        return 1
+    typer.echo(f"{file}: {found.files} files are what was written; figures: {', '.join(found.figures)}")
+    known = {name: told for name, told in found.figures.items() if name in figures(config_dir)}
+    name = figure or (archives.cheapest(known) if known else "")
+    if name not in known or name not in found.claims:
+        raise ConfigError(f"{file}: {name or 'figures'}: expected one of {', '.join(known) or 'those of smcmc list'}")
+    try:
+        claims = parsed_claims(BytesIO(found.claims[name]))
+    except Exception as error:  # digests that fit what is no table
+        raise ConfigError(f"{file}: {name}-claims.csv: expected the claims of a figure") from error
+    return _again({name: (claims, known[name]["scale"])}, results, workers, config_dir)

@@ -1,0 +1,138 @@
+"""A figure made again: its runs in a new folder, and its claims beside those that were kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from splitmerge_cli.papers.kept import read_claims
+from splitmerge_cli.papers.report import FOLDER
+from splitmerge_cli.papers.reproduce import reproduce
+from splitmerge_cli.papers.verdict_tables import headline, interval, number
+
+KEY = ["id", "data", "sampler", "metric", "reading"]
+"""What tells the rows of ``ID-claims.csv`` apart."""
+EQUAL = "equal"
+INSIDE = "inside the kept interval"
+BEYOND = "beyond the kept interval"
+NO_INTERVAL = "no interval was kept"
+DIFFERS = "differs"
+ABSENT = "absent"
+FAILED = (BEYOND, DIFFERS, ABSENT)
+"""What makes a check fail."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A figure made again beside what was kept of it.
+
+    Attributes
+    ----------
+    name : str
+        The id of the figure.
+    rows : pandas.DataFrame
+        A row for each kept verdict: what it is about (`claim`), `kept`, `low`, `high`, `again`, the `verdict` kept and
+        that of now (`verdict_again`), and `outcome`.
+    """
+
+    name: str
+    rows: pd.DataFrame
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing differs beyond its interval, and what is exact is equal."""
+        return not self.rows["outcome"].isin(FAILED).any()
+
+    def line(self) -> str:
+        """How many claims came out how."""
+        found = self.rows["outcome"].value_counts()
+        return f"{self.name}: " + ", ".join(f"{count} {outcome}" for outcome, count in found.items())
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """A table with a row for each claim."""
+        table = Table(title=f"{self.name}: made again", title_justify="left", show_lines=False)
+        table.add_column("claim", overflow="fold")
+        for head in ("kept", "95 %", "again"):
+            table.add_column(head, justify="right", no_wrap=True)
+        table.add_column("outcome")
+        for row in self.rows.itertuples(index=False):
+            said = row.outcome if row.verdict == row.verdict_again else f"{row.outcome}; now {row.verdict_again}"
+            cells = [number(row.kept), interval(row.low, row.high), number(row.again)]
+            table.add_row(row.claim, *cells, Text(said, "red" if row.outcome in FAILED else "green"))
+        yield table
+
+
+def compare(name: str, kept: pd.DataFrame, again: pd.DataFrame) -> Comparison:
+    """Compare the claims of a figure with those that were kept.
+
+    Parameters
+    ----------
+    name : str
+        The id of the figure.
+    kept, again : pandas.DataFrame
+        As `splitmerge_cli.papers.verdicts.frame` makes them.
+
+    Returns
+    -------
+    Comparison
+        An exact value must be equal to the last digit, with the same verdict; a measured one lies in the kept interval
+        or is equal. What has no interval (one data set) fails nothing.
+    """
+    of_now = {tuple(getattr(row, key) for key in KEY): row for row in again.itertuples(index=False)}
+    rows = []
+    for row in kept.itertuples(index=False):
+        now = of_now.get(tuple(getattr(row, key) for key in KEY))
+        rows.append(
+            {
+                "claim": headline(row),
+                "kept": row.ours,
+                "low": row.low,
+                "high": row.high,
+                "again": np.nan if now is None else now.ours,
+                "verdict": row.verdict,
+                "verdict_again": ABSENT if now is None else now.verdict,
+                "outcome": _outcome(row, now),
+            }
+        )
+    columns = ["claim", "kept", "low", "high", "again", "verdict", "verdict_again", "outcome"]
+    return Comparison(name, pd.DataFrame(rows, columns=columns))
+
+
+def _outcome(kept: Any, now: Any) -> str:
+    if now is None:
+        return ABSENT
+    same = kept.ours == now.ours or (np.isnan(kept.ours) and np.isnan(now.ours))
+    if kept.rule in ("exact", "holds"):
+        return EQUAL if same and kept.verdict == now.verdict else DIFFERS
+    if same:
+        return EQUAL
+    if np.isnan(now.ours) or np.isnan(kept.ours):
+        return DIFFERS
+    if not np.isfinite([kept.low, kept.high]).all():
+        return NO_INTERVAL
+    return INSIDE if kept.low <= now.ours <= kept.high else BEYOND
+
+
+def again(
+    names: Sequence[str],
+    scale: str,
+    out: Path,
+    workers: int | None = None,
+    config_dir: str | Path | None = None,
+) -> tuple[int, dict[str, pd.DataFrame]]:
+    """Make figures in a folder of their own.
+
+    Returns
+    -------
+    tuple
+        The exit status of `splitmerge_cli.papers.reproduce.reproduce`, and the claims of every figure that was drawn.
+    """
+    status = reproduce(names, scale, out, workers, config_dir)
+    paths = {name: out / FOLDER / f"{name}-claims.csv" for name in names}
+    return status, {name: read_claims(path) for name, path in paths.items() if path.is_file()}

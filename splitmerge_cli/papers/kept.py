@@ -1,0 +1,248 @@
+"""The kept reproduction: of every figure a small picture, its numbers, its claims, and where they come from.
+
+A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.csv`` (or ``ID.csv.gz``) and ``ID-claims.csv``
+for each figure, and ``index.json`` with the runs, versions, machine, data and digests of all. docs/files.md has its
+format.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.published import sets
+from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.declaration import PaperFigure
+from splitmerge_cli.papers.discovery import figures, paper_names, select
+from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers.reproduce import Finished, command, drawn
+from splitmerge_cli.papers.verdicts import COLUMNS, counts, frame
+from splitmerge_cli.results import provenance
+from splitmerge_cli.results.files import DamagedRun, replaced, undamaged, write_text
+from splitmerge_cli.results.manifest import sha256_of
+from splitmerge_cli.results.read import Run
+
+INDEX = "index.json"
+FORMAT = 1
+KEPT = Path("docs/reproduction")
+"""Where the repository keeps its own."""
+DPI = 150
+"""Of a picture 7.2 inches (183 mm) wide."""
+NUMBERS_BYTES = 400_000
+"""A table of numbers larger than this is compressed, then thinned until it fits."""
+WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
+"""Columns of text of ``ID-claims.csv``, which may be empty."""
+
+
+def keep(
+    ids: Sequence[str], scale: str, out: Path, folder: Path, config_dir: str | Path | None = None
+) -> tuple[list[str], list[str]]:
+    """Write the kept reproduction of figures from what is stored of them; other figures of the folder stay.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        See `splitmerge_cli.papers.discovery.select`.
+    scale : {"quick", "paper"}
+    out : Path
+        The folder of the results.
+    folder : Path
+        Where to keep them.
+    config_dir : str or Path, optional
+        A folder of the user's own.
+
+    Returns
+    -------
+    tuple of list of str
+        Ids of the figures that were kept, and of those whose results are missing.
+
+    Raises
+    ------
+    ConfigError, DataError, DamagedRun
+        See `splitmerge_cli.papers.reproduce.plot`; or the folder has an index that is none.
+    """
+    names = select(ids, config_dir)
+    known, finished = figures(config_dir), Finished(config_dir)
+    titles, papers = dict(list_figures(config_dir)), paper_names(config_dir)
+    index: dict[str, Any] = {"format": FORMAT, "figures": {}}
+    if (folder / INDEX).is_file():
+        index = read_index(folder)
+    kept, missing = [], []
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        runs = finished.of(known[name], scale, out)
+        if runs is None:
+            missing.append(name)
+            continue
+        said = {"title": titles[name], "paper": papers[name]}
+        index["figures"][name] = said | _kept(known[name], runs, scale, out, folder, config_dir)
+        index["figures"] = dict(sorted(index["figures"].items()))
+        # after each: what is interrupted leaves what the index says
+        write_text(folder / INDEX, json.dumps(index, indent=1, allow_nan=False) + "\n")
+        kept.append(name)
+    return kept, missing
+
+
+def _kept(
+    entry: PaperFigure, runs: Sequence[Run], scale: str, out: Path, folder: Path, config_dir: str | Path | None
+) -> dict[str, Any]:
+    """Write the files of a figure; what the index says of it."""
+    import matplotlib.pyplot as plt
+
+    from splitmerge_cli.plots.style import styled
+
+    name = entry.id
+    with styled():
+        drawing = drawn(entry, runs, scale, out, config_dir)
+        with replaced(folder / f"{name}.png") as part:
+            drawing.figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
+        plt.close(drawing.figure)
+    claims = frame(drawing.verdicts, published(name), scale)
+    write_text(folder / f"{name}-claims.csv", claims.to_csv(index=False, lineterminator="\n"))
+    numbers, rows = _write_numbers(drawing.plotted, folder, name)
+    files = [folder / file for file in (f"{name}.png", numbers, f"{name}-claims.csv")]
+    return {
+        "scale": scale,
+        "command": command([name], scale, Path("results")),
+        "verdicts": {verdict: int(number) for verdict, number in counts([claims]).items()},
+        "rows": {"plotted": len(drawing.plotted), "kept": rows},
+        "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),
+        "runs": _by_experiment(runs),
+        "made": made(runs),
+        "data": _data(runs),
+        "files": {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in files},
+    }
+
+
+def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[str, int]:
+    """Write what is plotted; the name of the file, and how many rows it has."""
+    for ending in (".csv", ".csv.gz"):
+        (folder / f"{name}{ending}").unlink(missing_ok=True)
+    every, text = 1, _text(plotted)
+    if len(text) <= NUMBERS_BYTES:
+        write_text(folder / f"{name}.csv", text.decode())
+        return f"{name}.csv", len(plotted)
+    # without the time of writing: equal numbers give equal bytes
+    while len(packed := gzip.compress(text, mtime=0)) > NUMBERS_BYTES:
+        every += 1
+        text = _text(plotted.iloc[::every])
+    with replaced(folder / f"{name}.csv.gz") as part:
+        part.write_bytes(packed)
+    return f"{name}.csv.gz", len(plotted.iloc[::every])
+
+
+def _text(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, lineterminator="\n", float_format="%.6g").encode()
+
+
+def _by_experiment(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
+    """Ids of runs, by the name of their folder and by seed."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        of_seed = found.setdefault(run.path.parent.name, {})
+        of_seed.setdefault(str(run.summary["seed"]), []).append(run.path.name)
+    return found
+
+
+def made(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """With what runs were made, and how many with each: commit, versions, machine (without its name).
+
+    Of an exact figure: with what it is computed now.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    said = [run.provenance for run in runs] or [
+        {"commit": provenance.commit(), "versions": provenance.versions(), "machine": provenance.machine()}
+    ]
+    for one in said:
+        machine = {key: one["machine"][key] for key in ("processor", "processors", "system")}
+        value = {"commit": one["commit"], "versions": one["versions"], "machine": machine}
+        known = found.setdefault(json.dumps(value, sort_keys=True), value | {"runs": 0})
+        known["runs"] += bool(runs)
+    return list(found.values())
+
+
+def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
+    """The data of runs by name: SHA-256 of each file of a published set; empty where they are generated."""
+    found: dict[str, dict[str, str]] = {}
+    for name in sorted({str(run.config["data"]["name"]) for run in runs}):
+        files = sets.SETS[name].files if name in sets.SETS else ()
+        paths = {file.name: sets.place(name) / file.name for file in files}
+        found[name] = {file: sha256_of(path) for file, path in paths.items() if path.is_file()}
+    return found
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """The index of a kept reproduction.
+
+    Raises
+    ------
+    ConfigError
+        There is none, or it is of another format.
+    """
+    file = folder / INDEX
+    if not file.is_file():
+        raise ConfigError(f"{file}: no such file; expected a folder that smcmc keep wrote")
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+        good = index["format"] == FORMAT and isinstance(index["figures"], dict)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{file}: no index of figures; expected one that smcmc keep wrote") from error
+    if not good:
+        raise ConfigError(f"{file}: format={index['format']}: expected {FORMAT}")
+    return dict(index)
+
+
+def read_claims(path: Path) -> pd.DataFrame:
+    """The claims of a figure, as `splitmerge_cli.papers.verdicts.frame` made them, digit for digit."""
+    with undamaged(path, "smcmc keep writes it anew"):
+        return parsed_claims(path)
+
+
+def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
+    """The same of a file whose digest was compared.
+
+    Raises
+    ------
+    ValueError
+        It is no table of claims.
+    """
+    table = pd.read_csv(source, dtype=dict.fromkeys(WORDS, str), float_precision="round_trip")
+    if list(table) != list(COLUMNS):
+        raise ValueError(f"columns {', '.join(map(str, table))}; expected {', '.join(COLUMNS)}")
+    return table.fillna(dict.fromkeys(WORDS, ""))
+
+
+def damaged(folder: Path, index: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the files that an index lists."""
+    for name, figure in index["figures"].items():
+        for file, said in figure["files"].items():
+            path = folder / file
+            if not path.is_file():
+                yield f"{name}: {file}: missing"
+            elif path.stat().st_size != said["bytes"] or sha256_of(path) != said["sha256"]:
+                yield f"{name}: {file}: not what was written"
+
+
+def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
+    """The kept claims of a figure, checked to be what was written, and their scale.
+
+    Raises
+    ------
+    ConfigError
+        The figure was not kept.
+    DamagedRun
+        Its claims are not what was written.
+    """
+    figure = read_index(folder)["figures"].get(name)
+    if figure is None:
+        raise ConfigError(
+            f"{name}: {folder} does not hold it; smcmc keep {name} --to {folder} adds it from stored runs"
+        )
+    file = f"{name}-claims.csv"
+    if any(damaged(folder, {"figures": {name: {"files": {file: figure["files"][file]}}}})):
+        raise DamagedRun(folder / file, f"smcmc keep {name} --to {folder} writes it anew")
+    return read_claims(folder / file), str(figure["scale"])

@@ -1,0 +1,144 @@
+"""Archives: what they hold, what is told of damage, and what is rejected of what is received."""
+
+import hashlib
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from splitmerge_cli.papers import archive, crate
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of two exact figures."""
+    from splitmerge_cli.papers.reproduce import reproduce
+
+    folder = tmp_path_factory.mktemp("archive")
+    assert reproduce(["sdds-fig1", "sdds-table1"], out=folder / "results") == 0
+    archive.write(["sdds-fig1", "sdds-table1"], "quick", folder / "results", folder / "a.zip")
+    return folder / "a.zip"
+
+
+def rewritten(
+    original: Path, change: Callable[[dict[str, bytes]], None], attributes: dict[str, int] | None = None
+) -> Path:
+    """The archive with other content, in the test's folder."""
+    with zipfile.ZipFile(original) as zipped:
+        held = {name: zipped.read(name) for name in zipped.namelist()}
+    change(held)
+    with zipfile.ZipFile("changed.zip", "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, content in held.items():
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (attributes or {}).get(name, 0)
+            zipped.writestr(entry, content)
+    return Path("changed.zip")
+
+
+def test_an_archive_is_a_crate_whose_parts_are_there(original: Path) -> None:
+    with zipfile.ZipFile(original) as zipped:
+        names = set(zipped.namelist())
+        graph = json.loads(zipped.read(crate.METADATA))["@graph"]
+        sums = dict(reversed(line.split("  ")) for line in zipped.read(archive.SUMS).decode().splitlines())
+        environment = json.loads(zipped.read(archive.ENVIRONMENT))
+        assert sums == {name: hashlib.sha256(zipped.read(name)).hexdigest() for name in names - {archive.SUMS}}
+    by_id = {entity["@id"]: entity for entity in graph}
+    assert len(by_id) == len(graph)
+    assert by_id[crate.METADATA]["about"] == {"@id": "./"}
+    root = by_id["./"]
+    assert {"name", "description", "datePublished", "license"} <= root.keys()
+    for part in root["hasPart"]:
+        assert by_id[part["@id"]]["name"] and any(name.startswith(part["@id"]) for name in names)
+    made = [entity for entity in graph if entity["@type"] == "CreateAction"]
+    assert [action["name"] for action in made] == [
+        "smcmc reproduce sdds-fig1 --scale quick",
+        "smcmc reproduce sdds-table1 --scale quick",
+    ]
+    assert all(result["@id"] in names for action in made for result in action["result"])
+    assert environment["distributions"]["numpy"] and "node" not in environment["machine"]
+
+
+def test_an_archive_is_verified_and_a_figure_of_it_made_again(smcmc: Callable[..., Any], original: Path) -> None:
+    result = smcmc("archive", "--check", str(original), "--figure", "sdds-table1")
+    assert result.exit_code == 0, result.output
+    assert "17 files are what was written; figures: sdds-fig1, sdds-table1" in result.stdout
+    assert result.stdout.splitlines()[-1] == "sdds-table1: 6 equal"
+
+
+def test_a_claim_with_digests_that_fit_is_compared(smcmc: Callable[..., Any], original: Path) -> None:
+    def change(held: dict[str, bytes]) -> None:
+        name = "figures/sdds-table1-claims.csv"
+        before = hashlib.sha256(held[name]).hexdigest().encode()
+        held[name] = held[name].replace(b",0.625,", b",0.626,")
+        held[archive.SUMS] = held[archive.SUMS].replace(before, hashlib.sha256(held[name]).hexdigest().encode())
+
+    result = smcmc("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-table1")
+    assert result.exit_code == 1, result.output
+    assert "differs" in result.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda held: held.update({"figures/sdds-fig1.csv": b"x"}), "figures/sdds-fig1.csv: not what was written"),
+        (lambda held: held.pop("sdds-fig1/table.csv") and None, "sdds-fig1/table.csv: missing"),
+        (lambda held: held.update({"more.py": b"raise SystemExit"}), "more.py: not in SHA256SUMS"),
+        (lambda held: held.update({archive.SUMS: b"nonsense"}), "SHA256SUMS: not what was written"),
+    ],
+)
+def test_damage_is_told_by_name(smcmc: Callable[..., Any], original: Path, change: Any, message: str) -> None:
+    result = smcmc("archive", "--check", str(rewritten(original, change)))
+    assert result.exit_code == 1 and message in result.stderr
+    assert not Path("results").exists()
+
+
+def test_a_flipped_byte_and_a_cut_are_told(smcmc: Callable[..., Any], original: Path) -> None:
+    content = bytearray(original.read_bytes())
+    with zipfile.ZipFile(original) as zipped:
+        entry = zipped.getinfo("figures/sdds-fig1.png")
+    content[entry.header_offset + len(entry.filename) + 60 + entry.compress_size // 2] ^= 1
+    Path("flipped.zip").write_bytes(content)
+    result = smcmc("archive", "--check", "flipped.zip")
+    assert result.exit_code == 1 and "figures/sdds-fig1.png: not what was written" in result.stderr
+    Path("cut.zip").write_bytes(original.read_bytes()[:-100])
+    result = smcmc("archive", "--check", "cut.zip")
+    assert result.exit_code == 1 and "cut short" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "mode", "message"),
+    [
+        ("../out.txt", b"", 0, "expected a path within the archive"),
+        ("/etc/out", b"", 0, "expected a path within the archive"),
+        ("a/./b", b"", 0, "expected a path within the archive"),
+        ("a\\b", b"", 0, "expected a path within the archive"),
+        ("link", b"/etc/passwd", stat.S_IFLNK | 0o777, "a link or another special file"),
+        ("bomb", bytes(1 << 25), 0, "unpacks to more than 250 times its size"),
+    ],
+)
+def test_what_no_archive_of_ours_holds_is_rejected(
+    smcmc: Callable[..., Any], original: Path, name: str, content: bytes, mode: int, message: str
+) -> None:
+    path = rewritten(original, lambda held: held.update({name: content}), {name: mode << 16})
+    result = smcmc("archive", "--check", str(path))
+    assert result.exit_code == 2 and message in result.stderr
+    assert {file.name for file in Path().iterdir()} == {"changed.zip"}
+
+
+def test_other_files_are_rejected(smcmc: Callable[..., Any]) -> None:
+    Path("a.txt").write_text("no zip")
+    with zipfile.ZipFile("b.zip", "w") as zipped:
+        zipped.writestr("a.txt", "x")
+    for path, message in [
+        ("a.txt", "no zip"),
+        ("b.zip", "no SHA256SUMS"),
+        ("c.zip", "no such file"),
+        (".", "a folder"),
+    ]:
+        result = smcmc("archive", "--check", path)
+        assert result.exit_code == 2 and message in result.stderr, path

@@ -1,0 +1,134 @@
+"""The kept reproduction: what it says of itself, what the documentation says of it, and figures made again."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.papers import again, claims, discovery, kept
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
+
+ROOT = Path(__file__).parents[2]
+OURS = ROOT / kept.KEPT
+EXACT = ["sdds-fig1", "sdds-table1"]
+
+
+@pytest.fixture
+def folder(smcmc: Callable[..., Any]) -> Path:
+    """A small kept reproduction: two exact figures."""
+    assert smcmc("reproduce", *EXACT).exit_code == 0
+    result = smcmc("keep", *EXACT, "--to", "kept")
+    assert result.exit_code == 0, result.output
+    assert "2 figures kept" in result.stdout
+    return Path("kept")
+
+
+def agrees(folder: Path) -> None:
+    """Counts, digests and claims of a kept reproduction are those of its files."""
+    index = kept.read_index(folder)
+    assert not list(kept.damaged(folder, index))
+    listed = {file for figure in index["figures"].values() for file in figure["files"]}
+    assert {file.name for file in folder.iterdir()} - {"README.md"} == listed | {kept.INDEX}
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= 20_000_000
+    for name, figure in index["figures"].items():
+        table, scale = kept.claims_of(folder, name)
+        own = table[table["counted"]]
+        assert {v: int((own["verdict"] == v).sum()) for v in VERDICTS} == figure["verdicts"], name
+        assert set(table["scale"]) == {scale}
+        assert len(own) == len(claims.published(name)), name
+        numbers = next(file for file in figure["files"] if re.fullmatch(rf"{name}\.csv(\.gz)?", file))
+        assert len(pd.read_csv(folder / numbers, keep_default_na=False)) == figure["rows"]["kept"], name
+        assert not {"node", "host"} & set(figure["made"][0]["machine"])
+
+
+def test_what_is_kept_says_of_itself_what_its_files_hold(folder: Path) -> None:
+    agrees(folder)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert json.loads(before[kept.INDEX])["figures"]["sdds-table1"]["verdicts"][NOT_REPRODUCED] == 1
+    (folder / "sdds-fig1.csv").write_text("x\n")
+    with pytest.raises(AssertionError):
+        agrees(folder)
+
+
+@pytest.mark.skipif(not (OURS / kept.INDEX).is_file(), reason="the repository keeps no reproduction")
+def test_the_reproduction_of_the_repository_says_of_itself_what_its_files_hold() -> None:
+    agrees(OURS)
+
+
+def test_the_table_of_papers_counts_their_figures_and_claims() -> None:
+    text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    found = {
+        paper.key: (
+            len(paper.figures),
+            sum(len(claims.published(figure.id)) for figure in paper.figures),
+            len(claims.errata(paper)),
+        )
+        for paper in discovery.papers()
+    }
+    assert {key: tuple(map(int, counts)) for key, *counts in rows} == found
+
+
+def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(smcmc: Callable[..., Any], folder: Path) -> None:
+    result = smcmc("reproduce", *EXACT, "--check", "--kept", "kept")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-2:] == ["sdds-fig1: 6 equal", "sdds-table1: 6 equal"]
+    table, _ = kept.claims_of(folder, "sdds-fig1")
+    table.loc[1, "ours"] = np.nextafter(table.loc[1, "ours"], 1)
+    table.to_csv(folder / "sdds-fig1-claims.csv", index=False, lineterminator="\n")
+    result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
+    assert result.exit_code == 1 and "sdds-fig1-claims.csv: damaged; smcmc keep sdds-fig1" in result.stderr
+    index = json.loads((folder / kept.INDEX).read_text())
+    said = index["figures"]["sdds-fig1"]["files"]["sdds-fig1-claims.csv"]
+    file = folder / "sdds-fig1-claims.csv"
+    said |= {"bytes": file.stat().st_size, "sha256": kept.sha256_of(file)}
+    (folder / kept.INDEX).write_text(json.dumps(index))
+    result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
+    assert result.exit_code == 1, result.output
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith("sdds-fig1: ") and "5 equal" in last and "1 differs" in last
+
+
+@pytest.mark.parametrize(
+    ("ours", "outcome", "good"),
+    [(2.0, again.EQUAL, True), (2.4, again.INSIDE, True), (2.6, again.BEYOND, False), (np.nan, again.DIFFERS, False)],
+)
+def test_a_measured_claim_lies_in_the_kept_interval(ours: float, outcome: str, good: bool) -> None:
+    row = {"id": "a", "data": "d", "sampler": "s", "metric": "m", "reading": "", "on": "", "rule": "factor"}
+    table = pd.DataFrame([row | {"ours": 2.0, "low": 1.5, "high": 2.5, "verdict": REPRODUCED}])
+    found = again.compare("a", table, table.assign(ours=ours))
+    assert found.rows["outcome"].tolist() == [outcome] and found.good == good
+    assert not again.compare("a", table, table[:0]).good
+    alone = table.assign(low=np.nan, high=np.nan)
+    assert again.compare("a", alone, alone.assign(ours=9.0)).rows["outcome"].tolist() == [again.NO_INTERVAL]
+
+
+def test_long_numbers_are_packed_and_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "NUMBERS_BYTES", 2000)
+    table = pd.DataFrame({"x": np.random.default_rng(0).random(3000)})
+    file, rows = kept._write_numbers(table, tmp_path, "a")
+    assert file == "a.csv.gz" and (tmp_path / file).stat().st_size <= 2000
+    thinned = pd.read_csv(tmp_path / file)
+    assert (
+        100 < rows == len(thinned) < 3000 and np.isin(thinned["x"], table["x"].map("{:.6g}".format).astype(float)).all()
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["reproduce", "sdds-fig1", "--check", "--kept", "none"], "none/index.json: no such file; expected a folder"),
+        (["keep", "sdds-fig1"], "sdds-fig1: results are missing; smcmc reproduce sdds-fig1 --scale quick makes them"),
+        (["reproduce", "sdds-fig1", "--scale", "huge"], "--scale huge: expected quick or paper"),
+        (["archive"], "smcmc archive sdds --out sdds.zip writes one"),
+        (["archive", "sdds-fig1", "--out", "a.zip"], "smcmc reproduce sdds-fig1 --scale quick"),
+    ],
+)
+def test_bad_input_is_answered_by_what_works(smcmc: Callable[..., Any], args: list[str], message: str) -> None:
+    result = smcmc(*args)
+    assert result.exit_code == 2 and message in result.stderr
