@@ -222,6 +222,11 @@ def _instead(runs: Sequence[Run]) -> str:
     return said
 
 
+def _tolerance_of(metric: str) -> float:
+    """The tolerance of a claim of Figure 2; NaN where it has none."""
+    return next((claim.tolerance for claim in published("lshsm-fig2") if claim.metric == metric), np.nan)
+
+
 def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     for claim in published("lshsm-fig3"):
@@ -244,8 +249,10 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
                     reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
                     verdict = untestable(claim, times, reason, reading)
                 else:
-                    found = _verdict(claim, climbs, start, form, "iteration", reading)
+                    # what stands in is judged as Figure 2 is, though the claim itself has no rule
+                    ruled = replace(claim, tolerance=_tolerance_of(claim.metric))
+                    found = _verdict(ruled, climbs, start, form, "iteration", reading)
                     reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
-                    verdict = replace(found, verdict=NOT_TESTABLE, reason=reason, needed=None)
+                    verdict = replace(found, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
                 verdicts.append(replace(verdict, on=stands))
     return verdicts
