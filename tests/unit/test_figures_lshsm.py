@@ -206,6 +206,17 @@ def test_fig3_says_what_stands_for_what(large):
     assert set(drawing.plotted["axis"]) == {"iteration", "seconds"}
 
 
+def test_fig3_gives_the_numbers_of_what_stands_in_where_a_chain_leads(large):
+    climbs = Climbs([])
+    for method, chain in {"sums": climb(0, 10), "sdds": climb(0, 1, 2, 10), "rgsm": climb(0, 0, 1, 2, 10)}.items():
+        climbs.chains["KDDCUP04Bio", "singletons", method] = {0: chain}
+    climbs.best["KDDCUP04Bio", 0] = 10.0
+    verdicts = lshsm_curves._fig3_verdicts(climbs, large)
+    faster = next(v for v in verdicts if v.claim.metric == "times_faster" and v.claim.data == "KDDCUP04Bio")
+    assert faster.ours == pytest.approx(3) and faster.counted and faster.verdict == NOT_TESTABLE
+    assert faster.claim in claims.published("lshsm-fig3")
+
+
 def test_nmi_is_by_the_geometric_mean():
     # I = H(one) = log 2, the other has entropy log 4
     assert lshsm_table.geometric_nmi([0, 0, 1, 1], [0, 1, 2, 3]) == pytest.approx(
