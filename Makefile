@@ -12,7 +12,7 @@ SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx
 COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction notebooks wheel clean
+.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction notebooks docs linkcheck wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -55,12 +55,19 @@ reproduction: $(VENV)/installed ## make what is missing at the papers' scale (ho
 notebooks: $(VENV)/installed ## execute the notebooks of docs anew
 	$(BIN)/python scripts/execute_notebooks.py
 
+docs: $(VENV)/installed-site ## the documentation site, in docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
+
+linkcheck: $(VENV)/installed-site ## whether the external links of the site lead somewhere (needs the network)
+	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
+
 wheel: $(VENV)/bin/python ## a wheel for any x86-64 of the last decade
 	$(BIN)/python -m pip install --quiet build
 	SMCMC_MARCH=$${SMCMC_MARCH-x86-64-v2} $(BIN)/python -m build --wheel
 
 clean: ## remove what was built (results stay)
-	rm -rf $(VENV) build dist bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/_generated bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find splitmerge_cli -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -73,4 +80,8 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 
 $(VENV)/installed-lint: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-site: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable '.[test,site]'
 	touch $@ $(VENV)/installed

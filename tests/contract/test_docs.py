@@ -11,8 +11,8 @@ LONGEST = 100
 PAGES = sorted(
     file
     for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    # a page that moved is a link to where it is now
-    if not file.is_symlink()
+    # a page that moved is a link to where it is now; what a build of the site made is not of the repository
+    if not file.is_symlink() and not {"_build", "_generated"} & set(file.parts)
 )
 
 

@@ -1,0 +1,118 @@
+"""What the code and the stored verification say of a sampler, in Markdown."""
+
+import csv
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from splitmerge_cli.config import choice, choices, locate
+from splitmerge_cli.config.info import option_rows, title
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.runs.support import example, support
+
+
+def cell(text: object) -> str:
+    """A cell of a Markdown table."""
+    return str(text).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("\n", " ")
+
+
+def table(head: list[str], rows: list[list[object]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(cell(c) if i != 1 else c for c in row) + " |\n" for i, row in enumerate(lines))
+
+
+@cache
+def _models() -> dict[str, Model]:
+    return {name: example(name) for name in choices("model")}
+
+
+def overview() -> str:
+    """The table of all samplers."""
+    rows = []
+    for name in choices("sampler"):
+        supported = [model for model, built in _models().items() if support(name, built)[0]]
+        rows.append(
+            [f"[{name}]({name}.md)", title("sampler", name), ", ".join(supported) or "none with default options"]
+        )
+    return "\n" + table(["sampler", "what it is", "models"], rows)
+
+
+def part(source: Path, name: str) -> str:
+    """Moves, terms, models, options and verification of a sampler."""
+    target = locate(choice("sampler", name)["_target_"])
+    terms = ", ".join(getattr(target, "TERMS", ())) or "no ratio: the acceptance probability is 1"
+    supported, refused = [], []
+    for model, built in _models().items():
+        able, reason = support(name, built)
+        if able:
+            supported.append(f"`{model}`")
+        else:
+            refused.append([f"`{model}`", reason])
+    text = f"""
+
+## Models, moves, options
+
+| | |
+|---|---|
+| moves, as `moves.parquet` counts them | {", ".join(f"`{move}`" for move in target.MOVES)} |
+| terms of the log ratio | {terms} |
+| models, with their default options | {", ".join(supported) or "none: see the reasons"} |
+
+"""
+    if refused:
+        text += table(["not with", "because"], refused) + "\n"
+    rows = [[f"`{row.key}`", f"`{row.default}`", row.expected, row.help] for row in option_rows("sampler", name)]
+    text += table(["option", "default", "expected", "meaning"], rows) if rows else "It has no options.\n"
+    return text + _verification(source, name)
+
+
+def _verification(source: Path, name: str) -> str:
+    with (source / "samplers" / "verification.csv").open(newline="", encoding="utf-8") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["sampler"] == name]
+    lines: list[list[object]] = []
+    for (model, mode, verdict), group in groupby(
+        sorted(rows, key=lambda row: (row["model"], row["mode"] != "exact", row["verdict"])),
+        key=lambda row: (row["model"], row["mode"], row["verdict"]),
+    ):
+        members = list(group)
+        enumerated = [row for row in members if _is_number(row["defect"])]
+        found = [row["mutants"].split("/") for row in members if "/" in row["mutants"]]
+        lines.append(
+            [
+                f"`{model}`",
+                mode,
+                f"{len(enumerated)} of {len(members)}",
+                _largest(enumerated, "defect"),
+                _largest(enumerated, "tv"),
+                f"{sum(int(a) for a, _ in found)} of {sum(int(b) for _, b in found)}" if found else "-",
+                verdict,
+            ]
+        )
+    head = ["model", "mode", "enumerated", "max \\|πP − π\\|", "total variation", "mutants found", "verdict"]
+    return f"""
+## Verification
+
+`smcmc verify sampler={name}` enumerates the transition matrix P of the compiled sampler alone on small data and
+compares it with the enumerated posterior π. The largest values over the cases of each model:
+
+{table(head, lines)}
+`exact`: π is stationary to rounding error, and sampled chains agree with it. Total variation is between the stationary
+law of P and π; *reducible*: alone the sampler does not reach every state. Cases that are not enumerated draw from a
+continuum, or are topics: they are compared by sampling. A mutant is the sampler with a term of its ratio left out or
+turned round. `scripts/verify_samplers.py` makes these rows anew.
+"""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _largest(rows: list[dict[str, str]], column: str) -> str:
+    cells = [row[column] for row in rows if row[column]]
+    numbers = [text for text in cells if _is_number(text)]
+    return max(numbers, key=float).replace("-", "\N{NON-BREAKING HYPHEN}") if numbers else (cells[0] if cells else "-")

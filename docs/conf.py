@@ -1,0 +1,56 @@
+"""The site: `make docs` builds docs/_build/html from the pages of this folder."""
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "smcmc"
+author = copyright = "the smcmc developers"
+release = version = version_of("smcmc")
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "mathml",
+    "generated",
+]
+exclude_patterns = ["_build", "_generated/parts"]
+nitpicky = True
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # scripts/execute_notebooks.py executes notebooks, scripts/draw_pages.py the pages of data
+suppress_warnings = ["misc.highlighting_failure"]  # commands of a notebook that begin with !
+
+autodoc_typehints = "none"
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+templates_path = ["_templates"]
+
+highlight_language = "text"
+html_theme = "pydata_sphinx_theme"
+html_title = "smcmc"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "navigation_depth": 3,
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+linkcheck_anchors = False
+linkcheck_timeout = 20

@@ -1,0 +1,94 @@
+"""Run the commands of the pages in docs/data anew, write what they print into the pages, and keep their pictures.
+
+    python scripts/draw_pages.py [PAGE.md ...]
+
+Blocks of `python` and `console` are run in the order of the page, in a folder of their own. Of a `console` block the
+lines after `$` are commands, and what they print takes the place of the other lines. RUN is the folder of the last
+run. A picture `images/pages/PAGE-NAME.png` is NAME.png of that folder, reduced to 256 colours.
+
+A page takes up to two minutes. `pip install palmerpenguins`; SMCMC_DATA names the folder of the published sets.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PICTURES = DOCS / "images" / "pages"
+WIDTH = 1200
+"""Pixels of a picture, at most."""
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN = re.compile(r"^results/[\w-]+/[0-9a-f]{12}$", re.MULTILINE)
+
+
+class Page:
+    """A page while its blocks are run.
+
+    Parameters
+    ----------
+    path : Path
+    folder : Path
+        Where the commands are run.
+    """
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.folder, self.run = path, folder, ""
+        # commands of the page are those of this environment
+        places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": places, "COLUMNS": "96", "LC_ALL": "C.UTF-8"}
+
+    def written(self) -> str:
+        """The text of the page with what its commands print now."""
+        return BLOCK.sub(self._block, self.path.read_text(encoding="utf-8"))
+
+    def _block(self, block: re.Match[str]) -> str:
+        if block[1] == "python":
+            self._printed([sys.executable, "-c", block[2]])
+            return block[0]
+        lines: list[str] = []
+        for command in re.findall(r"^\$ (.*(?:(?<=\\)\n.*)*)$", block[2], re.MULTILINE):
+            printed = self._printed(["bash", "-c", command.replace("RUN", self.run)])
+            if found := RUN.findall(printed):
+                self.run = found[-1]
+            self._keep_pictures()
+            lines += [f"$ {command}", *(line.rstrip() for line in printed.splitlines())]
+        return "\n".join(["```console", *lines, "```"])
+
+    def _printed(self, command: list[str]) -> str:
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        # status 2 is the answer to bad input, which a page may show; 1 that of a diagnosis
+        if done.returncode not in (0, 1, 2) or "Traceback" in done.stdout:
+            raise SystemExit(f"{self.path.name}: {command[-1]}: status {done.returncode}\n{done.stdout}")
+        return done.stdout
+
+    def _keep_pictures(self) -> None:
+        """Those of the run that the page shows."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        for name in re.findall(rf"images/pages/{self.path.stem}-(\w+)\.png", self.path.read_text(encoding="utf-8")):
+            drawn = self.folder / self.run / f"{name}.png"
+            if self.run and drawn.exists():
+                with Image.open(drawn) as picture:
+                    picture = picture.convert("RGB")
+                    picture.thumbnail((WIDTH, WIDTH))
+                    target = PICTURES / f"{self.path.stem}-{name}.png"
+                    picture.quantize(256).save(target, optimize=True)
+
+
+def main(names: list[str]) -> None:
+    """Run the pages of these names; all without a name."""
+    for path in [DOCS / "data" / Path(name).name for name in names] or sorted((DOCS / "data").glob("*.md")):
+        with tempfile.TemporaryDirectory() as folder:
+            text = Page(path, Path(folder)).written()
+        path.write_text(text, encoding="utf-8")
+        print(path.name, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
