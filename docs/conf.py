@@ -18,7 +18,7 @@ extensions = [
     "mathml",
     "generated",
 ]
-exclude_patterns = ["_build", "_generated/parts"]
+exclude_patterns = ["_build", "_ext", "reproduction"]
 nitpicky = True
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

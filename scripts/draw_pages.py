@@ -23,6 +23,8 @@ PICTURES = DOCS / "images" / "pages"
 WIDTH = 1200
 """Pixels of a picture, at most."""
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+UNDER_WAY = re.compile(r"chain \d+: .* left$")
+"""Lines of progress, which depend on the load of the machine."""
 RUN = re.compile(r"^results/[\w-]+/[0-9a-f]{12}$", re.MULTILINE)
 
 
@@ -56,7 +58,8 @@ class Page:
             if found := RUN.findall(printed):
                 self.run = found[-1]
             self._keep_pictures()
-            lines += [f"$ {command}", *(line.rstrip() for line in printed.splitlines())]
+            shown = [line.rstrip() for line in printed.splitlines()]
+            lines += [f"$ {command}", *(line for line in shown if not UNDER_WAY.match(line))]
         return "\n".join(["```console", *lines, "```"])
 
     def _printed(self, command: list[str]) -> str:

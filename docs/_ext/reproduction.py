@@ -1,7 +1,6 @@
 """Pages of reproduced papers, from docs/reproduction and the files of splitmerge_cli.papers, in Markdown."""
 
 import csv
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,6 +12,13 @@ from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdicts import VERDICTS
 
 FOLDER = "reproduction"
+WORDS = ("data", "sampler", "metric", "reading", "rule", "reason", "statement", "verdict", "scale")
+"""Columns of claims that hold words, perhaps none."""
+WIDE = """---
+html_theme.sidebar_secondary.remove: true
+---
+"""
+"""Front matter: the tables of these pages need the width of the list of headings."""
 ABSENT = """Nothing is stored in `docs/reproduction`: `smcmc reproduce all --scale paper` makes the runs, draws the
 figures and judges the claims, in `results/figures`.
 """
@@ -53,37 +59,21 @@ def write(source: Path) -> None:
     pages["errata"] = _errata(papers())
     pages["settings"] = _settings(papers())
     out.mkdir(exist_ok=True)
-    for name, text in pages.items():
-        path = out / f"{name}.md"
+    for name, page in pages.items():
+        path, text = out / f"{name}.md", f"{WIDE}\n{page}"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
     for path in out.glob("*.md"):
         if path.stem not in pages:
             path.unlink()
-    if stored.is_dir():
-        for picture in stored.glob("*.png"):
-            shutil.copy2(picture, out / picture.name)
 
 
 def _claims(stored: Path, name: str) -> pd.DataFrame | None:
     path = stored / f"{name}-claims.csv"
     if not path.is_file():
         return None
-    words = [
-        "data",
-        "sampler",
-        "metric",
-        "reading",
-        "on",
-        "unit",
-        "of",
-        "rule",
-        "reason",
-        "statement",
-        "verdict",
-        "scale",
-    ]
-    return pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
+    frame = pd.read_csv(path, dtype=dict.fromkeys(WORDS, str)).fillna(dict.fromkeys(WORDS, ""))
+    return frame.assign(counted=frame["counted"].astype(str) == "True")
 
 
 def _counts(frames: Iterable[pd.DataFrame | None]) -> list[object]:
@@ -91,7 +81,7 @@ def _counts(frames: Iterable[pd.DataFrame | None]) -> list[object]:
     stored = [frame for frame in frames if frame is not None]
     found = dict.fromkeys(VERDICTS, 0)
     for frame in stored:
-        for verdict in frame.loc[frame["counted"].astype(bool), "verdict"]:
+        for verdict in frame.loc[frame["counted"], "verdict"]:
             found[verdict] += 1
     return [*found.values()] if stored else ["-"] * len(VERDICTS)
 
@@ -134,13 +124,20 @@ def _figure(paper: Paper, figure: PaperFigure, title: str, stored: Path) -> str:
     text = f"# {cell(title)}\n\n"
     picture = stored / f"{figure.id}.png"
     if picture.is_file():
-        text += f"![{cell(title)}]({figure.id}.png)\n\n"
+        text += f"![{cell(title)}](../{FOLDER}/{figure.id}.png)\n\n"
     text += f"{cell(figure.caption)}\n\n"
     text += f"```\nsmcmc reproduce {figure.id} --scale paper\n```\n\nOf [{paper.name}]({paper.key}.md).\n"
+    files = {
+        "picture, PDF": f"{figure.id}.pdf",
+        "what is plotted": f"{figure.id}.csv",
+        "claims": f"{figure.id}-claims.csv",
+    }
+    links = [f"[{label}](../{FOLDER}/{name})" for label, name in files.items() if (stored / name).is_file()]
+    text += f"\nFiles: {', '.join(links)}.\n" if links else "\nNo result is stored.\n"
     frame = _claims(stored, figure.id)
     if frame is None:
-        return text + "\nNo result is stored.\n"
-    counted = frame["counted"].astype(bool)
+        return text
+    counted = frame["counted"]
     text += "\n## Claims\n\n" + _verdicts(frame[counted])
     if not counted.all():
         text += "\n## Other readings\n\nNot counted: they show how much the choice of reading matters.\n"
@@ -151,7 +148,7 @@ def _figure(paper: Paper, figure: PaperFigure, title: str, stored: Path) -> str:
 def _verdicts(frame: pd.DataFrame) -> str:
     rows = []
     for row in frame.to_dict("records"):
-        claim = row["statement"] or row["metric"]
+        claim = row["statement"] or row["metric"].replace("_", " ")
         where = ", ".join(str(row[key]) for key in ("data", "sampler") if row[key])
         interval = (
             f"{cell(row['ours'])} [{cell(row['low'])}, {cell(row['high'])}]" if pd.notna(row["low"]) else row["ours"]

@@ -62,8 +62,8 @@ def part(source: Path, name: str) -> str:
 """
     if refused:
         text += table(["not with", "because"], refused) + "\n"
-    rows = [[f"`{row.key}`", f"`{row.default}`", row.expected, row.help] for row in option_rows("sampler", name)]
-    text += table(["option", "default", "expected", "meaning"], rows) if rows else "It has no options.\n"
+    rows = [[f"`{row.key}={row.default}`", row.expected, row.help] for row in option_rows("sampler", name)]
+    text += table(["option, default", "expected", "meaning"], rows) if rows else "It has no options.\n"
     return text + _verification(source, name)
 
 
