@@ -73,7 +73,6 @@ class Page:
 
     def _keep_pictures(self) -> None:
         """Those of the run that the page shows."""
-        PICTURES.mkdir(parents=True, exist_ok=True)
         for name in re.findall(rf"images/pages/{self.path.stem}-(\w+)\.png", self.path.read_text(encoding="utf-8")):
             drawn = self.folder / self.run / f"{name}.png"
             if self.run and drawn.exists():

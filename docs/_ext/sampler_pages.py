@@ -93,7 +93,7 @@ def _verification(source: Path, name: str) -> str:
     return f"""
 ## Verification
 
-`smcmc verify sampler={name}` enumerates the transition matrix P of the compiled sampler alone on small data and
+`smcmc verify sampler={name} iterations=20000` enumerates the transition matrix P of the compiled sampler alone on small data and
 compares it with the enumerated posterior π. The largest values over the cases of each model:
 
 {table(head, lines)}

@@ -70,6 +70,22 @@ def test_part_of_a_sampler() -> None:
     assert "| `gaussian` | exact |" in part.split("## Verification")[1]
 
 
+def test_page_has_what_its_commands_print(tmp_path: Path) -> None:
+    page = tmp_path / "cows.md"
+    page.write_text(
+        "```python\nopen('cows.csv', 'w').write('x')\n```\ntext\n"
+        "```console\n$ echo results/sams-csv/0123456789ab; \\\n    echo 'chain 0:  50%  0:00:01 left'\nold\n"
+        "$ cat cows.csv && echo RUN\n```\n\n```\n$ false\n```\n"
+    )
+    text = module_of(ROOT / "scripts" / "draw_pages.py").Page(page, tmp_path).written()
+    shown = "    echo 'chain 0:  50%  0:00:01 left'\nresults/sams-csv/0123456789ab\n"
+    assert shown + "$ cat cows.csv && echo RUN\nxresults/sams-csv/0123456789ab\n```" in text
+    assert "old" not in text and text.startswith("```python\n") and text.endswith("```\n$ false\n```\n")
+    page.write_text("```console\n$ exit 3\n```\n")
+    with pytest.raises(SystemExit, match="status 3"):
+        module_of(ROOT / "scripts" / "draw_pages.py").Page(page, tmp_path).written()
+
+
 def test_reproduction_without_results(tmp_path: Path) -> None:
     module_of(DOCS / "_ext" / "reproduction.py").write(tmp_path)
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "_generated").glob("*.md")}
