@@ -93,8 +93,8 @@ def _verification(source: Path, name: str) -> str:
     return f"""
 ## Verification
 
-`smcmc verify sampler={name} iterations=20000` enumerates the transition matrix P of the compiled sampler alone on small data and
-compares it with the enumerated posterior π. The largest values over the cases of each model:
+`smcmc verify sampler={name} iterations=20000` enumerates the transition matrix P of the compiled sampler
+alone on small data and compares it with the enumerated posterior π. The largest values over the cases of each model:
 
 {table(head, lines)}
 `exact`: π is stationary to rounding error, and sampled chains agree with it. Total variation is between the stationary
