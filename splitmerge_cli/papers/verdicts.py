@@ -83,10 +83,8 @@ class Verdict:
     @property
     def why(self) -> str:
         """str: the reason, and what would decide it."""
-        if self.verdict != UNDECIDED:
+        if self.verdict != UNDECIDED or self.needed is None:
             return self.reason
-        if self.needed is None:
-            return f"{self.reason}; no number of {self.unit} can be said that would decide it"
         enough = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"some {self.needed:,}"
         return f"{self.reason}; {enough} {self.unit} would decide it"
 
