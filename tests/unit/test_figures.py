@@ -295,7 +295,8 @@ def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
 def test_reproduce_says_in_one_line_what_is_missing(
     monkeypatch, capsys, tmp_path, status: str, exit_status: int, said: list[str]
 ):
-    def run_jobs(jobs, workers, config_dir):
+    def run_jobs(jobs, workers, config_dir, timed):
+        assert not timed
         error = "it broke" if status == "failed" else None
         return [JobOutcome(list(job), status, tmp_path, error) for job in jobs]
 

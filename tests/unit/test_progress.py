@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from splitmerge_cli.papers import experiments
 from splitmerge_cli.results.manifest import write_sealed
+from splitmerge_cli.runs import sweep
 from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines, SweepProgress, SweepState
 from splitmerge_cli.runs.sweep import _Poll
 
@@ -50,3 +52,31 @@ def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment
     assert (at.complete, at.share) == (2, 2.5)
     # two short ones at a time, of one of which a half is left; then a long one, and one like the mean of all
     assert at.left == pytest.approx((0.5 * 10 + 10) / 2 + 100 + 55)
+
+
+def test_timed_runs_are_made_one_at_a_time_after_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[tuple[int | None, list[list[str]]]] = []
+
+    def make(launch: sweep._Launch, jobs: dict[Path, list[str]], ended: dict[Path, sweep.Ended]) -> None:
+        made.append((launch.workers, list(jobs.values())))
+        ended.update(dict.fromkeys(jobs, ("done", None)))
+
+    monkeypatch.setattr(sweep._Launch, "make", make)
+    jobs = [["N=10", "iterations=5", f"seed={seed}", f"out={tmp_path}"] for seed in range(5)]
+    outcomes = sweep.run_jobs(jobs, 3, timed=[tuple(jobs[0]), tuple(jobs[2])])
+    assert made == [(3, [jobs[1], jobs[3], jobs[4]]), (1, [jobs[0], jobs[2]])]
+    assert [one.status for one in outcomes] == ["done"] * 5
+    assert "2 of 5 jobs are timed: one at a time, after the others" in capsys.readouterr().err
+
+
+def test_experiments_say_which_of_their_runs_are_timed(tmp_path: Path) -> None:
+    jobs = {tuple(job) for job in experiments.jobs("triadic-table1", "paper", tmp_path)}
+    timed = experiments.timed_jobs("triadic-table1", "paper", tmp_path)
+    assert timed < jobs and timed == {job for job in jobs if any(part.startswith("budget=0") for part in job)}
+    # a figure drawn from the runs of another
+    shared = {tuple(job) for job in experiments.jobs("lshsm-fig2", "paper", tmp_path)}
+    assert experiments.timed_jobs("lshsm-fig2", "paper", tmp_path) == shared
+    assert not experiments.timed_jobs("triadic-table1", "quick", tmp_path)
+    assert not experiments.timed_jobs("arm-table5", "paper", tmp_path)
