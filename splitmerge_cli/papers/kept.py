@@ -34,6 +34,8 @@ DPI = 150
 """Of a picture 7.2 inches (183 mm) wide."""
 NUMBERS_BYTES = 400_000
 """A table of numbers larger than this is compressed, then thinned until it fits."""
+NUMBERS = ("published", "ours", "low", "high", "n", "tolerance", "needed")
+"""Columns of numbers of ``ID-claims.csv``."""
 WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
 """Columns of text of ``ID-claims.csv``, which may be empty."""
 
@@ -210,9 +212,13 @@ def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
     ValueError
         It is no table of claims.
     """
-    table = pd.read_csv(source, dtype=dict.fromkeys(WORDS, str), float_precision="round_trip")
+    table = pd.read_csv(source, dtype=str)
     if list(table) != list(COLUMNS):
         raise ValueError(f"columns {', '.join(map(str, table))}; expected {', '.join(COLUMNS)}")
+    table["counted"] = table["counted"] == "True"
+    for name in NUMBERS:
+        # to the last digit, which not every version of pandas reads
+        table[name] = table[name].map(int if name == "n" else float)
     return table.fillna(dict.fromkeys(WORDS, ""))
 
 
