@@ -48,6 +48,7 @@ def independent(request):
 # ---- Tests that share a fixture run in one worker, so that it is made once
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items):
     """With ``--dist loadgroup``: a group for the tests of a module that use fixtures of the module, of which one may be
     made of another."""

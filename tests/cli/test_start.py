@@ -74,7 +74,8 @@ def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     real = EMM.from_data
     monkeypatch.setattr(datasets, "locate", lambda path: Counted if path.endswith("EMM") else targets.locate(path))
 
-    path = run(prepare(compose(SMALL)))
+    # data that no other test has loaded in this process
+    path = run(prepare(compose([*SMALL, "data.seed=4711"])))
     assert len(built) == 2
     found = Run(path)
     for _ in range(3):

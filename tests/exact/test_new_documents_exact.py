@@ -103,6 +103,7 @@ def by_bayes(labels: np.ndarray, new: list[str]) -> np.ndarray:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_proportions_are_those_of_a_further_token(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mean over the posterior of the topics of the data, as predictions average over states. The weights are not
