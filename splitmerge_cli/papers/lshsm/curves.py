@@ -190,11 +190,20 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     _legend(figure, runs)
     footnote(
         figure,
-        f"One chain of each, {_said_of_time(runs)}; moves alone, no Gibbs scans. {_instead(runs)} {BEST} {LEVEL}\n"
+        f"{_said_of_chains(runs)}, {_said_of_time(runs)}; moves alone, no Gibbs scans. {_instead(runs)} "
+        f"{BEST} {LEVEL}\n"
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
         "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons.",
     )
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig3_verdicts(climbs, runs))
+
+
+def _said_of_chains(runs: Sequence[Run]) -> str:
+    """How many chains there are of each sampler, and on how many data sets."""
+    seeds = len({run.config["seed"] for run in runs})
+    if seeds == 1:
+        return "One chain of each"
+    return f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians and ranges"
 
 
 def _said_of_time(runs: Sequence[Run]) -> str:

@@ -33,8 +33,8 @@ FORMS = {"paired_sequential": "items one by one", "sums": "Algorithm 1, exact"}
 STARTS = {"one_cluster": "from one cluster", "singletons": "from singletons"}
 SETS = {"s1": "S1", "s2": "S2", "s3": "S3", "kdd_like": "KDDCUP04Bio", "ohsumed23": "PubMed"}
 """Data sets, and what claims call them or what they stand for."""
-STOOD_IN = 1
-"""Seed of the generated data that stand in for ohsumed23."""
+STOOD_IN = 1000
+"""Seed of the generated data that stand in for ohsumed23: none of those of the runs, which are data sets as well."""
 TOLERANCE = 0.02
 """A chain has reached the level when this share of the climb is left: what a plot can show."""
 AXES = {"iteration": "iteration", "seconds": "seconds of sampling"}
@@ -169,20 +169,28 @@ class Climbs:
 
     def __init__(self, runs: Sequence[Run], by: Any = data_of) -> None:
         self.chains: dict[tuple[Any, str, str], dict[int, Climb]] = {}
-        self.best: dict[tuple[Any, int], float] = {}
-        self.best_log_lik: dict[tuple[Any, int], float] = {}
+        self._data: dict[tuple[Any, int], str] = {}
+        best: dict[str, tuple[float, float]] = {}
         for run in sorted(runs, key=lambda r: int(r.config["seed"])):
             climb, on, seed = climb_of(run), by(run), int(run.config["seed"])
             self.chains.setdefault((on, run.config["init"], method_of(run)), {})[seed] = climb
+            # seeds may share their data
+            data = self._data[on, seed] = f"{run.config['N']} {run.config['data']}"
             top = int(climb.log_joint.argmax())
-            if climb.log_joint[top] > self.best.get((on, seed), -np.inf):
-                self.best[on, seed] = float(climb.log_joint[top])
-                self.best_log_lik[on, seed] = float(climb.log_lik[top])
+            if climb.log_joint[top] > best.get(data, (-np.inf, 0.0))[0]:
+                best[data] = float(climb.log_joint[top]), float(climb.log_lik[top])
+        self.best = {key: best[data][0] for key, data in self._data.items()}
+        self.best_log_lik = {key: best[data][1] for key, data in self._data.items()}
 
     def of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
         """The chains on one data set from one start, by method and seed."""
         found = {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
         return found
+
+    def unit(self, on: Any) -> str:
+        """What seeds are of: data sets, or chains on one data set."""
+        data = [data for (where, _), data in self._data.items() if where == on]
+        return "data sets" if len(set(data)) == len(data) else "chains"
 
     def level(self, on: Any, start: str, seed: int) -> float:
         """The level: all but `TOLERANCE` of the climb to the best log joint that any chain found."""
@@ -213,7 +221,8 @@ def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str
     reached = [f"{METHODS[m]} {climbs.reached(claim.data, start, m)}" for m in (first, second)]
     rule = f"{METHODS[first]} reaches the level first (reached: {', '.join(reached)}; if neither, the one both reach)"
     ratios = [x.ratio for x in found]
-    return by_majority(claim, ratios, [x.ahead for x in found], rule, reading, summary=geometric_interval)
+    ahead, unit = [x.ahead for x in found], climbs.unit(claim.data)
+    return by_majority(claim, ratios, ahead, rule, reading, summary=geometric_interval, unit=unit)
 
 
 def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
@@ -227,16 +236,16 @@ def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, re
             (lead(own, other, level, "seconds") for other in others), key=lambda x: np.nan_to_num(x.ratio, nan=np.inf)
         )
         leads.append(found)
-    return judge_ratio(claim, leads, reading)
+    return judge_ratio(claim, leads, reading, climbs.unit(claim.data))
 
 
-def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str) -> Verdict:
+def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "data sets") -> Verdict:
     """Judge how many times sooner the level is reached, by the geometric mean."""
     told = [x for x in leads if np.isfinite(x.ratio)]
     if not told:
         why = "neither sampler left its start" if leads else "no run"
         return replace(no_run(claim, why, "factor"), reading=reading)
-    note = f"; geometric mean over {len(told)} data set{'s' * (len(told) > 1)}"
+    note = f"; geometric mean over {len(told)} {unit if len(told) > 1 else unit.removesuffix('s')}"
     if lower := sum(x.lower for x in told):
         note += f"; on {lower} neither reached it and the level is the one that both reached"
     if bounds := sum(x.bound for x in told):
@@ -244,7 +253,7 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str) -> Verdict:
     ratios = [x.ratio for x in told]
     if geometric_interval(ratios)[0] > claim.tolerance * claim.value:
         note += "; more than is claimed"
-    return by_factor(claim, ratios, reading, note, geometric_interval)
+    return by_factor(claim, ratios, reading, note, geometric_interval, unit)
 
 
 def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
