@@ -67,7 +67,7 @@ def explained(report: str, status: int | None) -> str:
 
 @dataclass
 class Tally:
-    """What came out, shared by the threads."""
+    """What was computed, shared by the threads."""
 
     counts: Counter[str]
     findings: list[tuple[str, str]]

@@ -1,5 +1,6 @@
 """Enumerated posteriors for other programs, and samples of theirs held against one."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,22 +90,24 @@ def _read(path: Path) -> "tuple[NDArray, NDArray | None]":
     import pandas as pd
 
     from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.data.opening import existing
+    from splitmerge_cli.data.opening import content, existing
 
-    existing(path, "a file of labels: .csv, .npy or .parquet")
+    # numbers take more room than the text of most of them
+    file = BytesIO(content(existing(path, "a file of labels: .csv, .npy or .parquet"), times=8))
     try:
         if path.suffix == ".npy":
-            found = np.load(path, allow_pickle=False)
+            found = np.load(file, allow_pickle=False)
             frame = pd.DataFrame(found) if found.ndim == 2 else None
         elif path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
+            frame = pd.read_parquet(file)
             if "labels" in frame:
                 spread = pd.DataFrame(np.stack(frame["labels"].to_list()))
                 frame = spread.assign(K=frame["K"].to_numpy()) if "K" in frame else spread
         elif path.suffix == ".csv":
-            frame = pd.read_csv(path, header=None)
+            frame = pd.read_csv(file, header=None)
             if not np.issubdtype(np.asarray(frame.iloc[0].to_list()).dtype, np.number):
-                frame = pd.read_csv(path)
+                file.seek(0)
+                frame = pd.read_csv(file)
         else:
             raise ConfigError(f"{path}: expected a name that ends in .csv, .npy or .parquet")
         if frame is None:

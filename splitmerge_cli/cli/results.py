@@ -105,16 +105,12 @@ def diagnose(
     from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
     from splitmerge_cli.diagnostics.summary import table
     from splitmerge_cli.results.files import DamagedRun
-    from splitmerge_cli.results.read import find_runs
     from splitmerge_cli.runs import open_run
 
     console = Console() if sys.stdout.isatty() else Console(width=200)
     status, of_topics = 0, []
     for path in runs:
-        found = find_runs(path)
-        if not found:
-            raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
-        for one in found:
+        for one in _runs_in(path):
             try:
                 one = open_run(one.path, config_dir)
                 frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
@@ -153,15 +149,12 @@ def summary(
     from splitmerge_cli.data.base import DataError
     from splitmerge_cli.diagnostics.cluster_table import WIDTH
     from splitmerge_cli.results.files import DamagedRun
-    from splitmerge_cli.results.read import find_runs
     from splitmerge_cli.runs import open_run, summaries
 
     width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
     status = 0
     for path in runs:
-        found = find_runs(path)
-        if not found:
-            raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
+        found = _runs_in(path)
         for one in found:
             try:
                 one = open_run(one.path, config_dir)
@@ -176,6 +169,17 @@ def summary(
                 complain(str(error))
                 status = max(status, 1 if isinstance(error, DamagedRun) else 2)
     raise typer.Exit(status)
+
+
+def _runs_in(path: Path) -> "list[Run]":
+    """The run of a folder, or those below it; raises `ConfigError` where there is none."""
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.results.read import find_runs
+
+    found = find_runs(path)
+    if not found:
+        raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
+    return found
 
 
 def _topics_of(run: "Run") -> "RunTopics":

@@ -11,10 +11,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.papers.kept import read_claims
 from splitmerge_cli.papers.report import FOLDER
-from splitmerge_cli.papers.reproduce import reproduce
+from splitmerge_cli.papers.reproduce import command, reproduce
 from splitmerge_cli.papers.verdict_tables import headline, interval, number
+from splitmerge_cli.papers.verdicts import read_claims
 
 KEY = ["id", "data", "sampler", "metric", "reading"]
 """What tells the rows of ``ID-claims.csv`` apart."""
@@ -135,4 +135,5 @@ def again(
     """
     status = reproduce(names, scale, out, workers, config_dir)
     paths = {name: out / FOLDER / f"{name}-claims.csv" for name in names}
-    return status, {name: read_claims(path) for name, path in paths.items() if path.is_file()}
+    remedy = f"{command(names, scale, out, config_dir)} makes it anew"
+    return status, {name: read_claims(path, remedy) for name, path in paths.items() if path.is_file()}

@@ -18,9 +18,9 @@ from splitmerge_cli.papers.crate import METADATA, crate, environment
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.drawing import manifest_of
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.kept import read_claims
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
+from splitmerge_cli.papers.verdicts import read_claims
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import Manifest, sha256_of
 from splitmerge_cli.results.names import MANIFEST
@@ -118,7 +118,7 @@ def _stored(name: str, scale: str, results: Path, known: Mapping[str, Any], fini
     claims = results / FOLDER / f"{name}-claims.csv"
     if not claims.is_file() or not manifest_of(results / FOLDER, name).is_file():
         return None
-    drawn_at = set(read_claims(claims)["scale"])
+    drawn_at = set(read_claims(claims, f"smcmc plot {name} draws it anew")["scale"])
     return finished.of(known[name], scale, results) if drawn_at == {scale} else None
 
 

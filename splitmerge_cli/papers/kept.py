@@ -9,7 +9,7 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pandas as pd
 
@@ -20,9 +20,9 @@ from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, drawn
-from splitmerge_cli.papers.verdicts import COLUMNS, counts, frame
+from splitmerge_cli.papers.verdicts import counts, frame, read_claims
 from splitmerge_cli.results import provenance
-from splitmerge_cli.results.files import DamagedRun, replaced, undamaged, write_text
+from splitmerge_cli.results.files import DamagedRun, replaced, write_text
 from splitmerge_cli.results.manifest import sha256_of
 from splitmerge_cli.results.read import Run
 
@@ -34,10 +34,6 @@ DPI = 150
 """Of a picture 7.2 inches (183 mm) wide."""
 NUMBERS_BYTES = 400_000
 """A table of numbers larger than this is compressed, then thinned until it fits."""
-NUMBERS = ("published", "ours", "low", "high", "n", "tolerance", "needed")
-"""Columns of numbers of ``ID-claims.csv``."""
-WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
-"""Columns of text of ``ID-claims.csv``, which may be empty."""
 
 
 def keep(
@@ -198,30 +194,6 @@ def read_index(folder: Path) -> dict[str, Any]:
     return dict(index)
 
 
-def read_claims(path: Path) -> pd.DataFrame:
-    """The claims of a figure, as `splitmerge_cli.papers.verdicts.frame` made them, digit for digit."""
-    with undamaged(path, "smcmc keep writes it anew"):
-        return parsed_claims(path)
-
-
-def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
-    """The same of a file whose digest was compared.
-
-    Raises
-    ------
-    ValueError
-        It is no table of claims.
-    """
-    table = pd.read_csv(source, dtype=str)
-    if list(table) != list(COLUMNS):
-        raise ValueError(f"columns {', '.join(map(str, table))}; expected {', '.join(COLUMNS)}")
-    table["counted"] = table["counted"] == "True"
-    for name in NUMBERS:
-        # to the last digit, which not every version of pandas reads
-        table[name] = table[name].map(int if name == "n" else float)
-    return table.fillna(dict.fromkeys(WORDS, ""))
-
-
 def damaged(folder: Path, index: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the files that an index lists."""
     for name, figure in index["figures"].items():
@@ -248,7 +220,7 @@ def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
         raise ConfigError(
             f"{name}: {folder} does not hold it; smcmc keep {name} --to {folder} adds it from stored runs"
         )
-    file = f"{name}-claims.csv"
+    file, remedy = f"{name}-claims.csv", f"smcmc keep {name} --to {folder} writes it anew"
     if any(damaged(folder, {"figures": {name: {"files": {file: figure["files"][file]}}}})):
-        raise DamagedRun(folder / file, f"smcmc keep {name} --to {folder} writes it anew")
-    return read_claims(folder / file), str(figure["scale"])
+        raise DamagedRun(folder / file, remedy)
+    return read_claims(folder / file, remedy), str(figure["scale"])

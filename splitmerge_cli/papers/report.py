@@ -16,7 +16,15 @@ from splitmerge_cli.papers.discovery import papers as known_papers
 from splitmerge_cli.papers.drawing import manifest_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, counts, expected_errors
+from splitmerge_cli.papers.verdicts import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    UNDECIDED,
+    counts,
+    expected_errors,
+    read_claims,
+)
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import Manifest
 
@@ -129,8 +137,7 @@ def _drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
 
 def _claims(folder: Path, name: str, where: str) -> pd.DataFrame | None:
     path = _drawn(folder, name, f"{name}-claims.csv", where)
-    words = ["data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement"]
-    return None if path is None else pd.read_csv(path, dtype=dict.fromkeys(words, str)).fillna(dict.fromkeys(words, ""))
+    return None if path is None else read_claims(path, f"smcmc plot {name}{where} draws it anew")
 
 
 def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:

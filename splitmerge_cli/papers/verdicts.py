@@ -10,7 +10,8 @@ same rules and shown below it; they are not counted.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from splitmerge_cli.papers.intervals import (
     needed_for_share,
     share_interval,
 )
+from splitmerge_cli.results.files import undamaged
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -379,6 +381,40 @@ COLUMNS = (
     "statement",
 )
 """Columns of ``ID-claims.csv``."""
+NUMBERS = ("published", "ours", "low", "high", "tolerance", "needed")
+WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
+"""Those that may be empty."""
+
+
+def read_claims(path: Path, remedy: str) -> pd.DataFrame:
+    """Read ``ID-claims.csv`` as `frame` made it, digit for digit.
+
+    Parameters
+    ----------
+    path : Path
+    remedy : str
+        What to do where it is damaged.
+
+    Raises
+    ------
+    DamagedRun
+        It is no table of claims.
+    """
+    with undamaged(path, remedy):
+        return parsed_claims(path)
+
+
+def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
+    """The same of a file or a stream; raises `ValueError` where it is no table of claims."""
+    table = pd.read_csv(source, dtype=str)
+    if list(table) != list(COLUMNS):
+        raise ValueError(f"columns {', '.join(map(str, table))}; expected {', '.join(COLUMNS)}")
+    table["counted"] = table["counted"] == "True"
+    table["n"] = table["n"].map(int)
+    for name in NUMBERS:
+        # to the last digit, which not every version of pandas reads
+        table[name] = table[name].map(float)
+    return table.fillna(dict.fromkeys(WORDS, ""))
 
 
 def _row(v: Verdict, scale: str) -> dict[str, Any]:

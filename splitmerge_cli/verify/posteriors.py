@@ -14,12 +14,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.results.files import replaced, write_text
-from splitmerge_cli.verify import continuous, enumerate
+from splitmerge_cli.verify import continuous
+from splitmerge_cli.verify.enumerate import (
+    State,
+    bernoulli_log_weight,
+    emm_log_weight,
+    emm_states,
+    hdp_log_weight,
+    irm_log_weight,
+    mixture_states,
+    normalise,
+    state_of,
+)
 
 INDEX = "index.json"
 BATCHES = 20
@@ -49,8 +60,8 @@ class Posterior:
     model: str
     data: dict[str, Any]
     hyperparameters: dict[str, Any]
-    states: Callable[[], list[enumerate.State]]
-    log_weight: Callable[[enumerate.State], float]
+    states: Callable[[], list[State]]
+    log_weight: Callable[[State], float]
 
     @property
     def n_items(self) -> int:
@@ -61,7 +72,7 @@ class Posterior:
         """Every state: labels (from 0, by first appearance), K (clusters, empty ones among them), probability, log."""
         states = self.states()
         log_weight = np.array([self.log_weight(state) for state in states])
-        probability = enumerate.normalise(log_weight)
+        probability = normalise(log_weight)
         return pd.DataFrame(
             {
                 "labels": [np.asarray(state[0], dtype=np.int8) for state in states],
@@ -172,10 +183,10 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
     if len(draws) < 10 * BATCHES:
         raise ConfigError(f"samples: {len(draws)} draws; expected {10 * BATCHES} at least")
     exact = case.table()
-    number = {(tuple(z.tolist()), int(k)): i for i, (z, k) in enumerate_rows(exact)}
+    number = {(tuple(z.tolist()), int(k)): i for i, (z, k) in enumerate(zip(exact["labels"], exact["K"], strict=True))}
     found = np.empty(len(draws), dtype=np.int64)
-    for i, row in _enumerated(draws):
-        z = enumerate.state_of(row, 0)[0]
+    for i, row in enumerate(draws):
+        z = state_of(row, 0)[0]
         state = (z, max(z) + 1 if K is None else int(np.asarray(K)[i]))
         if state not in number:
             raise ConfigError(f"samples: row {i + 1}: labels {list(z)} with K={state[1]}: {case.id} has no such state")
@@ -208,16 +219,6 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
     )
 
 
-def enumerate_rows(table: pd.DataFrame) -> Iterator[tuple[int, tuple[NDArray[np.int8], int]]]:
-    """The states of a table, with their numbers."""
-    return _enumerated(list(zip(table["labels"], table["K"], strict=True)))
-
-
-def _enumerated(rows: Any) -> Iterator[tuple[int, Any]]:
-    """`enumerate`, whose name the module of that name takes."""
-    return zip(range(len(rows)), rows, strict=True)
-
-
 # cases
 
 
@@ -235,7 +236,7 @@ def _mixture(
     id: str, model: str, N: int, data: dict[str, Any], make: Callable[..., Any], hyper: dict[str, Any], *x: Any
 ) -> Posterior:
     """A mixture without empty clusters."""
-    states = partial(enumerate.mixture_states, N)
+    states = partial(mixture_states, N)
     return Posterior(id, model, {"N": N, **data}, hyper, states, make(*x, **hyper))
 
 
@@ -251,7 +252,7 @@ def _bernoulli() -> Iterator[Posterior]:
     ]
     for id, N, D, hyper in settings:
         x = np.random.default_rng(N + D).integers(2, size=(N, D)).astype(np.uint8)
-        yield _mixture(id, "bernoulli", N, {"x": _listed(x)}, enumerate.bernoulli_log_weight, hyper, x)
+        yield _mixture(id, "bernoulli", N, {"x": _listed(x)}, bernoulli_log_weight, hyper, x)
 
 
 def _emm() -> Iterator[Posterior]:
@@ -259,10 +260,10 @@ def _emm() -> Iterator[Posterior]:
         for N, kmax in ((5, 6), (7, 4)):
             tokens = np.random.default_rng(N).integers(3, size=N).astype(np.int32)
             hyper: dict[str, Any] = {"alpha": 0.3, "mu": 1.0, "sigma": 0.8, "label_prior": label_prior}
-            weight = enumerate.emm_log_weight(tokens, 3, **hyper)
+            weight = emm_log_weight(tokens, 3, **hyper)
             data = {"N": N, "tokens": _listed(tokens), "n_tokens": 3}
             name = label_prior.replace("_", "-")
-            states = partial(enumerate.emm_states, N, kmax)
+            states = partial(emm_states, N, kmax)
             yield Posterior(f"emm-n{N}-{name}", "emm", data, {**hyper, "kmax": kmax}, states, weight)
 
 
@@ -277,7 +278,7 @@ def _irm() -> Iterator[Posterior]:
     for id, N, hyper in settings:
         upper = np.triu(np.random.default_rng(N).random((N, N)) < 0.5, 1)
         A = (upper | upper.T).astype(np.uint8)
-        yield _mixture(id, "irm", N, {"adjacency": _listed(A)}, enumerate.irm_log_weight, hyper, A)
+        yield _mixture(id, "irm", N, {"adjacency": _listed(A)}, irm_log_weight, hyper, A)
 
 
 def _gaussian() -> Iterator[Posterior]:
@@ -334,7 +335,7 @@ def _mixed() -> Iterator[Posterior]:
         hyper: dict[str, Any] = {"concentration": 0.8, **options, "a0": 1.5, "b0": 0.5, "prior": "crp"}
         data = {"N": N, "x": _listed(x), "types": list(types), "levels": list(levels)}
         weight = continuous.mixed_log_weight(x, types, levels, **hyper)
-        yield Posterior(id, "mixed", data, hyper, partial(enumerate.mixture_states, N), weight)
+        yield Posterior(id, "mixed", data, hyper, partial(mixture_states, N), weight)
 
 
 def _hdp() -> Iterator[Posterior]:
@@ -349,5 +350,5 @@ def _hdp() -> Iterator[Posterior]:
         words = np.random.default_rng(N).integers(V, size=N)
         hyper: dict[str, Any] = {"gamma": gamma, "alpha0": alpha0, "eta": 0.5}
         data = {"N": N, "documents": _listed(docs), "words": _listed(words), "vocabulary": V}
-        weight = enumerate.hdp_log_weight(docs, words, V, **hyper)
-        yield Posterior(id, "hdp", data, hyper, partial(enumerate.mixture_states, N), weight)
+        weight = hdp_log_weight(docs, words, V, **hyper)
+        yield Posterior(id, "hdp", data, hyper, partial(mixture_states, N), weight)
