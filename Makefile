@@ -12,7 +12,7 @@ SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx
 COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction notebooks docs linkcheck wheel clean
+.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction articles notebooks docs linkcheck wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ reproduction: $(VENV)/installed ## make what is missing at the papers' scale (ho
 	$(BIN)/smcmc reproduce all --scale paper
 	$(BIN)/smcmc keep all --scale paper --to docs/reproduction
 
+articles: $(VENV)/installed-articles ## the five articles, from what is kept: PDF, Markdown, metadata.yaml in docs/_build/articles
+	$(BIN)/python scripts/make_articles.py
+
 notebooks: $(VENV)/installed ## execute the notebooks of docs anew
 	$(BIN)/python scripts/execute_notebooks.py
 
@@ -84,4 +87,8 @@ $(VENV)/installed-lint: $(VENV)/bin/python $(SOURCES)
 
 $(VENV)/installed-site: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable '.[test,site]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-articles: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable '.[test,articles]'
 	touch $@ $(VENV)/installed

@@ -1,0 +1,92 @@
+"""Make the articles of docs/articles in the form of ReScience C: for each a folder with article.pdf (by pandoc and
+Typst), article.md with its tables filled in, the pictures, and metadata.yaml.
+
+`make articles` installs what it needs (the extra `articles`) and runs it.
+"""
+
+import argparse
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+from articles import articles, expanded, read  # noqa: E402
+
+from splitmerge_cli.papers.declaration import Paper  # noqa: E402
+from splitmerge_cli.results.provenance import commit  # noqa: E402
+
+FOLDER = ROOT / "docs" / "articles"
+STORED = ROOT / "docs" / "reproduction"
+PAGES = range(2, 5)
+"""How long an article may be."""
+OPTIONS = ["--standalone", "--shift-heading-level-by=-1", "--variable=papersize:a4", "--variable=fontsize:9.5pt"]
+
+
+def metadata(paper: Paper, about: dict[str, Any]) -> dict[str, Any]:
+    """What ``metadata.yaml`` of ReScience C holds; what the journal assigns is left out."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    return {
+        "title": f"[Re] {paper.title}",
+        "authors": [{"name": author["name"]} for author in cited["authors"]],
+        "keywords": about["keywords"],
+        "code": [{"name": cited["title"], "version": version("smcmc"), "commit": commit()}],
+        "data": [{"name": f"docs/reproduction of the same repository: {paper.key}-*.csv, index.json"}],
+        "replication": [{"cite": paper.citation}],
+        "type": "Replication",
+        "language": "Python",
+        "domain": "Computational Statistics",
+        "abstract": " ".join(about["abstract"].split()),
+    }
+
+
+def make(paper: Paper, out: Path) -> int:
+    """Write the folder of an article; the number of its pages."""
+    import pypandoc
+    import typst
+
+    about, text = read(FOLDER / f"{paper.key}.md")
+    told = metadata(paper, about)
+    out.mkdir(parents=True, exist_ok=True)
+
+    def picture(name: str, caption: str) -> str:
+        shutil.copyfile(STORED / f"{name}.png", out / f"{name}.png")
+        return f"![]({name}.png){{width=100%}}\n\n*{name}.* {caption}\n"
+
+    filled = f"*A replication of* {paper.citation}.\n\n" + expanded(text, paper, STORED, picture)
+    (out / "article.md").write_text(filled, encoding="utf-8")
+    (out / "metadata.yaml").write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    options = [*OPTIONS, f"--metadata=title:{told['title']}", f"--metadata=abstract:{told['abstract']}"]
+    options += [f"--metadata=author:{one['name']}" for one in told["authors"]]
+    source = out / "article.typ"
+    source.write_text(
+        pypandoc.convert_text(filled, "typst", format="markdown-implicit_figures", extra_args=options), encoding="utf-8"
+    )
+    pages = typst.compile(str(source), format="svg")
+    typst.compile(str(source), output=str(out / "article.pdf"))
+    source.unlink()
+    return len(pages) if isinstance(pages, list) else 1
+
+
+def main() -> int:
+    """Make all articles; 1 where one is too long or too short."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "_build" / "articles")
+    options = parser.parse_args()
+    status = 0
+    for key, paper in articles(FOLDER).items():
+        pages = make(paper, options.out / key)
+        print(f"{options.out / key / 'article.pdf'}: {pages} pages")
+        if pages not in PAGES:
+            print(f"{key}: expected {PAGES[0]} to {PAGES[-1]} pages", file=sys.stderr)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
