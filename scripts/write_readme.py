@@ -1,9 +1,10 @@
-"""Write the table of samplers and models in README.md, from what the samplers say that they support.
+"""Write the tables of README.md: samplers and models, and claims by verdict.
 
-    python scripts/write_readme.py            write the table between its markers
-    python scripts/write_readme.py --check    write nothing; exit status 1 where the table differs
+    python scripts/write_readme.py            write the tables between their markers
+    python scripts/write_readme.py --check    write nothing; exit status 1 where a table differs
 
-A cell says whether `supports` of the sampler takes a small instance of the model.
+A cell of the first says whether `supports` of the sampler takes a small instance of the model. The second counts the
+claims in docs/reproduction, as the overview of the site does.
 """
 
 import argparse
@@ -12,12 +13,16 @@ from pathlib import Path
 
 from splitmerge_cli.config import choice, choices, compose, plain
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.papers import overview
 from splitmerge_cli.runs.datasets import construct, kind_of, loaded
 from splitmerge_cli.runs.support import example, support
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
 BEGIN = "<!-- samplers x models: written by scripts/write_readme.py -->"
 END = "<!-- end of samplers x models -->"
+CLAIMS_BEGIN = "<!-- claims by verdict: written by scripts/write_readme.py -->"
+CLAIMS_END = "<!-- end of claims by verdict -->"
 
 
 def uncollapsed(model: str) -> Model:
@@ -48,11 +53,24 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
+    """The table of claims by verdict, in Markdown, and how much of them is kept."""
+    kept = overview.kept_claims(folder)
+    head, *rows = overview.table(kept)
+    lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    whole = overview.total(kept)
+    said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
+    rest = "." if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)."
+    return "\n".join(lines) + f"\n\n{said}{rest}\n"
+
+
 def written(text: str) -> str:
-    """The text of the README with the present table."""
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n\n{table()}\n{END}{after}"
+    """The text of the README with the present tables."""
+    for begin, end, content in ((BEGIN, END, table()), (CLAIMS_BEGIN, CLAIMS_END, claims())):
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n\n{content}\n{end}{rest.split(end)[1]}"
+    return text
 
 
 def main() -> int:

@@ -1,44 +1,24 @@
 """Pages of reproduced papers, from docs/reproduction and the files of splitmerge_cli.papers, in Markdown."""
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import figure_pages
 import pandas as pd
+import parts
+import word_pages
+from parts import FOLDER, WIDE, cell
 
-from splitmerge_cli.papers.declaration import Paper, PaperFigure
+from splitmerge_cli.papers import overview
+from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers.kept import INDEX, read_index
+from splitmerge_cli.papers.overview import Counts
 from splitmerge_cli.papers.verdicts import VERDICTS
 
-FOLDER = "reproduction"
-WORDS = ("data", "sampler", "metric", "reading", "rule", "reason", "statement", "verdict", "scale")
-"""Columns of claims that hold words, perhaps none."""
-WIDE = """---
-html_theme.sidebar_secondary.remove: true
----
-"""
-"""Front matter: the tables of these pages need the width of the list of headings."""
-ABSENT = """Nothing is stored in `docs/reproduction`: `smcmc reproduce all --scale paper` makes the runs, draws the
-figures and judges the claims, in `results/figures`.
-"""
-
-
-def cell(value: object) -> str:
-    """A cell of a Markdown table; numbers with four digits, nothing for what is missing."""
-    if isinstance(value, float):
-        return "" if pd.isna(value) else f"{value:.4g}"
-    text = str(value)
-    for sign in "\\`*_<>|$[]{}":
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], raw: int = 0) -> str:
-    """A Markdown table whose first `raw` columns are Markdown already."""
-    lines = [" | ".join(head), " | ".join(["---"] * len(head))]
-    lines += [" | ".join(str(c) if i < raw else cell(c) for i, c in enumerate(row)) for row in rows]
-    return "\n" + "".join(f"| {line} |\n" for line in lines) + "\n"
+PAGES = {"doubtful": "Doubtful claims", "errata": "Errata", "settings": "Settings that the papers leave out"}
+"""Pages that all papers share."""
 
 
 def write(source: Path) -> None:
@@ -50,14 +30,18 @@ def write(source: Path) -> None:
         The folder docs.
     """
     out, stored = source / "_generated", source / FOLDER
-    titles = dict(list_figures())
-    pages = {"reproduction": _overview(papers(), stored)}
-    for paper in papers():
-        pages[paper.key] = _paper(paper, titles, stored)
+    kept = overview.kept_claims(stored)
+    index = read_index(stored)["figures"] if (stored / INDEX).is_file() else {}
+    titles, known = dict(list_figures()), papers()
+    pages = {"reproduction": _overview(kept)}
+    for paper in known:
+        pages[paper.key] = _paper(paper, titles, kept)
         for figure in paper.figures:
-            pages[figure.id] = _figure(paper, figure, titles[figure.id], stored)
-    pages["errata"] = _errata(papers())
-    pages["settings"] = _settings(papers())
+            name = figure.id
+            pages[name] = figure_pages.page(paper, figure, titles[name], source, index.get(name), kept.get(name))
+    pages["doubtful"] = word_pages.doubtful(known, kept)
+    pages["errata"] = word_pages.errata(known)
+    pages["settings"] = word_pages.settings(known)
     out.mkdir(exist_ok=True)
     for name, page in pages.items():
         path, text = out / f"{name}.md", f"{WIDE}\n{page}"
@@ -68,123 +52,73 @@ def write(source: Path) -> None:
             path.unlink()
 
 
-def _claims(stored: Path, name: str) -> pd.DataFrame | None:
-    path = stored / f"{name}-claims.csv"
-    if not path.is_file():
-        return None
-    frame = pd.read_csv(path, dtype=dict.fromkeys(WORDS, str)).fillna(dict.fromkeys(WORDS, ""))
-    return frame.assign(counted=frame["counted"].astype(str) == "True")
+def table_of_papers(kept: Mapping[str, pd.DataFrame]) -> str:
+    """The table of the overview: that of the README, with links."""
+    head, *rows = overview.table(kept)
+    keys = {paper.name: paper.key for paper in papers()}
+    links = [f"[{row[0]}]({keys[row[0]]}.md)" if row[0] in keys else row[0] for row in rows]
+    return parts.table(head, [[link, *map(int, row[1:])] for link, row in zip(links, rows, strict=True)], raw=(0,))
 
 
-def _counts(frames: Iterable[pd.DataFrame | None]) -> list[object]:
-    """How many claims have each verdict, - where nothing is stored; readings that are not counted are left out."""
-    stored = [frame for frame in frames if frame is not None]
-    found = dict.fromkeys(VERDICTS, 0)
-    for frame in stored:
-        for verdict in frame.loc[frame["counted"], "verdict"]:
-            found[verdict] += 1
-    return [*found.values()] if stored else ["-"] * len(VERDICTS)
-
-
-def _toctree(names: Iterable[str]) -> str:
-    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"
-
-
-def _overview(known: Sequence[Paper], stored: Path) -> str:
-    rows = []
-    for paper in known:
-        counted = _counts(_claims(stored, figure.id) for figure in paper.figures)
-        drawn = sum((stored / f"{figure.id}-claims.csv").is_file() for figure in paper.figures)
-        rows.append([f"[{paper.name}]({paper.key}.md)", f"{drawn} of {len(paper.figures)}", *counted])
-    return (
-        "# Reproduction\n\nWhich published claims does this code reproduce?\n\n"
-        + ("" if stored.is_dir() else ABSENT)
-        + table(["paper", "figures stored", *VERDICTS], rows, raw=1)
-        + "Each claim has one verdict, under the reading that was fixed before the runs ([rules](../figures.md)).\n"
-        "[Errata](errata.md) lists what is misprinted, [settings](settings.md) what the papers leave out and what was\n"
-        "chosen.\n" + _toctree([*(paper.key for paper in known), "errata", "settings"])
-    )
-
-
-def _paper(paper: Paper, titles: dict[str, str], stored: Path) -> str:
-    rows = []
-    for figure in paper.figures:
-        frame = _claims(stored, figure.id)
-        scale = "not stored" if frame is None else ", ".join(sorted(set(frame["scale"])))
-        rows.append([f"[{cell(titles[figure.id])}]({figure.id}.md)", scale, *_counts([frame])])
-    return (
-        f"# {paper.name}\n\n{cell(paper.citation)}\n"
-        + table(["figure or table", "scale", *VERDICTS], rows, raw=1)
-        + f"```\nsmcmc reproduce {paper.key} --scale paper\n```\n"
-        + _toctree(figure.id for figure in paper.figures)
-    )
-
-
-def _figure(paper: Paper, figure: PaperFigure, title: str, stored: Path) -> str:
-    text = f"# {cell(title)}\n\n"
-    picture = stored / f"{figure.id}.png"
-    if picture.is_file():
-        text += f"![{cell(title)}](../{FOLDER}/{figure.id}.png)\n\n"
-    text += f"{cell(figure.caption)}\n\n"
-    text += f"```\nsmcmc reproduce {figure.id} --scale paper\n```\n\nOf [{paper.name}]({paper.key}.md).\n"
-    files = {
-        "picture, PDF": f"{figure.id}.pdf",
-        "what is plotted": f"{figure.id}.csv",
-        "claims": f"{figure.id}-claims.csv",
-    }
-    links = [f"[{label}](../{FOLDER}/{name})" for label, name in files.items() if (stored / name).is_file()]
-    text += f"\nFiles: {', '.join(links)}.\n" if links else "\nNo result is stored.\n"
-    frame = _claims(stored, figure.id)
-    if frame is None:
-        return text
-    counted = frame["counted"]
-    text += "\n## Claims\n\n" + _verdicts(frame[counted])
-    if not counted.all():
-        text += "\n## Other readings\n\nNot counted: they show how much the choice of reading matters.\n"
-        text += _verdicts(frame[~counted])
-    return text
-
-
-def _verdicts(frame: pd.DataFrame) -> str:
-    rows = []
-    for row in frame.to_dict("records"):
-        claim = row["statement"] or row["metric"].replace("_", " ")
-        where = ", ".join(str(row[key]) for key in ("data", "sampler") if row[key])
-        interval = (
-            f"{cell(row['ours'])} [{cell(row['low'])}, {cell(row['high'])}]" if pd.notna(row["low"]) else row["ours"]
-        )
-        rows.append(
-            [row["verdict"], claim, where, row["reading"], row["published"], interval, row["rule"], row["reason"]]
-        )
-    return table(["verdict", "claim", "of", "reading", "published", "here", "rule", "reason"], rows)
-
-
-def _rows(paper: Paper, name: str) -> list[dict[str, str]]:
-    path = paper.folder / name
-    if not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
-def _errata(known: Sequence[Paper]) -> str:
-    text = "# Errata\n\nWhat is misprinted in the papers, and what is right.\n"
-    for paper in known:
-        rows = [[row["where"], row["printed"], row["correct"]] for row in _rows(paper, "errata.csv")]
-        text += f"\n## {paper.name}\n" + table(["where", "printed", "correct"], rows)
-    return text
-
-
-def _settings(known: Sequence[Paper]) -> str:
+def _overview(kept: Mapping[str, pd.DataFrame]) -> str:
+    whole = overview.total(kept)
     text = (
-        "# Settings that the papers leave out\n\nWhat was chosen where a paper names no start, form or setting, how "
-        "each claim is measured and by which\nrule it is judged ([rules](../figures.md)). `*` stands for any name, "
-        "an empty cell for all.\n"
+        "# Reproduction\n\nWhich published claims does this code reproduce? "
+        f"{_kept(whole, f'The {len(papers())} papers')}\n"
+        + (
+            ""
+            if whole.kept == whole.figures
+            else "\n`make reproduction` makes and keeps the others; that takes hours.\n"
+        )
+        + parts.bar(whole)
+        + "Each claim has one verdict, under the reading that was fixed before the runs\n"
+        "([rules](../figures.md#how-a-claim-is-judged)). A claim that does not reproduce is a finding. "
+        f"{_wrong(whole)}\n"
+        + table_of_papers(kept)
+        + "\n".join(f"- [{title}]({name}.md)" for name, title in PAGES.items())
+        + "\n"
     )
-    for paper in known:
-        rows = []
-        for row in _rows(paper, "readings.csv"):
-            where = ", ".join(row[key] for key in ("id", "data", "sampler", "metric") if row[key])
-            rows.append([where, *(row[key] for key in ("reading", "statistic", "rule", "tolerance", "because"))])
-        text += f"\n## {paper.name}\n" + table(["claims", "reading", "statistic", "rule", "tolerance", "because"], rows)
-    return text
+    for paper, counts in overview.by_paper(kept):
+        text += f"\n## {paper.name}\n\n*{cell(paper.title)}*. {_kept(counts)}\n{parts.bar(counts)}"
+        text += word_pages.list_findings(paper)
+        text += f"\n[Figures and claims of {paper.name}]({paper.key}.md)\n"
+    return text + parts.toctree([*(paper.key for paper in papers()), *PAGES])
+
+
+def _kept(counts: Counts, papers: str = "It") -> str:
+    """How many claims and figures there are, and how many of the figures are kept, in words."""
+    said = f"{papers} make{'' if papers.endswith('papers') else 's'} {counts.claims} claims with {counts.figures}"
+    if counts.kept == counts.figures:
+        return f"{said} figures and tables, all of which\nare kept here."
+    return f"{said} figures and tables, of which\n{counts.kept} are kept here."
+
+
+def _wrong(counts: Counts) -> str:
+    return (
+        f"At most {counts.wrong:.2g} of the verdicts that rest on an interval are expected\nto be wrong by chance."
+        if counts.wrong
+        else "None of the kept verdicts rests on an interval, so none is wrong\nby chance."
+    )
+
+
+def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFrame]) -> str:
+    rows: list[Sequence[object]] = []
+    for figure in paper.figures:
+        frame, name = kept.get(figure.id), figure.id
+        found = overview.count([name], kept)
+        scale = parts.NOT_KEPT if frame is None else ", ".join(sorted(set(frame["scale"])))
+        numbers = ["-"] * len(VERDICTS) if frame is None else list(found.verdicts.values())
+        rows.append([f"[{cell(titles[name])}]({name}.md)", scale, found.claims, *numbers])
+    whole = overview.count([figure.id for figure in paper.figures], kept)
+    text = f"# {paper.name}\n\n{cell(paper.citation)}\n{parts.bar(whole)}"
+    if words := word_pages.list_findings(paper, kept):
+        text += f"\n## Findings\n{words}"
+    text += "\n## Figures and tables\n" + parts.table(["figure or table", "scale", "claims", *VERDICTS], rows, raw=(0,))
+    text += parts.code(f"smcmc reproduce {paper.key} --scale paper")
+    links = [f"[{title.lower()}]({name}.md#{_anchor(paper.name)})" for name, title in PAGES.items()]
+    return text + f"\nOf this paper: {', '.join(links)}.\n" + parts.toctree(figure.id for figure in paper.figures)
+
+
+def _anchor(heading: str) -> str:
+    """The heading of a page as links name it."""
+    return "".join(c for c in heading.lower().replace(" ", "-") if c.isalnum() or c in "-_")

@@ -3,8 +3,10 @@ somewhere."""
 
 import csv
 import importlib.util
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +17,7 @@ import pytest
 
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.findings import findings
 from splitmerge_cli.papers.verdicts import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,36 +89,114 @@ def test_page_has_what_its_commands_print(tmp_path: Path) -> None:
         module_of(ROOT / "scripts" / "draw_pages.py").Page(page, tmp_path).written()
 
 
-def test_reproduction_without_results(tmp_path: Path) -> None:
-    module_of(DOCS / "_ext" / "reproduction.py").write(tmp_path)
-    pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "_generated").glob("*.md")}
+@pytest.fixture
+def reproduction(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """What writes the pages of papers; its parts stand beside it."""
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    return module_of(DOCS / "_ext" / "reproduction.py")
+
+
+def written(reproduction: ModuleType, source: Path) -> dict[str, str]:
+    """The pages of papers by name."""
+    reproduction.write(source)
+    return {path.stem: path.read_text(encoding="utf-8") for path in (source / "_generated").glob("*.md")}
+
+
+SHARED = {"reproduction", "doubtful", "errata", "settings"}
+
+
+def test_reproduction_without_results(reproduction: ModuleType, tmp_path: Path) -> None:
+    """Nothing is kept: each page says so, and the command; what is known without runs is there."""
+    (tmp_path / "_generated").mkdir()
+    (tmp_path / "_generated" / "gone.md").write_text("a page of before")
+    pages = written(reproduction, tmp_path)
     figures = {figure.id for paper in papers() for figure in paper.figures}
-    assert set(pages) == figures | {paper.key for paper in papers()} | {"reproduction", "errata", "settings"}
-    assert "smcmc reproduce all --scale paper" in pages["reproduction"]
-    assert all(paper.name in pages["errata"] and paper.name in pages["settings"] for paper in papers())
+    assert set(pages) == figures | {paper.key for paper in papers()} | SHARED
+    assert "which\n0 are kept here" in pages["reproduction"] and "make reproduction" in pages["reproduction"]
+    for name in figures:
+        assert f"smcmc reproduce {name} --scale paper\nsmcmc keep {name} --scale paper\n" in pages[name]
+        assert "is not kept" in pages[name] and "## Claims" not in pages[name]
+    for paper in papers():
+        assert paper.name in pages["errata"] and paper.name in pages["settings"]
+        assert all(finding.title.rstrip(".") in pages[paper.key] for finding in findings(paper).findings)
+        for doubt in findings(paper).doubtful:
+            assert doubt.title.rstrip(".") in pages["doubtful"] and doubt.command in pages["doubtful"]
+    assert '<span class="verdict absent">not kept yet</span>' in pages["doubtful"]
 
 
-def test_reproduction_of_a_claim(tmp_path: Path) -> None:
-    """The counted verdict stands first, another reading below it and in no count."""
-    folder = tmp_path / "reproduction"
+def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object) -> None:
+    """Keep claims of a figure, and an index of it alone."""
     folder.mkdir()
+    pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / f"{name}-claims.csv", index=False)
+    (folder / f"{name}.png").write_bytes(b"picture")
+    files = {f"{name}{end}": {"bytes": 7, "sha256": "0" * 64} for end in (".png", ".csv", "-claims.csv")}
+    machine = {"processor": "EPYC", "processors": 2, "system": "Linux"}
+    figure = {
+        "scale": "paper",
+        "command": f"smcmc reproduce {name} --scale paper",
+        "rows": {"plotted": 9, "kept": 3},
+        "seconds": 1234.5,
+        "runs": {"sdds-fig3": {"0": ["a", "b"], "1": ["c"]}},
+        "made": [{"commit": "abcdef0123456789+changes", "versions": {"numpy": "2.4.6"}, "machine": machine, "runs": 3}],
+        "data": {"nips": {"edges.csv": "1" * 64}, "emm": {}},
+        "files": files,
+    }
+    (folder / "index.json").write_text(json.dumps({"format": 1, "figures": {name: figure | said}}))
+
+
+def test_reproduction_of_a_claim(reproduction: ModuleType, tmp_path: Path) -> None:
+    """The counted verdict stands first, another reading below it and in no count; where it comes from stands last."""
     claim = dict.fromkeys(COLUMNS, "") | {"id": "sdds-table1", "scale": "paper", "data": "a|b", "metric": "step_1"}
-    claim |= {"published": 0.5, "ours": 0.625, "low": 0.5, "high": 0.75, "rule": "exact"}
+    claim |= {"published": 0.5, "ours": -0.625, "low": -0.75, "high": 0.75, "n": 10, "of": "splits", "rule": "distance"}
+    claim |= {"unit": "ms", "statement": "<said>", "reason": "measured *so*"}
     rows = [
-        claim | {"counted": True, "verdict": "reproduced"},
-        claim | {"counted": False, "verdict": "undecided", "reading": "another start"},
+        claim | {"counted": True, "verdict": "reproduced", "tolerance": 1.0},
+        claim | {"counted": False, "verdict": "undecided", "reading": "another start", "tolerance": 0.1},
     ]
-    pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / "sdds-table1-claims.csv", index=False)
-    (folder / "sdds-table1.png").write_bytes(b"picture")
-    module_of(DOCS / "_ext" / "reproduction.py").write(tmp_path)
-    out = tmp_path / "_generated"
-    own, other = (out / "sdds-table1.md").read_text(encoding="utf-8").split("## Other readings")
-    assert "| reproduced | step 1 | a\\|b |" in own and "0.625 \\[0.5, 0.75\\]" in own and "undecided" not in own
-    assert "| undecided |" in other and "another start" in other
-    assert "(../reproduction/sdds-table1.png)" in own and "(../reproduction/sdds-table1-claims.csv)" in own
-    assert "sdds-table1.pdf" not in own
-    # reproduced, not reproduced, undecided, not testable
-    assert "| [Wang & Russell 2015](sdds.md) | 1 of 8 | 1 | 0 | 0 | 0 |" in (out / "reproduction.md").read_text()
+    keep(tmp_path / "reproduction", "sdds-table1", rows, notes="A finding [in] plain text.")
+    pages = written(reproduction, tmp_path)
+    own, other = pages["sdds-table1"].split("## Other readings")
+    for said in (
+        "a\\|b: step 1",
+        "\\<said\\>",
+        "measured \\*so\\*",
+        "published </span>0.5 ms |",
+        "ours </span>−0.625 ms |",
+        "−0.75,&nbsp;0.75",
+    ):
+        assert said in own, said
+    assert '<span class="verdict yes">reproduced</span>' in own and "undecided" not in own and "10 splits" in own
+    assert '<span class="verdict">(undecided)</span>' in other and "Read as: another start." in other
+    assert "{image} ../reproduction/sdds-table1.png\n:alt: Table 1" in own and "A finding \\[in\\] plain text." in own
+    links = ["[picture](../reproduction/sdds-table1.png)", "[numbers](../reproduction/sdds-table1.csv)"]
+    assert all(link in own for link in [*links, "[claims](../reproduction/sdds-table1-claims.csv)"])
+    assert "3 of 9 plotted rows" in own
+    origin = other.split("## Where it comes from")[1]
+    said = ["3 with seeds 0 to 1", "1,234 s", "abcdef012345</code> with changes", "numpy 2.4.6", "EPYC, 2 processors"]
+    said += ["1" * 64, "generated: follows from the seed", "index.json"]
+    assert all(part in origin for part in said)
+    # claims, reproduced, not reproduced, undecided, not testable, not kept yet
+    assert "| [Wang & Russell 2015](sdds.md) | 58 | 1 | 0 | 0 | 0 | 57 |" in pages["reproduction"]
+    assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
+
+
+def test_errata_and_settings_show_the_columns_that_are_there(
+    reproduction: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word_pages = reproduction.word_pages
+    paper = replace(papers()[0], folder=tmp_path)
+    for name in ("errata.csv", "readings.csv"):
+        (tmp_path / name).write_bytes((papers()[0].folder / name).read_bytes())
+    assert "Why" not in word_pages.errata([paper]) and "In the paper" not in word_pages.settings([paper])
+    (tmp_path / "errata.csv").write_text(
+        "where,printed,correct,why,command,effect\nEq. 1,a_1,b,since c,smcmc verify sampler=sdds,10 %\n"
+    )
+    (tmp_path / "settings.csv").write_text("setting,paper,chosen,why,sensitivity\nstart,,one cluster,so,none\n")
+    text = word_pages.errata([paper])
+    for said in ("### 1. Eq. 1", "**Printed**: a\\_1", "**Why**: since c", "**Size of the effect**: 10 %"):
+        assert said in text, said
+    assert "```\nsmcmc verify sampler=sdds\n```" in text
+    assert "| start |  | one cluster | so | none |" in word_pages.settings([paper])
 
 
 class Links(HTMLParser):

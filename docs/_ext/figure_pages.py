@@ -1,0 +1,147 @@
+"""The page of a figure or table: picture, claims beside what was measured, and where both come from."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import parts
+from parts import FOLDER, cell
+
+from splitmerge_cli.papers.declaration import Paper, PaperFigure
+
+CONF = "conf/experiment"
+DIGITS = 12
+"""Of a commit."""
+
+
+def page(
+    paper: Paper, figure: PaperFigure, title: str, source: Path, said: Mapping[str, Any] | None, claims: Any
+) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    paper : Paper
+    figure : PaperFigure
+    title : str
+    source : Path
+        The folder docs.
+    said : mapping or None
+        What ``index.json`` says of the figure; None where it is not kept.
+    claims : pandas.DataFrame or None
+        Its kept claims.
+    """
+    head = f"# {cell(title)}\n\n{cell(paper.citation)}. [All figures of this paper]({paper.key}.md).\n\n"
+    if said is None or claims is None:
+        return head + _absent(figure) + _configuration(paper, figure, source)
+    return (
+        head
+        + _picture(paper, figure, title, said)
+        + _claims(claims)
+        + _again(said)
+        + _configuration(paper, figure, source)
+        + _origin(said)
+    )
+
+
+def _absent(figure: PaperFigure) -> str:
+    return (
+        f"{cell(figure.caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These commands "
+        "make its runs, draw it, judge its\nclaims and keep it:\n```\n"
+        + parts.code(f"smcmc reproduce {figure.id} --scale paper\nsmcmc keep {figure.id} --scale paper")
+    )
+
+
+def _picture(paper: Paper, figure: PaperFigure, title: str, said: Mapping[str, Any]) -> str:
+    alternative = cell(f"{title}. {paper.name}, drawn from our runs; the numbers are in the table to download.")
+    # a picture with a width is a link to itself in full size
+    text = (
+        f"```{{image}} ../{FOLDER}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
+    )
+    if said.get("notes"):
+        text += f"\n{cell(said['notes'])}\n"
+    words = {".png": "picture", "-claims.csv": "claims", ".csv": "numbers", ".csv.gz": "numbers, packed"}
+    links = []
+    for name in said["files"]:
+        label = next(label for ending, label in words.items() if name.endswith(ending))
+        links.append(f"[{label}](../{FOLDER}/{name})")
+    rows = said["rows"]
+    thinned = "" if rows["kept"] == rows["plotted"] else f" {rows['kept']:,} of {rows['plotted']:,} plotted rows."
+    return f"{text}\nDownload: {', '.join(links)}.{thinned}\n"
+
+
+def _claims(claims: pd.DataFrame) -> str:
+    counted = claims["counted"]
+    text = "\n## Claims\n\n" + parts.claims_table(claims[counted])
+    if not counted.all():
+        text += (
+            "\n## Other readings\n\nThe same claims under readings that were not chosen, not counted: they show how "
+            "much\nthe choice matters.\n"
+            f'\n<div class="uncounted">\n{parts.claims_table(claims[~counted])}\n</div>\n'
+        )
+    return text
+
+
+def _again(said: Mapping[str, Any]) -> str:
+    return "\n## Make it again\n" + parts.code(said["command"])
+
+
+def _configuration(paper: Paper, figure: PaperFigure, source: Path) -> str:
+    """The experiment's file, folded."""
+    name = f"experiment/{figure.id}.yaml"
+    for file in (paper.folder / name, source.parent / "conf" / name):
+        if file.is_file():
+            content = file.read_text(encoding="utf-8").rstrip()
+            return f"\n<details>\n<summary>Configuration: {name}</summary>\n{parts.code(content, 'yaml')}\n</details>\n"
+    return ""
+
+
+def _origin(said: Mapping[str, Any]) -> str:
+    rows: list[list[str]] = [["scale", cell(said["scale"])]]
+    for name, seeds in said["runs"].items():
+        number = sum(len(ids) for ids in seeds.values())
+        rows.append([f"runs of {cell(name)}", f"{number} with {_seeds(list(seeds))}"])
+    if not said["runs"]:
+        rows.append(["runs", "none: the numbers are computed"])
+    else:
+        rows.append(["sampling, all chains", f"{said['seconds']:,.0f} s"])
+    for made in said["made"]:
+        which = f"{made['runs']} of the runs" if len(said["made"]) > 1 else "made with"
+        commit, _, changed = made["commit"].partition("+")
+        versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
+        machine = ", ".join(
+            [
+                str(made["machine"]["processor"]),
+                f"{made['machine']['processors']} processors",
+                str(made["machine"]["system"]),
+            ]
+        )
+        edited = " with changes" if changed else ""
+        rows.append([which, f"commit <code>{cell(commit[:DIGITS])}</code>{edited}; {cell(versions)}; {cell(machine)}"])
+    for name, files in said["data"].items():
+        digests = "<br>".join(f"{cell(file)} {_digest(digest)}" for file, digest in files.items())
+        rows.append([f"data {cell(name)}", digests or "generated: follows from the seed"])
+    for name, file in said["files"].items():
+        rows.append([cell(name), f"{file['bytes']:,} bytes {_digest(file['sha256'])}"])
+    return (
+        "\n## Where it comes from\n\nDigests are SHA-256. The ids of all runs are in "
+        f"[index.json](../{FOLDER}/index.json).\n\n"
+        + '<div class="origin">\n'
+        + parts.table(["what", "which"], rows, raw=(0, 1))
+        + "\n</div>\n"
+    )
+
+
+def _digest(digest: str) -> str:
+    return f'<code class="digest">{digest}</code>'
+
+
+def _seeds(seeds: list[str]) -> str:
+    """Seeds in words: a range where they are one."""
+    numbers = sorted(int(seed) for seed in seeds)
+    if len(numbers) == 1:
+        return f"seed {numbers[0]}"
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"seeds {numbers[0]} to {numbers[-1]}"
+    return f"seeds {', '.join(map(str, numbers))}"

@@ -1,0 +1,102 @@
+"""Pages of words: findings, doubtful claims, errata, and settings that the papers leave out."""
+
+import csv
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import parts
+from parts import cell
+
+from splitmerge_cli.papers.declaration import Paper
+from splitmerge_cli.papers.findings import claims_of, findings
+
+ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
+"""Columns of ``errata.csv`` that are shown, and their labels; a paper's file may lack the last two."""
+PATTERNS = ("id", "data", "sampler", "metric")
+
+
+def rows(paper: Paper, name: str) -> list[dict[str, str]]:
+    """The rows of a table of a paper's folder; none where there is no such file."""
+    path = paper.folder / name
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def list_findings(paper: Paper, kept: Mapping[str, pd.DataFrame] | None = None) -> str:
+    """The findings of a paper, numbered; with the verdicts that they rest on where `kept` is given."""
+    text = ""
+    for number, finding in enumerate(findings(paper).findings, 1):
+        if kept is None:
+            text += f"{number}. **{finding.title}** {' '.join(finding.text.split())}\n"
+        else:
+            verdicts = parts.referenced(claims_of(finding.claims), kept)
+            text += f"\n### {number}. {finding.title.rstrip('.')}\n\n{finding.text}\n{verdicts}"
+    return text
+
+
+def doubtful(known: Sequence[Paper], kept: Mapping[str, pd.DataFrame]) -> str:
+    """The page of doubtful claims."""
+    text = (
+        "# Doubtful claims\n\nWhich claims of the papers should not be relied on, or not as they stand? Each is "
+        "followed by the\nverdicts on what it rests on and by the command that makes the runs.\n"
+    )
+    for paper in known:
+        claims = findings(paper).doubtful
+        if not claims:
+            continue
+        text += f"\n## {paper.name}\n"
+        for claim in claims:
+            text += f"\n### {claim.title.rstrip('.')}\n\n{claim.text}\n"
+            text += parts.referenced(claims_of(claim.claims), kept) + parts.code(claim.command)
+    return text
+
+
+def errata(known: Sequence[Paper]) -> str:
+    """The page of errata."""
+    text = (
+        "# Errata\n\nWhat is misprinted or wrong in the papers, and what is right? Where it matters for a sampler, the "
+        "exact\nform is the default and the printed one is an option (`sampler.mode=as_printed`).\n"
+    )
+    for paper in known:
+        text += f"\n## {paper.name}\n"
+        for number, row in enumerate(rows(paper, "errata.csv"), 1):
+            text += f"\n### {number}. {cell(row['where'])}\n\n"
+            for column, label in ERRATA.items():
+                if words := row.get(column):
+                    text += f"- **{label}**: {cell(words)}\n"
+            if command := row.get("command"):
+                text += f"\nThis shows it:\n{parts.code(command)}"
+    return text
+
+
+def settings(known: Sequence[Paper]) -> str:
+    """The page of settings that the papers leave out, and of the readings of their claims."""
+    text = (
+        "# Settings that the papers leave out\n\nWhat was chosen where a paper names no start, form or setting, and "
+        "how is each claim read?\n"
+    )
+    for paper in known:
+        text += f"\n## {paper.name}\n"
+        if chosen := rows(paper, "settings.csv"):
+            text += f"\n### {paper.name}: settings\n"
+            head = ["setting", "paper", "chosen", "why", "sensitivity"]
+            text += _table(
+                ["setting", "in the paper", *head[2:]], [[row.get(key) or "" for key in head] for row in chosen]
+            )
+        readings = []
+        for row in rows(paper, "readings.csv"):
+            where = ", ".join(row[key] for key in PATTERNS if row[key])
+            rule = " ".join(filter(None, (row["rule"], row["tolerance"])))
+            readings.append([where, row["statistic"], row["reading"], rule, row["because"]])
+        text += (
+            f"\n### {paper.name}: readings of the claims\n\n`*` stands for any name. The first row that fits a claim "
+            "is the claim's own; the\n[rules](../figures.md#how-a-claim-is-judged) are explained with the figures.\n"
+        )
+        text += _table(["claims", "measured", "reading", "rule, tolerance", "because"], readings)
+    return text
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return '\n<div class="words">\n' + parts.table(head, lines) + "\n</div>\n"

@@ -1,0 +1,178 @@
+"""The tables of the README and of the site, and the index, follow from the committed claims of docs/reproduction; the
+verdicts follow from intervals and tolerances by a rule that is written down here once more.
+"""
+
+import csv
+import hashlib
+import importlib.util
+import json
+import math
+import re
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.intervals import geometric_interval, mean_interval, share_interval
+from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_distance, by_factor, exactly, within
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / "docs" / "reproduction"
+VERDICTS = ("reproduced", "not reproduced", "undecided", "not testable")
+INDEX = json.loads((KEPT / "index.json").read_text(encoding="utf-8"))["figures"]
+
+
+def module_of(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"tables_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (KEPT / f"{name}-claims.csv").open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def counted(names: list[str]) -> list[int]:
+    """Number of counted claims by verdict, of the figures that are kept, from their files alone."""
+    verdicts = [row["verdict"] for name in names if name in INDEX for row in rows_of(name) if row["counted"] == "True"]
+    assert set(verdicts) <= set(VERDICTS)
+    return [verdicts.count(verdict) for verdict in VERDICTS]
+
+
+def tables(text: str) -> dict[str, list[str]]:
+    """The cells of the rows of Markdown tables, by the first, without links."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {re.sub(r"\[(.*?)\]\(.*?\)", r"\1", row[0]): row[1:] for row in rows}
+
+
+def expected() -> dict[str, list[str]]:
+    """The rows of the table of papers."""
+    found: dict[str, list[int]] = {}
+    for paper in papers():
+        with (paper.folder / "claims.csv").open(newline="", encoding="utf-8") as stream:
+            claims = len(list(csv.DictReader(stream)))
+        numbers = counted([figure.id for figure in paper.figures])
+        found[paper.name] = [claims, *numbers, claims - sum(numbers)]
+    found["all"] = [sum(column) for column in zip(*found.values(), strict=True)]
+    if not found["all"][-1]:
+        found = {name: row[:-1] for name, row in found.items()}
+    return {name: [str(number) for number in row] for name, row in found.items()}
+
+
+def test_the_index_lists_every_file_with_its_digest_and_the_claims_with_their_verdicts() -> None:
+    listed = {"index.json"}
+    for name, figure in INDEX.items():
+        assert dict(zip(VERDICTS, counted([name]), strict=True)) == figure["verdicts"], name
+        for file, said in figure["files"].items():
+            content = (KEPT / file).read_bytes()
+            assert (len(content), hashlib.sha256(content).hexdigest()) == (said["bytes"], said["sha256"]), file
+            listed.add(file)
+    assert {file.name for file in KEPT.iterdir()} == listed
+
+
+def test_table_of_the_readme() -> None:
+    write_readme = module_of(ROOT / "scripts" / "write_readme.py")
+    text = write_readme.README.read_text(encoding="utf-8")
+    part = text.partition(write_readme.CLAIMS_BEGIN)[2].partition(write_readme.CLAIMS_END)[0]
+    found = tables(part)
+    head = found.pop("paper")
+    assert head == ["claims", *VERDICTS, "not kept yet"][: len(found["all"])]
+    assert found == expected(), "run python scripts/write_readme.py"
+    figures = sum(len(paper.figures) for paper in papers())
+    assert f"\n{len(INDEX)} of {figures} figures and tables are kept" in part
+
+
+def test_tables_of_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    reproduction = module_of(ROOT / "docs" / "_ext" / "reproduction.py")
+    (tmp_path / "reproduction").symlink_to(KEPT)
+    reproduction.write(tmp_path)
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "_generated").glob("*.md")}
+    overview = tables(pages["reproduction"])
+    assert {name: overview[name] for name in expected()} == expected()
+    for paper in papers():
+        rows = [line.strip("| ").split(" | ") for line in pages[paper.key].splitlines() if ".md) | " in line]
+        shown = {row[0].rpartition("(")[2].removesuffix(".md)"): row[1:] for row in rows if "</" not in row[0]}
+        assert set(shown) == {figure.id for figure in paper.figures}
+        for name, row in shown.items():
+            numbers = [str(number) for number in counted([name])]
+            assert row[2:] == (numbers if name in INDEX else ["-"] * len(VERDICTS)), name
+        for figure in paper.figures:
+            shown_verdicts = re.findall(r'<span class="verdict \w+">([a-z ]+)</span>', pages[figure.id])
+            assert [shown_verdicts.count(verdict) for verdict in VERDICTS] == counted([figure.id])
+
+
+def follows(row: dict[str, str]) -> str | None:
+    """The verdict that follows from a row, or None where its rule needs more than the row has."""
+    ours, low, high, published, tolerance = (
+        float(row[key]) if row[key] else math.nan for key in ("ours", "low", "high", "published", "tolerance")
+    )
+    if row["rule"] == "exact" and math.isfinite(ours):
+        return "reproduced" if abs(ours - published) <= tolerance else "not reproduced"
+    edges = {
+        "factor": (published / tolerance, published * tolerance),
+        "distance": (published - tolerance, published + tolerance),
+        "at_most": (-math.inf, tolerance),
+        "at_least": (tolerance, math.inf),
+    }
+    if row["rule"] not in edges or row["verdict"] == "not testable":
+        return None
+    least, most = edges[row["rule"]]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "undecided"
+    if least <= low and high <= most:
+        return "reproduced"
+    return "not reproduced" if high < least or low > most else "undecided"
+
+
+def test_kept_verdicts_follow_from_their_intervals() -> None:
+    checked = 0
+    for name in INDEX:
+        for row in rows_of(name):
+            verdict = follows(row)
+            checked += verdict is not None
+            assert verdict in (None, row["verdict"]), f"{name}: {row['data']}, {row['sampler']}, {row['metric']}"
+    assert checked
+
+
+def row_of(verdict: Verdict) -> dict[str, str]:
+    """What a file of claims says of a verdict."""
+    numbers = {"ours": verdict.ours, "low": verdict.low, "high": verdict.high}
+    numbers |= {"published": verdict.claim.value, "tolerance": verdict.claim.tolerance}
+    cells = {key: "" if math.isnan(value) else repr(float(value)) for key, value in numbers.items()}
+    return cells | {"rule": verdict.rule, "verdict": verdict.verdict}
+
+
+def claim(value: float, tolerance: float) -> Claim:
+    return Claim("a-fig1", "d", "s", "m", value, "", "", tolerance=tolerance)
+
+
+def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
+    """Each rule on 300 samples: this test and `splitmerge_cli.papers.verdicts` must come to the same."""
+    draw = np.random.default_rng(3)
+    seen: dict[str, set[str]] = {}
+    for _ in range(300):
+        value, size = float(draw.uniform(0.2, 2)), int(draw.integers(1, 7))
+        samples = value * draw.gamma(40, 1 / 40, size) * draw.choice([0.4, 0.6, 1, 1.6, 3])
+        tolerance = float(draw.uniform(0.1, 2))
+        k, n = int(draw.integers(0, 30)), 30
+        share = (k / n, *share_interval(k, n))
+        summary = mean_interval if draw.random() < 0.5 else geometric_interval
+        verdicts = [
+            by_factor(claim(value, 1 + tolerance), samples, summary=summary),
+            by_distance(claim(value, tolerance), samples),
+            by_bound(claim(0, tolerance), samples),
+            within(claim(math.nan, tolerance / 2), share, n, tolerance / 2, 1.0, "", "at_least"),
+            exactly(claim(value, tolerance), float(samples[0])),
+        ]
+        for verdict in verdicts:
+            assert follows(row_of(verdict)) == verdict.verdict, verdict
+            seen.setdefault(verdict.rule, set()).add(verdict.verdict)
+    assert all(seen[rule] == set(VERDICTS[:3]) for rule in ("factor", "distance", "at_most", "at_least"))
+    assert seen["exact"] == set(VERDICTS[:2])
