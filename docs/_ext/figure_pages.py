@@ -8,6 +8,7 @@ import pandas as pd
 import parts
 from parts import FOLDER, cell
 
+from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.declaration import Paper, PaperFigure
 
 CONF = "conf/experiment"
@@ -50,6 +51,8 @@ def _absent(figure: PaperFigure) -> str:
         f"{cell(figure.caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These commands "
         "make its runs, draw it, judge its\nclaims and keep it:\n```\n"
         + parts.code(f"smcmc reproduce {figure.id} --scale paper\nsmcmc keep {figure.id} --scale paper")
+        + "\n## What the paper claims\n"
+        + parts.claims_table(pd.DataFrame(map(parts.absent, published(figure.id))))
     )
 
 
@@ -60,11 +63,11 @@ def _picture(paper: Paper, figure: PaperFigure, title: str, said: Mapping[str, A
         f"```{{image}} ../{FOLDER}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
     )
     if said.get("notes"):
-        text += f"\n{cell(said['notes'])}\n"
+        text += "".join(f"\n{cell(paragraph)}\n" for paragraph in said["notes"].split("\n\n"))
     words = {".png": "picture", "-claims.csv": "claims", ".csv": "numbers", ".csv.gz": "numbers, packed"}
     links = []
     for name in said["files"]:
-        label = next(label for ending, label in words.items() if name.endswith(ending))
+        label = next((label for ending, label in words.items() if name.endswith(ending)), name)
         links.append(f"[{label}](../{FOLDER}/{name})")
     rows = said["rows"]
     thinned = "" if rows["kept"] == rows["plotted"] else f" {rows['kept']:,} of {rows['plotted']:,} plotted rows."

@@ -42,6 +42,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], raw: Iterable[i
     return "\n" + "".join(f"| {line} |\n" for line in lines) + "\n"
 
 
+def labelled(name: str, text: str) -> str:
+    """A cell with the name of its column, which a phone shows: there a row is a block."""
+    return f'<span class="label">{name}</span> {text}' if text else ""
+
+
 def code(text: str, language: str = "") -> str:
     """A block of code."""
     return f"\n```{language}\n{text}\n```\n"
@@ -97,13 +102,11 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
             "n": units,
         }
         for i, (name, text) in enumerate(cells.items()):
-            # on a phone a row is a block, and each number has its name beside it
-            label = f'<span class="label">{name} </span>' if text and i > 1 else ""
-            columns.setdefault(name, []).append(label + text)
+            columns.setdefault(name, []).append(labelled(name, text) if i > 1 else text)
     shown = {name: cells for name, cells in columns.items() if any(cells)}
     said = f"\nRead as: {cell(shared)}.\n" if shared else ""
     rows = zip(*shown.values(), strict=True)
-    return f'{said}\n<div class="claims">\n{table(list(shown), rows, range(len(shown)))}\n</div>\n'
+    return f'{said}\n<div class="cards claims">\n{table(list(shown), rows, range(len(shown)))}\n</div>\n'
 
 
 def _claim(r: Any, reading: str, link: bool) -> str:
@@ -130,14 +133,14 @@ def referenced(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame]) -> str
     for claim in claims:
         frame = kept.get(claim.id)
         if frame is None:
-            rows.append(_absent(claim))
+            rows.append(absent(claim))
             continue
         own = (frame["data"] == claim.data) & (frame["sampler"] == claim.sampler) & (frame["metric"] == claim.metric)
         rows += frame[own & frame["counted"]].to_dict("records")
     return claims_table(pd.DataFrame(rows), link=True)
 
 
-def _absent(claim: Claim) -> dict[str, object]:
+def absent(claim: Claim) -> dict[str, object]:
     """The row of a claim whose figure is not kept."""
     none = float("nan")
     row = {"id": claim.id, "data": claim.data, "sampler": claim.sampler, "metric": claim.metric, "unit": claim.unit}

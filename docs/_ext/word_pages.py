@@ -99,4 +99,8 @@ def settings(known: Sequence[Paper]) -> str:
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    return '\n<div class="words">\n' + parts.table(head, lines) + "\n</div>\n"
+    cells = [
+        [cell(first), *(parts.labelled(f"{name}:", cell(text)) for name, text in zip(head[1:], rest, strict=True))]
+        for first, *rest in lines
+    ]
+    return f'\n<div class="cards words">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'
