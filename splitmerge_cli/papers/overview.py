@@ -9,7 +9,7 @@ import pandas as pd
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
-from splitmerge_cli.papers.kept import INDEX, read_claims, read_index
+from splitmerge_cli.papers.kept import INDEX, claims_of, read_index
 from splitmerge_cli.papers.verdicts import VERDICTS, counts, expected_errors
 
 
@@ -55,7 +55,7 @@ def kept_claims(folder: Path) -> dict[str, pd.DataFrame]:
     """
     if not (folder / INDEX).is_file():
         return {}
-    return {name: read_claims(folder / f"{name}-claims.csv") for name in read_index(folder)["figures"]}
+    return {name: claims_of(folder, name)[0] for name in read_index(folder)["figures"]}
 
 
 def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
