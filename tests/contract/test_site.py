@@ -163,8 +163,8 @@ def test_reproduction_of_a_claim(reproduction: ModuleType, tmp_path: Path) -> No
         "a\\|b: step 1",
         "\\<said\\>",
         "measured \\*so\\*",
-        "published </span>0.5 ms |",
-        "ours </span>−0.625 ms |",
+        "published</span> 0.5 ms |",
+        "ours</span> −0.625 ms |",
         "−0.75,&nbsp;0.75",
     ):
         assert said in own, said
