@@ -2,6 +2,7 @@
 somewhere."""
 
 import csv
+import hashlib
 import importlib.util
 import json
 import re
@@ -132,7 +133,9 @@ def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object)
     folder.mkdir()
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / f"{name}-claims.csv", index=False)
     (folder / f"{name}.png").write_bytes(b"picture")
-    files = {f"{name}{end}": {"bytes": 7, "sha256": "0" * 64} for end in (".png", ".csv", "-claims.csv")}
+    (folder / f"{name}.csv").write_text("x\n1\n")
+    written = {f"{name}{end}": (folder / f"{name}{end}").read_bytes() for end in (".png", ".csv", "-claims.csv")}
+    files = {file: {"bytes": len(x), "sha256": hashlib.sha256(x).hexdigest()} for file, x in written.items()}
     machine = {"processor": "EPYC", "processors": 2, "system": "Linux"}
     figure = {
         "scale": "paper",
