@@ -1,8 +1,9 @@
-"""What papers claim, and how each claim is read: fixed in files before any run is judged.
+"""What papers claim, how each claim is read, what is wrong in them and what they leave out: in files.
 
 ``claims.csv`` of a paper's folder has one row for each published value and each sentence that claims something.
 ``readings.csv`` says for rows of it, by patterns, under which reading (start, form, setting) the one verdict is given,
-what is measured, by which rule of `splitmerge_cli.papers.verdicts` and with which tolerance, and why so.
+what is measured, by which rule of `splitmerge_cli.papers.verdicts` and with which tolerance, and why so: fixed before
+any run is judged. ``errata.csv`` has the errors of the paper, ``settings.csv`` what it leaves open and what was chosen.
 """
 
 from dataclasses import dataclass, replace
@@ -20,6 +21,8 @@ from splitmerge_cli.papers.discovery import paper_of
 PUBLISHED = ["id", "data", "sampler", "metric", "value", "unit", "statement"]
 READINGS = ["id", "data", "sampler", "metric", "reading", "statistic", "rule", "tolerance", "because"]
 PATTERNS = READINGS[:4]
+ERRATA = ["where", "printed", "correct", "why", "command", "effect", "shows"]
+SETTINGS = ["setting", "paper", "chosen", "why", "sensitivity"]
 RULES = {
     "exact": "the exact value agrees with the published one within the tolerance, the rounding of what was printed",
     "holds": "exact numbers, given in the reason, show it",
@@ -111,8 +114,55 @@ def _number(text: Any) -> float:
 
 
 def errata(paper: Paper) -> pd.DataFrame:
-    """Errata of a paper: where, printed, correct."""
-    return _read(paper.folder / "errata.csv", ["where", "printed", "correct"], dtype=str)
+    """Errors in a paper, in its order.
+
+    Parameters
+    ----------
+    paper : Paper
+
+    Returns
+    -------
+    pandas.DataFrame
+        `ERRATA`, of str: where it stands, what is printed, what is right, why, a command that shows it (of smcmc, or
+        of pytest in a checkout; none where nothing is to be run), the size of the effect, and a text that the output
+        of the command contains (or none). No rows where the paper's folder has no ``errata.csv``.
+
+    Raises
+    ------
+    ConfigError
+        The file has other columns, or an empty cell.
+    """
+    return _complete(paper.folder / "errata.csv", ERRATA)
+
+
+def settings(paper: Paper) -> pd.DataFrame:
+    """Settings that a paper leaves out or that can be read in several ways.
+
+    Parameters
+    ----------
+    paper : Paper
+
+    Returns
+    -------
+    pandas.DataFrame
+        `SETTINGS`, of str: which one, what the paper says, what was chosen (keys of the configuration as ``KEY=VALUE``
+        between backticks), why, and how much it matters. No rows where the paper's folder has no ``settings.csv``.
+
+    Raises
+    ------
+    ConfigError
+        The file has other columns, or an empty cell.
+    """
+    return _complete(paper.folder / "settings.csv", SETTINGS)
+
+
+def _complete(file: Path, columns: list[str]) -> pd.DataFrame:
+    """A table of texts without an empty cell."""
+    rows = _read(file, columns, keep_default_na=False, dtype=str)
+    for name in columns:
+        if empty := np.flatnonzero(rows[name].str.strip() == "").tolist():
+            raise ConfigError(f"{file}: row {empty[0] + 1}, {name}: empty; expected a text, or none")
+    return rows
 
 
 def _read(file: Path, columns: list[str], **options: Any) -> pd.DataFrame:

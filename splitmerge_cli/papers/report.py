@@ -1,6 +1,7 @@
 """The report: one page of HTML that holds its pictures."""
 
 import base64
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -10,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from splitmerge_cli import __version__
-from splitmerge_cli.papers.claims import errata
+from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers as known_papers
 from splitmerge_cli.papers.drawing import manifest_of
@@ -46,12 +47,14 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowra
 code { background: #f0efe9; padding: .1rem .35rem; border-radius: 3px; font-size: .85em; }
 .v { white-space: nowrap; font-weight: 600; } .yes { color: #1a7f37; } .no { color: #b42318; } .open { color: #8a6100; }
 .scroll { overflow-x: auto; }
+.texts { min-width: 46rem; } .texts td { width: 30%; } .texts td:first-child { width: 12%; }
+.texts code { overflow-wrap: anywhere; }
 """
 CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "open"}
 
 
 def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
-    """Write one page with every figure that was drawn, its claims and verdicts, and the errata.
+    """Write one page with every figure that was drawn, its claims and verdicts, the errata and the settings chosen.
 
     Parameters
     ----------
@@ -112,7 +115,7 @@ def page(papers: Sequence[Paper], titles: Mapping[str, str], out: Path, config_d
     for paper, names in shown:
         body.append(f'<h2 id="{paper.key}">{escape(paper.citation)}</h2>')
         body += [_section(name, titles[name], captions[name], verdicts[name], folder, where) for name in names]
-        body.append(_errata(paper))
+        body += [_errata(paper), _settings(paper)]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -228,15 +231,54 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _errata(paper: Paper) -> str:
+    """What is wrong in a paper, why, how much it matters and how to see it."""
     rows = errata(paper)
     if rows.empty:
         return ""
-    body = "".join(
-        f"<tr><td>{escape(r.where)}</td><td>{escape(r.printed)}</td><td>{escape(r.correct)}</td></tr>"
+    cells = [
+        [
+            escape(r.where),
+            escape(r.printed),
+            f"{escape(r.correct)}<br>{_soft(r.why)}",
+            escape(r.effect) + ("" if r.command == "none" else f"<br><code>{escape(r.command)}</code>"),
+        ]
         for r in rows.itertuples(index=False)
+    ]
+    return _listing(
+        f"{paper.key}-errata",
+        f"Errata of {paper.name}",
+        ["where", "printed", "what holds, why", "effect, command"],
+        cells,
     )
-    head = "<tr><th>where</th><th>printed</th><th>what holds</th></tr>"
+
+
+def _settings(paper: Paper) -> str:
+    """What a paper leaves open, and what was chosen."""
+    rows = settings(paper)
+    if rows.empty:
+        return ""
+    cells = [
+        [escape(r.setting), _coded(r.paper), f"{_coded(r.chosen)}<br>{_soft(r.why)}", _coded(r.sensitivity)]
+        for r in rows.itertuples(index=False)
+    ]
+    heads = ["setting", "the paper", "chosen, why", "how much it matters"]
+    return _listing(f"{paper.key}-settings", f"Settings that {paper.name} leaves open", heads, cells)
+
+
+def _listing(anchor: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of texts under a heading of its own; cells are HTML."""
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (
-        f'<h3 id="{paper.key}-errata">Errata of {escape(paper.name)}</h3>'
-        f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        f'<h3 id="{anchor}">{escape(title)}</h3>'
+        f'<div class="scroll"><table class="texts"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
+
+
+def _soft(text: str) -> str:
+    return f'<span class="soft">{_coded(text)}</span>'
+
+
+def _coded(text: str) -> str:
+    """HTML of a text in which what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

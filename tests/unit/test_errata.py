@@ -1,0 +1,251 @@
+"""Errata and settings of the papers: whole, their commands exist and show what they are said to show, their keys exist
+and have these values in the experiments.
+"""
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from splitmerge_cli.cli import app
+from splitmerge_cli.config import ConfigError, choices, compose
+from splitmerge_cli.papers import claims, discovery, report
+from splitmerge_cli.papers.declaration import Paper
+from splitmerge_cli.verify.options import checked_options
+
+ROOT = Path(__file__).parents[2]
+CONF = ROOT / "conf"
+PAPERS = {paper.key: paper for paper in discovery.papers() if any((CONF / "experiment").glob(f"{paper.key}-*"))}
+ROWS = {
+    f"{key}-{number}": row
+    for key, paper in PAPERS.items()
+    for number, row in enumerate(claims.errata(paper).to_dict("records"), start=1)
+}
+COMMANDS: dict[str, list[str]] = defaultdict(list)
+"""What the output of each command must contain."""
+for _row in ROWS.values():
+    if _row["command"] != "none":
+        COMMANDS[_row["command"]].append(_row["shows"])
+RUN = [c for c, texts in COMMANDS.items() if c.startswith("smcmc") and texts != ["none"]]
+LONG = [c for c in RUN if c.startswith("smcmc run") or "sampler=smag" in c]
+"""Those that take more than some five seconds."""
+NUMBER = re.compile(r"\d|^none\b")
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+def test_tables_are_whole(paper: Paper) -> None:
+    errata, settings = claims.errata(paper), claims.settings(paper)
+    assert list(errata.columns) == claims.ERRATA and list(settings.columns) == claims.SETTINGS
+    assert len(errata) >= 9 and len(settings) >= 6
+    for table in (errata, settings):
+        assert not (table.map(str.strip) == "").any().any()
+        assert not table.duplicated().any()
+    assert not settings["setting"].duplicated().any()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_an_erratum_has_a_size(name: str) -> None:
+    """A number, or none; and what nothing shows says why not."""
+    row = ROWS[name]
+    assert NUMBER.search(row["effect"]), row["effect"]
+    assert row["command"] != "none" or row["shows"] == "none"
+    assert row["why"] != "none"
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command, without the program."""
+    program, *words = shlex.split(command)
+    if program == "python":
+        assert words[:2] == ["-m", "pytest"]
+        return words[2:]
+    assert program == "smcmc"
+    return words
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_are_known(command: str) -> None:
+    """Sub-commands, figures, samplers, models, data sets and keys; files and names of tests."""
+    words = words_of(command)
+    if command.startswith("python"):
+        file, part = (ROOT / next(w for w in words if w.endswith(".py"))), words[words.index("-k") + 1]
+        assert any(part in test for test in re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.M))
+        return
+    name, *rest = words
+    assert name in get_command(app).commands  # type: ignore[attr-defined]
+    if name == "reproduce":
+        assert rest and set(rest) <= set(discovery.figures())
+    elif name == "verify":
+        assert checked_options(dict(word.split("=", 1) for word in rest), [])["samplers"]
+    elif name == "run":
+        compose(rest)
+    else:
+        assert name == "data" and rest[0] == "info" and rest[1] in choices("data")
+
+
+def output_of(command: str) -> str:
+    """What a command prints, on one line."""
+    result = CliRunner().invoke(app, words_of(command), env={"COLUMNS": "160"})
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("command", [pytest.param(c, marks=pytest.mark.slow if c in LONG else ()) for c in RUN])
+def test_commands_show_it(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = output_of(command)
+    assert all(text in shown for text in COMMANDS[command]), shown
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "test_errata_numbers" in c])
+def test_tests_that_print_state_the_number(command: str) -> None:
+    """The number that is looked for is in the effect too; `tests/unit/test_errata_numbers.py` asserts it."""
+    for row in ROWS.values():
+        if row["command"] == command:
+            found = re.findall(r"\d*\.\d+", row["shows"])
+            said = row["effect"].replace("0.", ".")
+            assert any(f"{float(number):.3g}".lstrip("0") in said for number in found), row
+
+
+# ---- Settings
+
+SETTINGS = {
+    f"{key}-{number}": (key, row)
+    for key, paper in PAPERS.items()
+    for number, row in enumerate(claims.settings(paper).to_dict("records"), start=1)
+}
+
+
+def groups_in(text: str) -> list[list[str]]:
+    """The words of everything between backticks that has a key and a value."""
+    return [shlex.split(part) for part in re.findall(r"`([^`]+)`", text) if "=" in part]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_keys_of_settings_compose(name: str) -> None:
+    """What is named as KEY=VALUE is one of the configuration, with what its neighbours choose."""
+    key, row = SETTINGS[name]
+    of_paper = {
+        "sdds": ["data=emm"],
+        "lshsm": ["data=s1", "sampler=lshsm"],
+        "smag": ["data=groups4", "sampler=smag"],
+        "arm": ["data=nips234", "sampler=arm"],
+        "triadic": ["data=lines", "sampler=triadic"],
+    }
+    for column in claims.SETTINGS:
+        for words in groups_in(row[column]):
+            chosen = {word.partition("=")[0] for word in words}
+            compose([word for word in of_paper[key] if word.partition("=")[0] not in chosen] + words)
+
+
+def flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of a tree of mappings, keys with dots."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+@cache
+def tree_of(path: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+
+
+@cache
+def taken(key: str) -> dict[str, set[str]]:
+    """The values that each key has somewhere in a paper's experiments, as text; defaults of what they choose too."""
+    found: dict[str, set[str]] = defaultdict(set)
+
+    def add(name: str, value: Any) -> None:
+        if value in ("null", None) or isinstance(value, list):
+            values = [value]
+        else:
+            values = [yaml.safe_load(part) for part in str(value).split(",")] if "(" not in str(value) else [value]
+        found[name] |= {str(v) for v in values}
+
+    for file in sorted((CONF / "experiment").glob(f"{key}-*.yaml")):
+        tree = tree_of(file)
+        for word in tree.get("defaults", []):
+            for group, value in word.items() if isinstance(word, dict) else []:
+                add(group.removeprefix("override /"), value)
+        plan = tree.get("reproduce", {})
+        shared = tree.get("hydra", {}).get("sweeper", {}).get("params", {})
+        entries = [*plan.get("quick", []), *plan.get("paper", []), *plan.get("each", {}).values(), shared]
+        for source in [{k: v for k, v in tree.items() if k not in ("defaults", "hydra", "reproduce")}, *entries]:
+            for name, value in flat(source):
+                add(name, value)
+    for group in ("data", "model", "sampler"):
+        for chosen in sorted(found[group]):
+            defaults = tree_of(CONF / group / f"{chosen}.yaml")
+            for name, value in flat(defaults):
+                inside = group == "data" and "data" in defaults
+                add(name if inside else f"{group}.{name}", value)
+            if group == "data":
+                # a data set may choose the model, and build on another set
+                for word in defaults.get("defaults", []):
+                    for where, other in word.items() if isinstance(word, dict) else []:
+                        found["model"] |= {other} if "model" in where else set()
+                    if isinstance(word, str) and word.endswith("@data"):
+                        for name, value in flat(tree_of(CONF / "data" / f"{word.partition('@')[0]}.yaml")):
+                            add(f"data.{name}", value)
+    return found
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_are_those_of_the_experiments(name: str) -> None:
+    """What was chosen is what some experiment of the paper runs, or a default of what it chooses."""
+    key, row = SETTINGS[name]
+    for words in groups_in(row["chosen"]):
+        for word in words:
+            option, _, value = word.partition("=")
+            read = yaml.safe_load(value) if not value.startswith("gamma(") else value
+            assert str(read) in taken(key)[option], (word, taken(key)[option])
+
+
+# ---- What reads them
+
+
+def in_a_folder(folder: Path) -> Paper:
+    """A paper whose files are in another folder."""
+    return replace(next(iter(PAPERS.values())), folder=folder)
+
+
+def test_a_paper_without_such_files_has_no_rows(tmp_path: Path) -> None:
+    paper = in_a_folder(tmp_path)
+    assert claims.errata(paper).empty and claims.settings(paper).empty
+    assert report._errata(paper) == report._settings(paper) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("errata", "where,printed,correct\na,b,c\n", "columns where, printed, correct; expected where, .*, shows"),
+        ("errata", f"{','.join(claims.ERRATA)}\na,b,c,d,e,f,g\na,b,c,,e,f,g\n", "errata.csv: row 2, why: empty"),
+        ("settings", f"{','.join(claims.SETTINGS)}\na,b,c,d, \n", "settings.csv: row 1, sensitivity: empty"),
+    ],
+)
+def test_a_bad_file_is_named(name: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        getattr(claims, name)(in_a_folder(tmp_path))
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+def test_the_report_shows_them(paper: Paper) -> None:
+    errata, settings = unescape(report._errata(paper)), unescape(report._settings(paper))
+    assert f'id="{paper.key}-errata"' in errata and f'id="{paper.key}-settings"' in settings
+    for row in claims.errata(paper).to_dict("records"):
+        assert row["correct"] in errata and row["effect"] in errata
+        assert row["command"] == "none" or f"<code>{row['command']}</code>" in errata
+    assert settings.count("<tr>") == len(claims.settings(paper)) + 1
+    assert "`" not in settings and "<code>" in settings
