@@ -4,6 +4,8 @@ and have these values in the experiments.
 
 import re
 import shlex
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -106,14 +108,26 @@ def test_commands_show_it(command: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert all(text in shown for text in COMMANDS[command]), shown
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "test_errata_numbers" in c])
-def test_tests_that_print_state_the_number(command: str) -> None:
-    """The number that is looked for is in the effect too; `tests/unit/test_errata_numbers.py` asserts it."""
+TESTS = [c for c in COMMANDS if c.startswith("python")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", TESTS)
+def test_tests_show_it(command: str) -> None:
+    words = [sys.executable, *shlex.split(command)[1:], "-p", "no:cacheprovider"]
+    result = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+    assert all(text in result.stdout for text in COMMANDS[command]), result.stdout
+
+
+@pytest.mark.parametrize("command", [c for c in TESTS if " -s " in c])
+def test_what_tests_print_is_the_size(command: str) -> None:
+    """The number that is looked for is in the effect too; the test itself asserts it."""
     for row in ROWS.values():
         if row["command"] == command:
-            found = re.findall(r"\d*\.\d+", row["shows"])
             said = row["effect"].replace("0.", ".")
-            assert any(f"{float(number):.3g}".lstrip("0") in said for number in found), row
+            numbers = re.findall(r"\d*\.\d+|\d+", row["shows"])
+            assert any(f"{float(number):.3g}".lstrip("0") in said for number in numbers), row
 
 
 # ---- Settings

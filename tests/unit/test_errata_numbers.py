@@ -18,8 +18,10 @@ from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.sdds.posterior import mean_K
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise, partitions, state_of
 from splitmerge_cli.verify.proposals import Enumeration, allocation_steps
 from splitmerge_cli.verify.transitions import stationary, total_variation
@@ -231,3 +233,18 @@ def test_purity_of_table_1() -> None:
     purity = {c.sampler: c.value for c in published("triadic-table1") if c.metric == "purity"}
     shown(f"purity {purity['neal8']} above {purity['triadic']}")
     assert purity["neal8"] - purity["triadic"] == pytest.approx(0.0083)
+
+
+@pytest.mark.parametrize("hyper", [(1.6, 0.9), (0.3, 6.0)], ids=["gamma-large", "alpha0-large"])
+def test_split_of_a_topic_without_its_choices(hyper: tuple[float, float]) -> None:
+    """Section 3.3 of Rana et al. 2013: q = 1 in place of the choice of topics and of the two words; five tokens."""
+    case = small_case(HDP, 5, 0, {"gamma": hyper[0], "alpha0": hyper[1]})
+    far = []
+    for omitted in ([], ["anchors"]):
+        rng = Rng(0)
+        move = SMAG(case.model, rng, choice="coin")
+        move.omit(*omitted)
+        frequencies, noise = sampled_frequencies(case, [move, Refresh(case.model, rng)], rng, 40_000)
+        far.append(total_variation(frequencies, case.pi))
+    shown(f"gamma {hyper[0]}, alpha0 {hyper[1]}: total variation {far[1]:.2f}, exact {far[0]:.2f}, noise {noise:.2f}")
+    assert far[0] < 3 * noise and far[1] > 4 * noise
