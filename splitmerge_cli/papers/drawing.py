@@ -21,11 +21,20 @@ class Drawing:
         What is plotted, in long form; written beside the picture.
     verdicts : sequence of Verdict
         On the claims that the paper makes with this figure.
+    notes : str
+        What holds for these runs: sizes, what bands and marks are. Plain text that stands under the picture after the
+        caption; empty where the picture says all.
     """
 
     figure: Figure
     plotted: pd.DataFrame
     verdicts: Sequence[Verdict]
+    notes: str = ""
+
+
+def caption_of(folder: Path, name: str) -> Path:
+    """The caption of a drawn figure and, after an empty line, its notes, in the folder of the figures."""
+    return folder / f"{name}-caption.txt"
 
 
 def manifest_of(folder: Path, name: str) -> Path:

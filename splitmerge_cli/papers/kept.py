@@ -31,7 +31,7 @@ FORMAT = 1
 KEPT = Path("docs/reproduction")
 """Where the repository keeps its own."""
 DPI = 150
-"""Of a picture 7.2 inches (183 mm) wide."""
+"""Of a picture 183 or 89 mm wide."""
 NUMBERS_BYTES = 400_000
 """A table of numbers larger than this is compressed, then thinned until it fits."""
 
@@ -106,6 +106,7 @@ def _kept(
     return {
         "scale": scale,
         "command": command([name], scale, Path("results")),
+        "notes": drawing.notes,
         "verdicts": {verdict: int(number) for verdict, number in counts([claims]).items()},
         "rows": {"plotted": len(drawing.plotted), "kept": rows},
         "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),

@@ -14,7 +14,7 @@ from splitmerge_cli import __version__
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers as known_papers
-from splitmerge_cli.papers.drawing import manifest_of
+from splitmerge_cli.papers.drawing import caption_of, manifest_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
 from splitmerge_cli.papers.verdicts import (
@@ -191,13 +191,19 @@ def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, fo
     data = base64.b64encode(picture.read_bytes()).decode()
     scale = str(frame["scale"].iloc[0])
     parts += [
-        f'<p class="soft">{escape(caption)}</p>',
         f'<img src="data:image/png;base64,{data}" alt="{escape(title)}">',
+        *(f'<p class="soft">{escape(part)}</p>' for part in _said(folder, name, caption, where)),
         f'<div class="scroll">{_table(frame)}</div>',
         f"<p class='soft'>{escape(name)}, {escape(scale)} scale. Again: "
         f"<code>smcmc reproduce {name} --scale {escape(scale)}{escape(where)}</code></p>",
     ]
     return "\n".join(parts)
+
+
+def _said(folder: Path, name: str, caption: str, where: str) -> list[str]:
+    """The caption of a figure and its notes; of one that was drawn before there were notes, the caption."""
+    path = _drawn(folder, name, caption_of(folder, name).name, where)
+    return [caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n")
 
 
 def _table(frame: pd.DataFrame) -> str:

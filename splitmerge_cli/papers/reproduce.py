@@ -13,12 +13,12 @@ from splitmerge_cli.data.base import DataError
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, select
-from splitmerge_cli.papers.drawing import Drawing, manifest_of
+from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
 from splitmerge_cli.papers.report import FOLDER, folders
 from splitmerge_cli.papers.verdict_tables import VerdictTable
 from splitmerge_cli.papers.verdicts import frame
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.files import replaced, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
@@ -128,6 +128,8 @@ def _draw(
         drawing = drawn(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, out / FOLDER / entry.id)
     paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
+    paths.append(caption_of(out / FOLDER, entry.id))
+    write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))

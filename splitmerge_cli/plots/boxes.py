@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-LETTERS = {"A": "#4477AA", "B": "#CC6677", "C": "#DDAA33"}
-SPLIT, MERGE = "#C03221", "#2E8B57"
+from splitmerge_cli.plots.style import raised
+
+LETTERS = {"A": "#2F5F94", "B": "#C05468", "C": "#B5851A"}
+SPLIT, MERGE = "#96210F", "#2E8B57"
+"""Dark red and a lighter green: a print in grey tells them apart."""
 SIDE = 1.0
 GAP = 0.12
 PAD = 0.22
@@ -27,8 +30,8 @@ class Placed:
     width: float
 
 
-def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE) -> None:
-    """One token, centred at (x, y)."""
+def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE, size: float = 7.5) -> None:
+    """One token, centred at (x, y), in letters of so many points."""
     ax.add_patch(
         FancyBboxPatch(
             (x - side / 2, y - side / 2),
@@ -40,7 +43,7 @@ def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE) -> None
             zorder=3,
         )
     )
-    ax.text(x, y, token, color="white", ha="center", va="center_baseline", fontsize=7.5, fontweight="bold", zorder=4)
+    ax.text(x, y, token, color="white", ha="center", va="center_baseline", fontsize=size, fontweight="bold", zorder=4)
 
 
 def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str) -> Placed:
@@ -65,7 +68,7 @@ def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str) -> P
         for k, token in enumerate(tokens):
             letter(ax, left + PAD + SIDE / 2 + k * (SIDE + GAP), y, token)
         left += w + SPACE
-    ax.text(x, y + height / 2 + 0.35, name, ha="center", va="bottom", fontsize=8.5, color="#222222")
+    ax.text(x, y + height / 2 + 0.35, name, ha="center", va="bottom", fontsize=8.5, color="#222222", fontstyle="italic")
     return Placed(x, width)
 
 
@@ -115,4 +118,4 @@ def probability_text(p: float) -> str:
 
 def _power(p: float) -> str:
     mantissa, exponent = f"{p:.1e}".split("e")
-    return rf"${mantissa}\times10^{{{int(exponent)}}}$"
+    return f"{mantissa} × 10{raised(int(exponent))}"

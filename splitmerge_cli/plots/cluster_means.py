@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
-from splitmerge_cli.plots.labels import SMALLEST, told_apart
+from splitmerge_cli.plots.labels import told_apart
 from splitmerge_cli.plots.points import by_size, style_of
 from splitmerge_cli.plots.runs import state_of, subject
-from splitmerge_cli.plots.style import footnote, plain_text
+from splitmerge_cli.plots.style import FULL, SMALLEST, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -85,7 +85,7 @@ def cluster_means(run: Run) -> Figure:
     K, R = len(clusters), len(rows)
     written = K <= MOST_NUMBERS
     names = [_name(known, f) for f in rows]
-    across = min(7.2, 3.8 + 0.45 * K) if written else 7.2
+    across = min(FULL, 3.8 + 0.45 * K) if written else FULL
     figure, (top, ax, below) = plt.subplots(
         3,
         1,
@@ -126,7 +126,7 @@ def cluster_means(run: Run) -> Figure:
 
 
 def _footnote(figure: Figure, text: str) -> None:
-    width = int(figure.get_figwidth() / 7.2 * 125)
+    width = int(figure.get_figwidth() / FULL * 125)
     line, lines = "", []
     for sentence in text.split(". "):
         if line and len(line) + len(sentence) + 2 > width:

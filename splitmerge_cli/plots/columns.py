@@ -16,7 +16,7 @@ from splitmerge_cli.diagnostics.column_statistics import KINDS, Statistics, stat
 from splitmerge_cli.plots.labels import told_apart, write_apart
 from splitmerge_cli.plots.points import ALONE, UNSURE, by_size, scatter, style_of
 from splitmerge_cli.plots.runs import state_of, subject
-from splitmerge_cli.plots.style import footnote, plain_text
+from splitmerge_cli.plots.style import FULL, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -163,8 +163,8 @@ def pairs(run: Run) -> Figure:
     names = [every[j] for j in chosen]
     cells = [column(found.dataset, j, found.rows) for j in chosen]
     drawn = [_apart(x) if found.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
-    side = 7.2 / n
-    figure, axes = plt.subplots(n, n, figsize=(7.2, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
+    side = FULL / n
+    figure, axes = plt.subplots(n, n, figsize=(FULL, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
     for a in range(n):
         for b in range(n):
             ax = axes[a, b]
@@ -350,7 +350,7 @@ def projection(run: Run) -> Figure:
     panels = [("Principal components", "component", principal(x), "of variance")]
     if (np.bincount(labels) > 1).sum() > 1:
         panels += [("Directions that separate the clusters", "direction", discriminating(x, labels), "of separation")]
-    figure, axes = plt.subplots(1, len(panels), figsize=(7.2, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), figsize=(FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False)
     figure.suptitle(f"All {len(found.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
     sizes = np.bincount(found.labels)
     footnote(

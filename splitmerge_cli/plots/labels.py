@@ -10,12 +10,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import shorten
-from splitmerge_cli.plots.style import plain_text
+from splitmerge_cli.plots.style import SMALLEST, plain_text
 
 ENDS = 3
 """Letters that a common beginning or end has at least, where it is cut out."""
-SMALLEST = 6.0
-"""Points of the smallest text of a picture at the width at which it is printed."""
 
 
 def told_apart(names: Sequence[str], most: int) -> list[str]:

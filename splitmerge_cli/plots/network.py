@@ -15,7 +15,7 @@ from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.plots.labels import write_apart
 from splitmerge_cli.plots.points import ALONE, by_size, style_of
 from splitmerge_cli.plots.runs import data_name, option
-from splitmerge_cli.plots.style import NAMES, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -158,7 +158,9 @@ def clusters(run: Run) -> Figure:
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     small = dataset.N <= MOST_NODES
-    shape: dict[str, Any] = {"figsize": (7.2, 7.6)} if not small else {"figsize": (7.2, 3.9), "width_ratios": [1, 1.35]}
+    shape: dict[str, Any] = (
+        {"figsize": (FULL, 7.6)} if not small else {"figsize": (FULL, 3.9), "width_ratios": [1, 1.35]}
+    )
     figure, axes = plt.subplots(1, 2 if small else 1, squeeze=False, **shape)
     draw_matrix(axes[0, 0], dataset.values, labels)
     if small:

@@ -11,7 +11,7 @@ from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.plots.runs import option, subject
-from splitmerge_cli.plots.style import footnote, plain_text
+from splitmerge_cli.plots.style import FULL, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -174,7 +174,7 @@ def clusters(run: Run) -> Figure:
     dataset = dataset_of(run)
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
-    figure, ax = plt.subplots(figsize=(7.2, 5.4))
+    figure, ax = plt.subplots(figsize=(FULL, 5.4))
     x = np.asarray(dataset.values, dtype=np.float64)
     unsure = run.clusters()["certainty"].to_numpy(dtype=float) < UNSURE
     scatter(ax, x, labels, size=14.0, unsure=unsure)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned
-from splitmerge_cli.plots.style import COLOURS, NAMES, REFERENCE, footnote
+from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote
 from splitmerge_cli.results.read import Run
 
 
@@ -31,7 +31,7 @@ def traces(run: Run) -> Figure:
     series = [(name, label) for name, label in series if name in trace]
     evaluated = run.perplexity() if of_topics and run.has_perplexity else pd.DataFrame()
     panels = len(series) + 1 + (len(evaluated) > 0)
-    figure, axes = plt.subplots(panels, 1, figsize=(7.2, 1.55 * panels + 0.4), sharex=True)
+    figure, axes = plt.subplots(panels, 1, figsize=(FULL, 1.55 * panels + 0.4), sharex=True)
     chains = [chain for _, chain in trace.groupby("chain", sort=True)]
     for ax, (name, label) in zip(axes, series, strict=False):
         for k, chain in enumerate(chains):

@@ -1,4 +1,4 @@
-"""What all figures share: the style sheet, one colour per sampler, byte-stable files."""
+"""What all figures share: the style sheet, widths, one colour per sampler, byte-stable files."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -10,28 +10,36 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.artist import Artist
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
+FULL, HALF = 183 / 25.4, 89 / 25.4
+"""Widths of a figure in inches: of a page, 183 mm, and of a column, 89 mm."""
+SMALLEST = 6.0
+"""Points of the smallest text of a picture at the width at which it is printed."""
 COLOURS = {
     "sdds": "#D55E00",
-    "ss": "#009E73",
-    "rgsm": "#0072B2",
-    "rm": "#CC79A7",
+    "ss": "#1FB58A",
+    "rgsm": "#004C7F",
+    "rm": "#E0A6C8",
     "gibbs": "#5F5F5F",
     "triadic": "#E69F00",
     "sams": "#332288",
     "dyadic": "#882255",
-    "neal8": "#56B4E9",
-    "sm": "#0B5A8A",
-    "bsm": "#6A8D00",
-    "sarm": "#B5651D",
-    "arm": "#C2185B",
+    "neal8": "#2F8AC4",
+    "sm": "#083F66",
+    "bsm": "#A3BE3C",
+    "sarm": "#D28434",
+    "arm": "#DB4A7A",
     "srm": "#7A4FBF",
     "lshsm": "#117733",
-    "smag": "#00848F",
+    "smag": "#004A52",
 }
+"""Of samplers: those that a paper compares differ in lightness too, for prints in grey."""
 LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
 """Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
 NAMES = {
@@ -54,8 +62,9 @@ NAMES = {
 }
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
-LINE = 140
+LINE = 130
 """Letters in a line of a note below a figure of full width."""
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @contextmanager
@@ -97,8 +106,23 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def raised(number: int) -> str:
+    """An exponent as text; that of a formula would be smaller than `SMALLEST`."""
+    return str(number).translate(_RAISED)
+
+
+def powers(axis: Axis) -> None:
+    """Label a logarithmic axis with powers of ten."""
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"10{raised(round(np.log10(x)))}" if x > 0 else ""))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def footnote(figure: Figure, text: str) -> None:
-    """What a reader of the picture alone must know, below all panels; lines too long for it are wrapped."""
+    """What a reader of the picture alone must know, below all panels.
+
+    A figure of a paper has one line at most, the rest goes into the notes of its drawing. Lines that are too long are
+    wrapped.
+    """
     text = "\n".join(fill(line, LINE, break_on_hyphens=False) for line in text.splitlines())
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics import topic_tables
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shortened
 from splitmerge_cli.plots.runs import option, thinned
-from splitmerge_cli.plots.style import COLOURS, NAMES, footnote, plain_text
+from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -97,7 +97,7 @@ def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     columns = min(_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     words = max(len(row.top_words) for row in shown)
-    size = (7.2, rows * (0.118 * words + 0.47) + 0.65)
+    size = (FULL, rows * (0.118 * words + 0.47) + 0.65)
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex="row")
     for ax, row in zip(axes.flat, shown, strict=False):
         _bars(ax, row, words)
@@ -160,7 +160,7 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
     if truth is not None and same is not None:
         panels.append(("true", truth, _by_partner(truth, same)))
     rows = max(len(order) for _, _, order in panels)
-    figure, axes = plt.subplots(1, len(panels), figsize=(7.2, min(8.5, 0.17 * rows + 1.35)), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), figsize=(FULL, min(8.5, 0.17 * rows + 1.35)), squeeze=False)
     values = [topics.probabilities()[order] for _, topics, order in panels]
     most = max(float(value.max()) for value in values)
     scale = LinearSegmentedColormap.from_list("topics", ["#FFFFFF", "#9FC1DE", _BAR, "#12304C"])

@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.runs import option, subject
-from splitmerge_cli.plots.style import COLOURS, footnote, plain_text
+from splitmerge_cli.plots.style import COLOURS, FULL, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.sweep import dataset_of
@@ -109,7 +109,7 @@ def credible_ball(run: Run) -> Figure:
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
     shown = [("point estimate", estimate)]
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS]
-    figure, axes = plt.subplots(2, 2, figsize=(7.2, 6.2))
+    figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
     x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
     sampled = None if x is not None else _sampled(run)
     drawn: Any = None
@@ -228,7 +228,7 @@ def _number_clusters(ax: Axes, clusters: NDArray[np.int64], ends: NDArray[np.int
 def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
     """Names of items at the left, in a figure that is high enough for them."""
     figure.set_figheight(max(figure.get_figheight(), 1.3 + 0.088 * len(names)))
-    figure.set_figwidth(min(7.2, max(figure.get_figwidth(), 1.9 + 0.088 * len(names))))
+    figure.set_figwidth(min(FULL, max(figure.get_figwidth(), 1.9 + 0.088 * len(names))))
     # a page is higher than wide
     ax.set_aspect("auto")
     ax.set_yticks(np.arange(len(names)) + 0.5, [plain_text(shorten(name, NAME)) for name in names], fontsize=6)

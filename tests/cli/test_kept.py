@@ -49,7 +49,9 @@ def agrees(folder: Path) -> None:
 def test_what_is_kept_says_of_itself_what_its_files_hold(folder: Path) -> None:
     agrees(folder)
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    assert json.loads(before[kept.INDEX])["figures"]["sdds-table1"]["verdicts"][NOT_REPRODUCED] == 1
+    figures = json.loads(before[kept.INDEX])["figures"]
+    assert figures["sdds-table1"]["verdicts"][NOT_REPRODUCED] == 1
+    assert figures["sdds-fig1"]["notes"].startswith("Numbers: exact probabilities")
     (folder / "sdds-fig1.csv").write_text("x\n")
     with pytest.raises(AssertionError):
         agrees(folder)

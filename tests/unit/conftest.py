@@ -1,4 +1,4 @@
-"""Servers on this machine, of https: their certificate is made for the tests, and OpenSSL told to trust it."""
+"""Servers on this machine, of https: their certificate is made for the tests. Figures of papers that can be printed."""
 
 import shutil
 import ssl
@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,3 +58,25 @@ def start(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> It
 def support(start: Callable[..., str]) -> Callable[[Path], str]:
     """``support(folder)`` offers the files of a folder; the address of the folder."""
     return lambda folder: start(ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))))
+
+
+@pytest.fixture(autouse=True)
+def printable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever figure of a paper a test draws, it can be printed as it is."""
+    if not request.module.__name__.rpartition(".")[2].startswith("test_figures"):
+        yield
+        return
+    from splitmerge_cli.papers.drawing import Drawing
+    from splitmerge_cli.plots.printing import problems
+
+    found: list[str] = []
+    plain = Drawing.__init__
+
+    def looked_at(self: Drawing, *args: Any, **kwargs: Any) -> None:
+        plain(self, *args, **kwargs)
+        # at once: the style is that of the drawing
+        found.extend(problems(self.figure))
+
+    monkeypatch.setattr(Drawing, "__init__", looked_at)
+    yield
+    assert not found

@@ -164,9 +164,11 @@ def test_coinciding_lines_uncover_those_before_them():
 
 def test_fig2_says_why_its_ratios_are_equal(out, drawn):
     with styled():
-        figure = proposals.fig2(pd.read_csv(out / "sdds-fig2" / reproduce.TABLE)).figure
-    said = [[text.get_text() for text in ax.texts if proposals.EQUAL in text.get_text()] for ax in figure.axes]
-    assert [len(texts) for texts in said] == [1, 0]
+        drawing = proposals.fig2(pd.read_csv(out / "sdds-fig2" / reproduce.TABLE))
+    assert drawing.notes == f"{proposals.NOTES} {proposals.EQUAL}"
+    # under the picture, too
+    said = (drawn / "sdds-fig2-caption.txt").read_text(encoding="utf-8")
+    assert said == f"{discovery.figures()['sdds-fig2'].caption}\n\n{drawing.notes}\n"
 
 
 def test_fig4_counts_settled_chains(make):
@@ -271,7 +273,7 @@ def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
 def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
     assert reproduce.plot(["sdds-fig1"], "quick", out) == 0
     before = {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")}
-    assert len(before) == 5
+    assert len(before) == 6
     assert reproduce.plot(["sdds-fig1"], "quick", out) == 0
     assert {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")} == before
     table = pd.read_csv(out / "sdds-fig1" / reproduce.TABLE)

@@ -341,7 +341,7 @@ def test_table2_and_fig6b_and_fig4(mixtures):
         traces = arm_mixtures.fig4(example)
     assert len(table.verdicts) == len(claims.published("arm-table2"))
     assert all("60 of the paper's 2,000" in v.reason for v in table.verdicts)
-    assert "105 pairs" in " ".join(table.figure.get_supxlabel().split())
+    assert "105 pairs" in table.notes
     assert len(scatter.verdicts) == 4 and all("data sets" in v.reason for v in scatter.verdicts)
     assert set(traces.plotted["sampler"]) == {"gibbs", "sm", "arm"} and len(traces.verdicts) == 2
     assert traces.plotted[[f"largest_{k}" for k in range(1, 6)]].diff(axis=1).iloc[:, 1:].min().min() >= 0

@@ -185,7 +185,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
         judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
         assert judged == {(c.data, c.metric, c.sampler) for c in claims.published(name) if c.data == "S1"}
         assert {v.reading.partition(",")[0] for v in drawing.verdicts} == set(lshsm_runs.STARTS.values())
-        assert "coins" in drawing.figure.get_supxlabel().replace("\n", " ")
+        assert "coins" in drawing.notes
     assert set(fig1.plotted["method"]) == set(lshsm_runs.METHODS) - {"gibbs"}
     # coins leave one cluster in no form
     stuck = fig1.plotted.query("method == 'sums' and start == 'one_cluster'")
@@ -197,8 +197,8 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
 def test_fig3_says_what_stands_for_what(large):
     with styled():
         drawing = lshsm_curves.fig3(large)
-    titles = " ".join(ax.get_title(loc="left") for ax in drawing.figure.axes)
-    assert "kdd_like (N = 80) for KDDCUP04Bio" in titles and "generated (N = 80) for PubMed" in titles
+    rows = " ".join(ax.get_ylabel() for ax in drawing.figure.axes)
+    assert "kdd_like (N = 80)\nfor KDDCUP04Bio" in rows and "generated (N = 80)\nfor PubMed" in rows
     judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
     assert judged == {(c.data, c.metric, c.sampler) for c in claims.published("lshsm-fig3")}
     times = [v for v in drawing.verdicts if v.claim.metric == "time_to_converge"]
@@ -248,7 +248,7 @@ def test_speed_compares_in_every_cell(tmp_path):
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("lshsm-speed")}
     assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
-    assert "LSHSM reaches the level first" in drawing.figure.get_supxlabel().replace("\n", " ")
+    assert "LSHSM reaches the level first" in drawing.notes
 
 
 def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) -> SimpleNamespace:

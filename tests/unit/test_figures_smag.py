@@ -282,10 +282,11 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
 
 def test_fig5_says_what_stands_in(held_out):
     with styled():
-        drawing = smag_perplexity.fig5a(held_out)
+        drawing, other = smag_perplexity.fig5a(held_out), smag_perplexity.fig5b(held_out)
+    assert {v.claim.id for v in other.verdicts} == {"smag-fig5b"}
     assert len(drawing.verdicts) == 2 * 2 * len(smag_runs.FORMS)
     assert set(drawing.plotted["axis"].dropna()) == {"iteration", "seconds"}
-    note = drawing.figure.get_supxlabel().replace("\n", " ")
+    note = drawing.notes
     assert note.startswith("Generated documents in place of the published ones") and "evaluations not counted" in note
 
 

@@ -140,7 +140,7 @@ def test_table1_draws_all_settings_and_judges_under_each(runs):
     readings = {v.reading for v in drawing.verdicts}
     assert all(v.on == "generated data" for v in drawing.verdicts)
     assert any("as_printed, q = 1" in reading for reading in readings)
-    said = " ".join(drawing.figure.get_supxlabel().split())
+    said = drawing.notes
     assert "Both exact" in said and "after equally many moves" in said and "after equal time" in said
 
 

@@ -24,7 +24,7 @@ from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import COLOURS, NAMES, footnote, legend
+from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote, legend
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -99,7 +99,7 @@ def table2(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times and cost of Gibbs, SM and ARM on Examples 1 to 3."""
     found, claims = times(runs), published("arm-table2")
     examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
-    figure, ax = plt.subplots(figsize=(7.2, 0.62 * len(examples) + 1.25))
+    figure, ax = plt.subplots(figsize=(FULL, 0.62 * len(examples) + 0.65))
     places = dict(zip(METRICS, [0.38, 0.63, 0.88], strict=True))
     ax.set(xlim=(0, 1), ylim=(4 * len(examples) + 0.3, -2))
     ax.axis("off")
@@ -113,19 +113,19 @@ def table2(runs: Sequence[Run]) -> Drawing:
         ax.text(0, y + 1.8, f"{attributes} attributes", va="center", fontsize=7, color="#555555")
         for row, sampler in enumerate(SAMPLERS):
             at = y + 0.8 + 1.1 * row
-            ax.text(0.14, at, NAMES[sampler], va="center", fontsize=7.2, color=COLOURS[sampler])
+            ax.text(0.14, at, NAMES[sampler], va="center", fontsize=7.2)
             for metric, place in places.items():
                 _entry(ax, place, at, _cell(found, claims, example, sampler, metric))
+    footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
     undefined = found["undefined_indicator"].sum() / found["series_indicator"].sum()
-    footnote(
-        figure,
+    notes = (
         f"Mean ± standard deviation over {found['set'].nunique()} data sets, of the mean over "
         f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations; the paper's numbers in "
         "grey. Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
         f"that never changes has no time and is left out: {found['undefined_trace'].sum():.0f} of the largest block, "
-        f"{undefined:.0%} of the indicators. Least of three bold.",
+        f"{undefined:.0%} of the indicators. Least of three bold."
     )
-    return Drawing(figure, found, _table2_verdicts(found, runs, claims))
+    return Drawing(figure, found, _table2_verdicts(found, runs, claims), notes)
 
 
 def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
@@ -198,7 +198,7 @@ TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 def fig6b(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times of SM and Gibbs against those of ARM."""
     found = times(runs)
-    figure, axes = plt.subplots(2, 2, figsize=(6.6, 6.6), sharex="row", sharey="row")
+    figure, axes = plt.subplots(2, 2, figsize=(FULL, 7.4), sharex="row", sharey="row")
     markers = dict(zip(EXAMPLES.values(), ("o", "s", "^"), strict=True))
     for row, series in zip(axes, ("trace", "indicator"), strict=True):
         metric = f"autocorrelation_time_{series}"
@@ -225,14 +225,14 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
         Line2D([], [], color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
         for example, marker in markers.items()
     ]
+    footnote(figure, "A point is a data set; above the line ARM has the shorter time.")
     legend(figure, shapes)
-    footnote(
-        figure,
+    notes = (
         f"One point per data set: autocorrelation times in iterations, mean over {found['chains'].iloc[0]} chains. "
-        "Above the line ARM has the shorter time.",
+        "Above the line ARM has the shorter time."
     )
     claims = published("arm-fig6b")
-    return Drawing(figure, found, [_lower(claim, found, _note(runs)) for claim in claims])
+    return Drawing(figure, found, [_lower(claim, found, _note(runs)) for claim in claims], notes)
 
 
 # Figure 4
@@ -250,7 +250,7 @@ def jaggedness(run: Run) -> NDArray[np.float64]:
 
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Fractions of the items in the largest blocks, one chain of each sampler on one data set of Example 1."""
-    figure, axes = plt.subplots(1, 3, figsize=(7.2, 2.7), sharey=True)
+    figure, axes = plt.subplots(1, 3, figsize=(FULL, 2.4), sharey=True)
     plotted = []
     first = min(run.config["data"]["seed"] for run in runs)
     for ax, sampler in zip(axes, SAMPLERS, strict=True):
@@ -262,10 +262,9 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         ax.set_xlabel("iteration")
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     axes[0].set_ylabel("cumulative fraction")
-    footnote(
-        figure,
+    notes = (
         f"Example 1, data set {first}, first chain of each: fraction of the items in the largest block, in the two "
-        f"largest, ... in the five largest. The first {runs[0].config['warmup']} iterations are Gibbs scans alone.",
+        f"largest, ... in the five largest. The first {runs[0].config['warmup']} iterations are Gibbs scans alone."
     )
     claims = {c.metric: c for c in published("arm-fig4")}
     steps = {s: np.array([jaggedness(r).mean() for r in _by_set(runs, s)]) for s in SAMPLERS}
@@ -277,7 +276,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             f"the fractions change more in an iteration of {NAMES[sampler]} ({mean:.2f} [{low:.2f}, {high:.2f}] times)"
         )
         verdicts.append(by_majority(claims[metric], samples, samples > 0, rule))
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, notes)
 
 
 def _by_set(runs: Sequence[Run], sampler: str) -> list[Run]:

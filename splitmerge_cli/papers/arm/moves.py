@@ -16,8 +16,7 @@ from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, exactly, holds
 from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
-from splitmerge_cli.plots.points import COLOURS
-from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.plots.style import FULL, footnote
 
 # Figure 1
 
@@ -30,7 +29,10 @@ PLATES = {
 }
 RING, SPREAD, RIM = 5.6, 0.66, 0.75
 """Radius of the ring of clusters; distance of items within one; width around them."""
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+BLOCKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
+"""Marks of the items of a block; all others are discs."""
+CLUSTERS = ("#004C7F", "#D55E00", "#E0A6C8", "#7A4FBF", "#1FB58A", "#332288", "#111111")
+"""Colours of the clusters of the first plate, the largest first."""
 FADED = 0.28
 
 Labels = NDArray[np.int64]
@@ -94,8 +96,8 @@ def fig1(table: pd.DataFrame) -> Drawing:
     # a large cluster between two small ones
     order = sorted(range(places), key=lambda at: (at % 2, at))
     first = {label: order[rank] for rank, (label, _) in enumerate(sizes)}
-    colour = {label: COLOURS[rank % len(COLOURS)] for rank, (label, _) in enumerate(sizes)}
-    figure, axes = plt.subplots(2, 5, figsize=(7.2, 3.65))
+    colour = {label: CLUSTERS[rank % len(CLUSTERS)] for rank, (label, _) in enumerate(sizes)}
+    figure, axes = plt.subplots(2, 5, figsize=(FULL, 3.35))
     for row, (way, of) in zip(axes, ways.items(), strict=True):
         shown = [name for name in PLATES if name != "refinement"]
         placed = dict(zip(shown, follow([of[name] for name in shown], first, places), strict=True))
@@ -110,17 +112,20 @@ def fig1(table: pd.DataFrame) -> Drawing:
         kind = "split" if state[i] == state[j] else "merge"
         row[0].text(-0.02, 0.5, f"{way}: a {kind}", transform=row[0].transAxes, rotation=90, ha="right", va="center")
         first = _same_places(placed["singles"], end, ways["back"]["state"])
-    ratio = float(table.loc[table["way"] == "forth", "log_ratio"].iloc[0])
-    K = [len(set(ways[way]["state"].tolist())) for way in ways]
     footnote(
         figure,
-        f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds z$^a$ "
-        "and z$^b$. Discs: clusters; colours: the cluster in the first plate; rings: i and j. Letters: blocks of the "
+        "Discs: clusters; colours: the cluster in (A); rings: i and j; other marks: blocks of c.",
+    )
+    ratio = float(table.loc[table["way"] == "forth", "log_ratio"].iloc[0])
+    K = [len(set(ways[way]["state"].tolist())) for way in ways]
+    notes = (
+        f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds zᵃ and "
+        "zᵇ. Discs: clusters; colours: the cluster in the first plate; rings: i and j. Other marks: blocks of the "
         "coarsest common refinement c within the clusters of i and j; in the middle: taken out. (D) every block is "
         "placed as a whole, (E) then single items move into the clusters of i and j, or out. Log acceptance ratio "
-        f"forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace("-", "−"),
+        f"forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace("-", "−")
     )
-    return Drawing(figure, table, _fig1_verdicts(ways, ratio))
+    return Drawing(figure, table, _fig1_verdicts(ways, ratio), notes)
 
 
 def _same_places(place: dict[int, int], labels: Labels, other: Labels) -> dict[int, int]:
@@ -159,7 +164,7 @@ def _plate(
             ax.plot(
                 x,
                 y,
-                "o",
+                "o" if block[item] < 0 else BLOCKS[block[item] % len(BLOCKS)],
                 color=colours[item],
                 alpha=alpha,
                 markersize=4.6,
@@ -167,9 +172,6 @@ def _plate(
                 markeredgewidth=0.9,
                 zorder=3 + (item in pair),
             )
-            if block[item] >= 0:
-                letter = LETTERS[block[item] % len(LETTERS)]
-                ax.text(x, y, letter, ha="center", va="center_baseline", fontsize=3.6, color="white", zorder=5)
     for item, name in zip(pair, "ij", strict=True):
         x, y = _place_of(item, labels, place, places, block)
         halo = [withStroke(linewidth=1.6, foreground="white")]
@@ -218,22 +220,21 @@ ITEMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 def fig2(table: pd.DataFrame) -> Drawing:
     """Two paths to one partition, and the rule that removes one."""
     p = {key: of.sort_values("step") for key, of in table.groupby(["panel", "path"])}
-    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2))
+    figure, axes = plt.subplots(1, 2, figsize=(FULL, 2.3))
     _draw_paths(axes[0], p["a", "upper"], p["a", "lower"], ("1", "2", "3"), allowed=True)
     _draw_paths(axes[1], p["b", "upper"], p["b", "lower"], ("i", "j", "h", "k"), allowed=False)
     axes[0].set_title("(a) Gibbs updates of 2 and 3: two paths", fontsize=8.5)
     axes[1].set_title("(b) a split of i and j: the rule forbids one", fontsize=8.5)
     both = _product(p["a", "upper"]) + _product(p["a", "lower"])
     compiled = float(p["b", "compiled"]["probability"].iloc[0])
-    footnote(
-        figure,
+    notes = (
         "Exact probabilities, infinite relational model. (a) Network 1-2, 1-3: the transition has probability "
         f"{_product(p['a', 'upper']):.4f} + {_product(p['a', 'lower']):.4f} = {both:.4f}. (b) Network of Figure 3, "
         "i, j, h, k = 1, 2, 3, 4: h is inside (in the cluster of i), k outside. Below, h has come into the block of k, "
         "whose last own item k is: it stays (eq. 17). Without the rule the grey step would have the probability in "
-        f"brackets. The compiled walk proposes the end with {compiled:.4f}, the product of the upper path.",
+        f"brackets. The compiled walk proposes the end with {compiled:.4f}, the product of the upper path."
     )
-    return Drawing(figure, table, _fig2_verdicts(p))
+    return Drawing(figure, table, _fig2_verdicts(p), notes)
 
 
 def _product(path: pd.DataFrame) -> float:
@@ -318,7 +319,8 @@ def _arrow(
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     side = -1 if x < 12 else 1
     ax.text(
-        x + 0.25 * side,
+        # beside the cross
+        x + (0.25 if allowed else 1.0) * side,
         y + (0.45 if above else -0.45),
         text,
         ha="right" if side < 0 else "left",

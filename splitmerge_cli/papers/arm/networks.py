@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,7 +31,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.intervals import jackknife_interval, median_interval
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly, no_run, within
 from splitmerge_cli.plots.runs import option, pick, thinned
-from splitmerge_cli.plots.style import COLOURS, NAMES, REFERENCE, footnote, legend, sampler_handles
+from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote, legend, powers
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
@@ -105,7 +106,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     order = np.argsort(-exact, kind="stable")
     names = [state[0] for state in states]
     found = {m: frequencies(_of_method(runs, m), names) for m in METHODS if _of_method(runs, m)}
-    figure, ax = plt.subplots(figsize=(7.2, 3.4))
+    figure, ax = plt.subplots(figsize=(FULL, 3.0))
     at = np.arange(len(states))
     ax.bar(at, exact[order], width=0.86, color="#dddddd", zorder=1)
     shift = np.linspace(-0.27, 0.27, len(found))
@@ -125,13 +126,13 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     ax.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
     handles = [Line2D([], [], color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
     legend(figure, [Patch(color="#dddddd", label="exact"), *handles])
+    footnote(figure, "Bars: two standard errors over restarts.")
     first = next(iter(found.values()))
     said = "; ".join(f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in found.items())
-    footnote(
-        figure,
+    notes = (
         f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
         f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations; bars: two "
-        f"standard errors over restarts. Total variation from the exact law: {said}.",
+        f"standard errors over restarts. Total variation from the exact law: {said}."
     )
     plotted = pd.concat(
         [
@@ -143,7 +144,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         + [pd.DataFrame({"partition": blocks, "series": "exact", "probability": exact[order]})],
         ignore_index=True,
     )
-    return Drawing(figure, plotted, _fig3_verdicts(found, exact))
+    return Drawing(figure, plotted, _fig3_verdicts(found, exact), notes)
 
 
 def _of_method(runs: Sequence[Run], method: str) -> list[Run]:
@@ -245,7 +246,7 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     """Log joint of eight chains against cost."""
     networks = [name for name in TITLES if any(network_of(run) == name for run in runs)]
     figure, axes = plt.subplots(
-        len(networks), 3, figsize=(7.2, 1.65 * len(networks) + 0.6), sharey="row", squeeze=False
+        len(networks), 3, figsize=(FULL, 1.6 * len(networks) + 0.45), sharex="row", sharey="row", squeeze=False
     )
     every: dict[tuple[str, str], list[Trace]] = {}
     for run in pick(runs):
@@ -257,8 +258,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         for ax, sampler, trace in zip(row, FIG5, here, strict=True):
             at = thinned(len(trace.sweeps), 600)
             ax.plot(trace.sweeps[at], trace.log_joint[:, at].T, color=COLOURS[sampler], linewidth=0.7, alpha=0.75)
-            ax.set_xlim(0, trace.sweeps[-1])
-            ax.xaxis.set_major_locator(plt.MaxNLocator(4))
+            ax.set_xscale("log")
+            powers(ax.xaxis)
             # the cost of ARM's whole run
             mark = traces[network, "arm"].sweeps[-1]
             if mark < trace.sweeps[-1]:
@@ -269,19 +270,21 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         row[0].set_ylabel(f"{TITLES[network]}\nlog joint")
         top = max(trace.log_joint.max() for trace in here)
         late = min(trace.log_joint[:, trace.sweeps > 0.1 * trace.sweeps[-1]].min() for trace in here)
+        row[0].set_xlim(1, max(trace.sweeps[-1] for trace in here))
         row[0].set_ylim(late - 0.05 * (top - late), top + 0.08 * (top - late))
     for ax, sampler in zip(axes[0], FIG5, strict=True):
         ax.set_title(NAMES[sampler], color=COLOURS[sampler])
     for ax in axes[-1]:
         ax.set_xlabel("Gibbs sweeps")
+    footnote(figure, "Every line is a chain. Vertical lines: the cost of ARM's whole run.")
     warmup = runs[0].config["warmup"]
-    footnote(
-        figure,
+    notes = (
         f"{said_of_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
         f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them; vertical line: "
-        "the cost of ARM's whole run. The axis is that of the time after the first tenth. One restart is shown.",
+        "the cost of ARM's whole run. Log joints of the first tenth of the time may lie below the axis. One restart is "
+        "shown."
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), on(runs, _fig5_verdicts(every, runs)))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), on(runs, _fig5_verdicts(every, runs)), notes)
 
 
 FEW, MANY = 100, 2000
@@ -356,7 +359,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
     """R-hat of ARM against the number of chains, and that of SM."""
     cells = Cells(runs)
     shown = levels(runs)
-    figure, axes = plt.subplots(1, len(shown), figsize=(7.2, 2.8), squeeze=False, sharey=True)
+    figure, axes = plt.subplots(1, len(shown), figsize=(FULL, 2.6), squeeze=False, sharey=True)
     plotted, verdicts = [], []
     claims = {c.data.partition(" ")[0]: c for c in published("arm-fig6a")}
     for ax, level in zip(axes[0], shown, strict=True):
@@ -376,18 +379,37 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
         ax.set_title(level_title(level))
         verdicts.append(_improves(claims[level.partition(" ")[0]], values))
     axes[0][0].set_ylabel("R-hat of the log joint")
-    legend(figure, sampler_handles(["arm", "sm"]))
-    length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
+    _name_lines(axes[0], plotted)
     footnote(
         figure,
+        "Bars: standard deviation over the chains of a restart; small points: each.",
+    )
+    length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
+    notes = (
         f"{said_of_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
         "second half: mean ± standard deviation over the chains of a restart; points: each chain. Line: SM at the same "
-        "cost.",
+        "cost."
     )
-    return Drawing(figure, pd.DataFrame(plotted), on(runs, verdicts))
+    return Drawing(figure, pd.DataFrame(plotted), on(runs, verdicts), notes)
 
 
-def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dict[str, object]:
+def _name_lines(axes: Sequence[Axes], plotted: Sequence[dict[str, Any]]) -> None:
+    """Names at the lines, in the panel where they are furthest apart."""
+    table = pd.DataFrame(plotted)
+    if set(table["sampler"]) != {"arm", "sm"}:
+        return
+    first = table.groupby(["level", "sampler"], sort=False)["rhat"].first().unstack()
+    gap = np.log(first["arm"] / first["sm"]).abs().fillna(0).to_numpy()
+    axes[0].margins(y=0.12)
+    ax, level = axes[int(gap.argmax())], first.index[int(gap.argmax())]
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "fontsize": 7.5}
+    numbers = table.loc[(table["level"] == level) & (table["sampler"] == "arm"), "chains"]
+    arm, sm = first.loc[level, "arm"], first.loc[level, "sm"]
+    ax.annotate(NAMES["arm"], (numbers.min(), arm), (0, 5), ha="left", color=COLOURS["arm"], **style)
+    ax.annotate(NAMES["sm"], (numbers.max(), sm), (0, 2), ha="right", color=COLOURS["sm"], **style)
+
+
+def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dict[str, Any]:
     mean, spread = mean_and_spread(values)
     return {"level": level, "sampler": sampler, "chains": S, "rhat": mean, "spread": spread}
 
@@ -403,7 +425,7 @@ def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
         ax.plot(np.full(len(values[S]), S), values[S], ".", color=colour, alpha=0.35, markersize=4)
     ax.plot(numbers, stats[:, 0], marker="o", color=colour)
     ax.vlines(numbers, np.fmax(stats[:, 0] - stats[:, 1], 0.99), stats.sum(axis=1), color=colour, linewidth=1.1)
-    ax.set(xscale="log", yscale="log", xlabel="S")
+    ax.set(xscale="log", yscale="log", xlabel="chains S")
     ax.set_xticks(numbers, [str(S) for S in numbers])
     ax.xaxis.set_minor_locator(plt.NullLocator())
     ax.yaxis.set_major_locator(FixedLocator(TICKS))

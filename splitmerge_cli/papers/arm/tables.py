@@ -31,7 +31,7 @@ from splitmerge_cli.papers.arm.runs import (
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, by_rhat, by_sign, no_run
-from splitmerge_cli.plots.style import COLOURS, NAMES, footnote
+from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote
 from splitmerge_cli.results.read import Run
 
 ROW = 0.17
@@ -86,7 +86,7 @@ def draw_table(ax: Axes, blocks: Sequence[Block], heads: Sequence[tuple[str, str
         if group and (k == 0 or heads[k - 1][0] != group):
             span = sum(head[0] == group for head in heads)
             ax.text(label + width * (k + span / 2), 0.35, group, ha="center", va="center", fontsize=7.5)
-        ax.text(places[k], 1.1, NAMES[sampler], ha="center", va="center", fontsize=7.5, color=COLOURS[sampler])
+        ax.text(places[k], 1.1, NAMES[sampler], ha="center", va="center", fontsize=7.5)
     y = 1.6
     for block in blocks:
         ax.plot([0, 1], [y + 0.1, y + 0.1], color="#cccccc", linewidth=0.6)
@@ -219,7 +219,7 @@ class Table:
 
     @property
     def said(self) -> str:
-        """What a reader of the picture alone must know."""
+        """What the numbers are."""
         any_short = any(rhat.short for rhat in self.rhats.values())
         short = " *: the chain ended before the budget did." if any_short else ""
         return (
@@ -245,7 +245,7 @@ def table3(runs: Sequence[Run]) -> Drawing:
     verdicts += table.compare(words["lower_than_sm"], "arm", "sm")
     verdicts += table.compare(words["lower_than_gibbs"], "sm", "gibbs")
     verdicts += _doubling(table, words["doubling_changes_little"])
-    return Drawing(figure, table.frame(), on(runs, verdicts))
+    return Drawing(figure, table.frame(), on(runs, verdicts), table.said)
 
 
 def _doubling(table: Table, claim: Claim) -> list[Verdict]:
@@ -276,9 +276,9 @@ def _draw_rhats(table: Table, claims: Sequence[Claim], full: int) -> Figure:
     # the paper's numbers stand once, beside the default start
     blocks = [table.block(start, claims, full, with_paper and k == 0) for k, start in enumerate(table.starts)]
     heads = [(f"T = {length:,}", sampler) for length in table.lengths for sampler in table.samplers]
-    figure, ax = plt.subplots(figsize=(7.2, ROW * height(blocks) + 0.75))
+    figure, ax = plt.subplots(figsize=(FULL, ROW * height(blocks) + 0.3))
     draw_table(ax, blocks, heads)
-    footnote(figure, table.said)
+    footnote(figure, "Mean ± standard deviation over chains; bold: least of its row; grey: the paper.")
     return figure
 
 
@@ -293,7 +293,7 @@ def table4(runs: Sequence[Run]) -> Drawing:
     for claim in claims:
         if claim.data == "networks":
             verdicts += table.compare(claim, "arm", claim.metric.removeprefix("at_most_"), SLACK)
-    return Drawing(_draw_rhats(table, claims, LENGTH), table.frame(), on(runs, verdicts))
+    return Drawing(_draw_rhats(table, claims, LENGTH), table.frame(), on(runs, verdicts), table.said)
 
 
 # acceptance
@@ -326,17 +326,20 @@ def table5(runs: Sequence[Run]) -> Drawing:
                 for sampler, x in zip(TABLE5, here, strict=True)
             ]
         blocks.append(Block(f"start: {STARTS[start]}", rows))
-    figure = plt.figure(figsize=(7.2, ROW * height(blocks) + 0.9))
+    figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))
     left, right = figure.subplots(1, 2, width_ratios=[5.2, 2.0])
     draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
     _draw_ratios(right, blocks, rates, claims, starts(runs))
     footnote(
         figure,
+        "Mean ± standard deviation over restarts; grey, hollow: the paper. Right: 95 % intervals.",
+    )
+    notes = (
         f"{said_of_networks(runs)}. Accepted of all proposals of a split or merge: mean ± standard deviation over "
         f"restarts ({said_of_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
-        "bootstrap intervals over restarts; hollow: the paper.",
+        "bootstrap intervals over restarts; hollow: the paper."
     )
-    return Drawing(figure, _rates_frame(rates), on(runs, _table5_verdicts(runs, rates, claims)))
+    return Drawing(figure, _rates_frame(rates), on(runs, _table5_verdicts(runs, rates, claims)), notes)
 
 
 Rates = dict[tuple[str, str, str], Any]

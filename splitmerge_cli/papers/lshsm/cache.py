@@ -13,7 +13,7 @@ from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
 from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
-from splitmerge_cli.plots.style import REFERENCE, footnote, legend
+from splitmerge_cli.plots.style import FULL, REFERENCE, legend, powers
 from splitmerge_cli.results.read import Run
 
 COLOURS = {"random": "#117733", "singletons": "#E69F00"}
@@ -54,7 +54,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
     table = shares(runs)
     on = [data for data in TITLES if (table["data"] == data).any()]
     claims = {c.data: c for c in published("lshsm-cache")}
-    figure, axes = plt.subplots(1, len(on), figsize=(7.2, 3.1), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(1, len(on), figsize=(FULL, 2.7), sharey=True, squeeze=False)
     for ax, data in zip(axes[0], on, strict=True):
         here = table[table["data"] == data]
         fewest = here.groupby("start")["K0"].min()
@@ -74,6 +74,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
         ax.text(0, 1.03, "; ".join(sizes), transform=ax.transAxes, fontsize=7, color="#444444")
         ax.set(xscale="log", ylim=(0, 1), xlabel="iterations")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g} %"))
+        powers(ax.xaxis)
         ax.xaxis.set_minor_locator(NullLocator())
         ax.margins(x=0.08)
     axes[0][0].set_ylabel("served from the cache")
@@ -84,13 +85,12 @@ def cache(runs: Sequence[Run]) -> Drawing:
     printed = Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
     legend(figure, [*key, printed])
     room = max(run.config["sampler"]["cache"] for run in runs)
-    footnote(
-        figure,
+    notes = (
         "Share of the 1 − (1 − p^K)^L of equations 3 and 5 that were looked up and found, from the first iteration on; "
         f"one chain of LSHSM as printed, room for {room:,} pairs. The share depends on the start, the size of the "
-        "clusters and the length of the run, none of which the paper gives.",
+        "clusters and the length of the run, none of which the paper gives."
     )
-    return Drawing(figure, table, _verdicts(table, claims))
+    return Drawing(figure, table, _verdicts(table, claims), notes)
 
 
 def _verdicts(table: pd.DataFrame, claims: dict[str, Claim]) -> list[Verdict]:

@@ -32,7 +32,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
-from splitmerge_cli.plots.style import footnote, legend
+from splitmerge_cli.plots.style import FULL, footnote, legend, powers
 from splitmerge_cli.results.read import Run
 
 LEVEL = (
@@ -56,7 +56,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
 def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     climbs = Climbs(runs)
     on = [data for data in SETS.values() if any(data_of(run) == data for run in runs)]
-    figure, axes = plt.subplots(len(STARTS), len(on), figsize=(7.2, 5.4), sharex="col", sharey="col", squeeze=False)
+    figure, axes = plt.subplots(len(STARTS), len(on), figsize=(FULL, 4.8), sharex="col", sharey="col", squeeze=False)
     plotted = []
     for row, start in zip(axes, STARTS, strict=True):
         for ax, data in zip(row, on, strict=True):
@@ -67,8 +67,9 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     for ax in axes[-1]:
         ax.set_xlabel(AXES[axis])
     _legend(figure, runs)
-    footnote(figure, f"{_said_of_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL}\n{_said_of_forms(runs)}")
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis))
+    footnote(figure, "Lines and bands: medians and ranges over data sets.")
+    notes = f"{_said_of_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_said_of_forms(runs)}"
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis), notes)
 
 
 def _legend(figure: Figure, runs: Sequence[Run]) -> None:
@@ -101,6 +102,8 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
     if short:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+    else:
+        powers(ax.xaxis)
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_locator(MaxNLocator(5))
     ax.yaxis.set_major_formatter(FuncFormatter(_thousands))
@@ -171,7 +174,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     climbs = Climbs(runs)
     on = [data for data in ("KDDCUP04Bio", "PubMed") if any(data_of(run) == data for run in runs)]
     panels = [(start, axis) for start in STARTS for axis in AXES]
-    figure, axes = plt.subplots(len(on), len(panels), figsize=(7.2, 2.2 * len(on) + 1.3), squeeze=False)
+    figure, axes = plt.subplots(len(on), len(panels), figsize=(FULL, 2.1 * len(on) + 0.7), squeeze=False)
     plotted = []
     for row, data in zip(axes, on, strict=True):
         for ax, (start, axis) in zip(row, panels, strict=True):
@@ -181,21 +184,20 @@ def fig3(runs: Sequence[Run]) -> Drawing:
             plotted.append(draw(ax, climbs, data, start, axis))
             ax.tick_params(labelsize=6.5)
             ax.set_xlabel(AXES[axis], fontsize=7)
-            if axis == "iteration":
-                ax.set_title(f"{_standing(runs, data)}\n{STARTS[start]}", fontsize=7.5)
-            else:
-                ax.set_yticklabels([])
-                ax.set_title(f"\n{STARTS[start]}", fontsize=7.5)
-        row[0].set_ylabel("log likelihood − best")
+            ax.set_title(STARTS[start], fontsize=7.5)
+            if axis != "iteration":
+                ax.sharey(row[panels.index((start, "iteration"))])
+                ax.tick_params(labelleft=False)
+        standing = _standing(runs, data).replace(" for ", "\nfor ")
+        row[0].set_ylabel(f"{standing}\nlog likelihood − best")
     _legend(figure, runs)
-    footnote(
-        figure,
+    notes = (
         f"{_said_of_chains(runs)}, {_said_of_time(runs)}; moves alone, no Gibbs scans. {_instead(runs)} "
-        f"{BEST} {LEVEL}\n"
+        f"{BEST} {LEVEL} "
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
-        "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons.",
+        "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig3_verdicts(climbs, runs))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig3_verdicts(climbs, runs), notes)
 
 
 def _said_of_chains(runs: Sequence[Run]) -> str:

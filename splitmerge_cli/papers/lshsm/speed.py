@@ -24,7 +24,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.style import footnote, legend
+from splitmerge_cli.plots.style import FULL, legend, powers
 from splitmerge_cli.results.read import Run
 
 OWN = "paired_sequential"
@@ -70,7 +70,7 @@ def speed(runs: Sequence[Run]) -> Drawing:
     methods = methods_of(runs)
     starts = [start for start in STARTS if (table["start"] == start).any()]
     figure, axes = plt.subplots(
-        len(starts), len(kinds), figsize=(7.2, 2.3 * len(starts) + 1.1), sharex=True, sharey=True, squeeze=False
+        len(starts), len(kinds), figsize=(FULL, 2.2 * len(starts) + 0.6), sharex=True, sharey=True, squeeze=False
     )
     for row, start in zip(axes, starts, strict=True):
         for ax, (D, components) in zip(row, kinds, strict=True):
@@ -85,14 +85,13 @@ def speed(runs: Sequence[Run]) -> Drawing:
     )
     legend(figure, [*handles(methods), never])
     seeds = table.groupby(["N", "start", "D", "components", "method"])["seed"].nunique()
-    footnote(
-        figure,
+    notes = (
         f"Normal distributions that differ in mean and variance; {_counted(seeds.min(), seeds.max())} each, medians. "
         "Moves alone, no Gibbs scans; equal time for all samplers at one N (grey). Level: "
-        f"{1 - TOLERANCE:.0%} of the climb of the log joint to the best that any of them found, from either start.\n"
-        f"{_plainly(climbs, starts, methods)}",
+        f"{1 - TOLERANCE:.0%} of the climb of the log joint to the best that any of them found, from either start. "
+        f"{_plainly(climbs, starts, methods)}"
     )
-    return Drawing(figure, table, _verdicts(climbs, starts))
+    return Drawing(figure, table, _verdicts(climbs, starts), notes)
 
 
 def _counted(least: int, most: int) -> str:
@@ -126,8 +125,10 @@ def _draw(ax: Axes, table: pd.DataFrame, methods: Sequence[str]) -> None:
         )
     ax.set(xscale="log", yscale="log")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=8))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_locator(LogLocator(numticks=5))
+    powers(ax.xaxis)
     ax.xaxis.set_minor_locator(NullLocator())
 
 

@@ -16,7 +16,7 @@ from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, untestable
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.plots.style import FULL, footnote
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -105,23 +105,23 @@ def table1(runs: Sequence[Run]) -> Drawing:
     for (schedule, start), title in SETTINGS.items():
         here = found[(found["schedule"] == schedule) & (found["start"] == start)]
         rows += [title, *(_Row(schedule, start, m) for m in METHODS if (here["method"] == m).any())]
-    figure, ax = plt.subplots(figsize=(7.2, ROW * (len(rows) + 7) + 0.9))
+    figure, ax = plt.subplots(figsize=(FULL, ROW * (len(rows) + 7) + 0.3))
     _draw(ax, rows, found)
     seeds = found["seed"].nunique()
     stood_in = any(is_stand_in(run) for run in runs)
-    footnote(
-        figure,
+    footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
+    notes = (
         "Each cell: NMI / accuracy of the state of highest log joint, means over data sets. S1 to S3: "
         f"{seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the entropies, "
-        "accuracy by the best one-to-one match of clusters.\n–: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
+        "accuracy by the best one-to-one match of clusters. –: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
         "clusters; PubMed: none at all). kdd_like is generated in the manner of KDDCUP04Bio; "
         + (
             "in place of ohsumed23, which is absent, another such set."
             if stood_in
             else "ohsumed23: 23 categories of MEDLINE abstracts."
-        ),
+        )
     )
-    return Drawing(figure, _long(found), _verdicts(found))
+    return Drawing(figure, _long(found), _verdicts(found), notes)
 
 
 def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:

@@ -17,7 +17,7 @@ from splitmerge_cli.papers.intervals import Summary, mean_interval, median_inter
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import COLOURS, footnote, legend, sampler_handles
+from splitmerge_cli.plots.style import COLOURS, FULL, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
@@ -78,14 +78,21 @@ def _curve(
     return stats
 
 
+NOTES = (
+    "Points: means (a, b) and medians (c, d) over chains, side by side at each N; bars: their 95 % intervals. (a, b): "
+    "share of the proposals of a split or merge that were accepted, of SS and SDDS those of the smart moves. (c, d): "
+    "seconds of sampling of this machine, by what counts as an iteration; the paper's are those of another."
+)
+
+
 def fig5(runs: Sequence[Run]) -> Drawing:
     """Acceptance of split and merge, time per iteration, and its ratio, against N."""
-    figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2))
+    figure, axes = plt.subplots(2, 2, figsize=(FULL, 5.2))
     claims = published("sdds-fig5")
     plotted, verdicts = _draw_acceptance(axes[0], runs, claims)
     more, times = _draw_times(axes[1], runs, claims)
     styles = {
-        "ratios as printed, full Gibbs scan": "-",
+        "as printed, full Gibbs scan": "-",
         f"(a, b) {TARGETS['labelled']}": DASHES["labelled"],
         "(c, d) one Gibbs site": TIMED["move and one Gibbs site"][2],
         "(c, d) move alone": TIMED["move alone"][2],
@@ -93,12 +100,10 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     lines = [Line2D([], [], color="#444444", linestyle=style, label=what) for what, style in styles.items()]
     diamond = Line2D([], [], color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper")
     legend(figure, [*sampler_handles(list(SHOWN)), diamond], lines)
-    footnote(
-        figure,
-        "Points: means (a, b) and medians (c, d) over chains, side by side at each N; bars: their 95 % intervals.",
-    )
+    footnote(figure, "Points: means (a, b) and medians (c, d) over chains; bars: their 95 % intervals.")
     order = {claim: i for i, claim in enumerate(claims)}
-    return Drawing(figure, pd.DataFrame(plotted + more), sorted(verdicts + times, key=lambda v: order[v.claim]))
+    verdicts = sorted(verdicts + times, key=lambda v: order[v.claim])
+    return Drawing(figure, pd.DataFrame(plotted + more), verdicts, NOTES)
 
 
 def _rows(

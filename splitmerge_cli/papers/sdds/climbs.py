@@ -16,7 +16,7 @@ from splitmerge_cli.papers.intervals import median_interval
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority, untestable
 from splitmerge_cli.plots.runs import pick, values
-from splitmerge_cli.plots.style import COLOURS, footnote, legend, sampler_handles
+from splitmerge_cli.plots.style import COLOURS, FULL, footnote, legend, powers, sampler_handles
 from splitmerge_cli.results.read import Run
 
 TOLERANCE = 0.01
@@ -78,10 +78,18 @@ def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[in
     return np.array(leads)
 
 
+NOTES = (
+    "Lines and bands: median and range over data sets. Level: "
+    f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the second half of the data "
+    "set's best chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval "
+    "(not the distance of the triangles)."
+)
+
+
 def fig6(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
-    figure, axes = plt.subplots(1, len(sizes), figsize=(7.2, 3.4), squeeze=False)
+    figure, axes = plt.subplots(1, len(sizes), figsize=(FULL, 2.9), squeeze=False)
     claims = {(c.data, c.metric): c for c in published("sdds-fig6")}
     verdicts, plotted = [], []
     leads: dict[int, NDArray[np.float64]] = {}
@@ -123,6 +131,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         ax.set_title(f"N = {N:,}\nlead: {_milliseconds_text(*median_interval(leads[N]))}", linespacing=1.4)
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=7))
+        powers(ax.xaxis)
         ax.yaxis.set_major_locator(plt.MaxNLocator(5))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
         ax.set_xlabel("seconds of sampling")
@@ -140,7 +149,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                 claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval, units=sets
             )
         )
-    axes[0][0].set_ylabel("log likelihood − that of the best chain")
+    axes[0][0].set_ylabel("log likelihood − best chain's")
     small, large = leads[sizes[0]], leads[sizes[-1]]
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
@@ -149,12 +158,9 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     legend(figure, [*sampler_handles(samplers), mark])
     footnote(
         figure,
-        "Lines and bands: median and range over data sets. Level: "
-        f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the second half of the "
-        "data set's best chain.\nLead: time to the level of RGSM minus that of SDDS, median over data sets and its "
-        "95 % interval (not the distance of the triangles).",
+        f"Lines and bands: median and range over data sets. Level: {1 - TOLERANCE:.0%} of the climb of the log joint.",
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, NOTES)
 
 
 def _milliseconds_text(*seconds: float) -> str:

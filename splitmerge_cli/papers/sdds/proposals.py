@@ -12,37 +12,38 @@ from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, exactly, holds
 from splitmerge_cli.plots import boxes
+from splitmerge_cli.plots.style import FULL, HALF, SMALLEST
 
 
 def table1(table: pd.DataFrame) -> Drawing:
     """Sequential allocation of AABBCC."""
     claims = published("sdds-table1")
     verdicts = [exactly(c, p) for c, p in zip(claims, table["probability"], strict=True)]
-    figure, ax = plt.subplots(figsize=(5.6, 2.75))
-    ax.set(xlim=(-1.8, 12.0), ylim=(-4.8, 2.6), aspect="equal")
+    figure, ax = plt.subplots(figsize=(HALF, 0.54 * HALF))
+    ax.set(xlim=(-2.1, 12.0), ylim=(-4.9, 2.7), aspect="equal")
     ax.axis("off")
     column = 1.95
-    heads = ["step", "$E'_1$", "$E'_2$", "ours", "paper"]
+    heads = ["step", "E′₁", "E′₂", "ours", "paper"]
     for y, head in zip([1.9, 0.75, -0.55, -1.9, -3.1], heads, strict=True):
-        ax.text(-0.2, y, head, ha="right", va="center", fontsize=8.5, color="#222222")
+        ax.text(-0.2, y, head, ha="right", va="center", fontsize=7, color="#222222")
     for rule in (2.5, 1.4, -1.2, -3.8):
-        ax.plot([-1.7, 0.2 + 6 * column], [rule, rule], color="#999999", linewidth=0.7)
+        ax.plot([-2.0, 0.2 + 6 * column], [rule, rule], color="#999999", linewidth=0.7)
     for row, verdict in zip(table.itertuples(index=False), verdicts, strict=True):
         x = 0.2 + (row.step - 0.5) * column
-        ax.text(x, 1.9, str(row.step), ha="center", va="center", fontsize=8.5)
+        ax.text(x, 1.9, str(row.step), ha="center", va="center", fontsize=7)
         for side, y in [(1, 0.75), (2, -0.55)]:
             held = table[(table["step"] <= row.step) & (table["side"] == side)]
             left = x - (len(held) - 1) * 0.23
             for k, (step, token) in enumerate(zip(held["step"], held["token"], strict=True)):
                 if step == row.step:
-                    ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=3)
-                boxes.letter(ax, left + k * 0.46, y, token, side=0.42)
-        ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=9, fontweight="bold")
+                    ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=2.5)
+                boxes.letter(ax, left + k * 0.46, y, token, side=0.42, size=SMALLEST)
+        ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=7, fontweight="bold")
         same = verdict.verdict == REPRODUCED
         colour = "#555555" if same else boxes.SPLIT
-        ax.text(x, -3.1, f"{verdict.claim.value:.3f}", ha="center", va="center", fontsize=8, color=colour)
+        ax.text(x, -3.1, f"{verdict.claim.value:.3f}", ha="center", va="center", fontsize=7, color=colour)
         if not same:
-            ax.text(x, -4.3, "erratum", ha="center", va="center", fontsize=7, color=colour)
+            ax.text(x, -4.3, "erratum", ha="center", va="center", fontsize=6.5, color=colour)
     plotted = table.assign(paper=[c.value for c in claims])
     return Drawing(figure, plotted, verdicts)
 
@@ -78,12 +79,17 @@ def _braces(clusters: Sequence[str]) -> str:
     return " ".join("{" + tokens + "}" for tokens in clusters)
 
 
-WAYS = [("smart_split", SPLIT, "x_1"), ("smart_merge", MERGED, "x_2")]
+WAYS = [("smart_split", SPLIT, "x₁"), ("smart_merge", MERGED, "x₂")]
 """Rows of Figures 1 and 2: the smart move, and where it takes x."""
 EQUAL = (
-    "equal: a smart merge, too, draws its first entity uniformly,\nand {AA} or {BB} goes with any other equally well"
+    "(a) The two ways back are equal: a smart merge, too, draws its first entity uniformly, and {AA} or {BB} goes with "
+    "any other equally well."
 )
 """Why the smart merge undoes the smart split as often as the dumb one does."""
+NOTES = (
+    "Numbers: exact probabilities that the move proposes this state, given its kind. Arrows are as wide as they are "
+    "probable; dashed: not the most probable move from there."
+)
 INVERSE = {"smart_split": "merge", "smart_merge": "split"}
 
 
@@ -91,7 +97,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
     """The conflict of smart split and smart merge."""
     q = _Proposals(table)
     titles = ["(a) smart split, undone by a smart merge", "(b) smart merge, undone by a smart split"]
-    return Drawing(_draw_ways(q, "smart", titles), table, _fig1_verdicts(q))
+    return Drawing(_draw_ways(q, "smart", titles), table, _fig1_verdicts(q), NOTES)
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
@@ -106,22 +112,24 @@ def fig2(table: pd.DataFrame) -> Drawing:
         more = dumb > smart * (1 + 1e-9)
         reason = f"dumb {inverse} {dumb:.3g}, {'more' if more else 'no more'} than the smart {inverse}'s {smart:.3g}"
         verdicts.append(holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason))
-    return Drawing(_draw_ways(q, "dumb", titles), table, verdicts)
+    forth, there, _ = WAYS[0]
+    same = np.isclose(q.probability(f"smart_{INVERSE[forth]}", there, X), q.probability("dumb_merge", there, X))
+    return Drawing(_draw_ways(q, "dumb", titles), table, verdicts, f"{NOTES} {EQUAL}" if same else NOTES)
 
 
 def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
     """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
     width, height, level = 51.5, 10.2, 4.7
-    figure, axes = plt.subplots(2, 1, figsize=(7.2, 7.2 * 2 * height / width))
+    figure, axes = plt.subplots(2, 1, figsize=(FULL, FULL * 2 * height / width))
     for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
         ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
         ax.axis("off")
         ax.text(0, height, title, fontsize=8.5, va="top", color="#222222")
         back = f"{kind}_{INVERSE[forth]}"
         rival, _ = q.favourite(f"smart_{INVERSE[forth]}", there)
-        start = boxes.state(ax, 6.0, level, X, "$x$")
-        middle = boxes.state(ax, 26.2, level, there, f"${name}'$")
-        end = boxes.state(ax, 45.4, level, rival, f"${name}''$")
+        start = boxes.state(ax, 6.0, level, X, "x")
+        middle = boxes.state(ax, 26.2, level, there, f"{name}′")
+        end = boxes.state(ax, 45.4, level, rival, f"{name}″")
         p_forth, p_back, p_rival = (
             q.probability(forth, X, there),
             q.probability(back, there, X),
@@ -139,12 +147,10 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
         boxes.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
         label(ax, (left + right) / 2, level - 1.25, back, p_rival, _colour(back), above=False)
         ratio = boxes.probability_text(p_back / p_forth)
-        note = rf"way back / way forth = {ratio}"
+        note = f"way back / way forth = {ratio}"
         if kind == "dumb":
             smart = q.probability(f"smart_{INVERSE[forth]}", there, X)
-            note += rf"   (with a smart {INVERSE[forth]}: {boxes.probability_text(smart / p_forth)})"
-            if np.isclose(smart, p_back):
-                note += f"\n{EQUAL}"
+            note += f"   (with a smart {INVERSE[forth]}: {boxes.probability_text(smart / p_forth)})"
         ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
     return figure
 

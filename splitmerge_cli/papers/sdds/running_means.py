@@ -21,7 +21,7 @@ from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly
 from splitmerge_cli.plots.runs import data_sets, pick, series, thinned, values
-from splitmerge_cli.plots.style import COLOURS, LINES, NAMES, REFERENCE, legend, sampler_handles
+from splitmerge_cli.plots.style import COLOURS, FULL, LINES, NAMES, REFERENCE, legend, sampler_handles
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
@@ -128,10 +128,26 @@ def _judge_K(claim: Claim, path: _Paths, N: int, reading: str) -> Verdict:
     return by_majority(claim, settled, agrees, rule, reading, short, units=path.sets)
 
 
+SETTLES = (
+    f"Bottom row: share of the data sets on which most chains have a mean of K within {SETTLED:g} of {TRUE_K} in the "
+    "second half of their iterations, with Jeffreys' 95 % interval."
+)
+
+
+def _notes(runs: Sequence[Run]) -> str:
+    """Which data and chains the panels are of."""
+    sets = len({run.config["data"]["seed"] for run in runs})
+    return (
+        f"{sets} data set{'s' * (sets > 1)} in each panel. Running mean of K: over all iterations so far, without the "
+        "start. First row: ratios of acceptance as the paper prints them; second row: those of the model as it "
+        "defines it. E[K], the limit of every running mean: an exact sum over all states."
+    )
+
+
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Running mean of K against iteration for N = 100, 200, 500."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
-    figure, axes = plt.subplots(2, len(sizes), figsize=(7.2, 4.3), sharey="row", squeeze=False)
+    figure, axes = plt.subplots(2, len(sizes), figsize=(FULL, 4.3), sharey="row", squeeze=False)
     claims = published("sdds-fig3")
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
@@ -155,13 +171,13 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
     _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, _notes(runs))
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Running mean of K at N = 500 for four starts, and how often each sampler settles there."""
     starts, samplers = values(runs, "K0"), samplers_of(runs)
-    figure, axes = plt.subplots(3, len(starts), figsize=(7.2, 6.2), sharey="row", squeeze=False)
+    figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
     claims = published("sdds-fig4")
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
@@ -171,7 +187,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             exact = _exact(here[0])
             _draw_paths(ax, paths)
             _reference(ax, exact)
-            ax.set_title(f"$K_0$ = {K0}, E[K] = {exact:.1f}")
+            ax.set_title(f"K₀ = {K0}, E[K] = {exact:.1f}")
             plotted += [
                 p.rows(panel="running mean", target=target, schedule="full_scan", K0=K0, sampler=s, exact_mean_K=exact)
                 for s, p in paths.items()
@@ -211,12 +227,12 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                     for claim in claims
                     if claim.data == f"emm N=500 K0={K0}" and claim.sampler == sampler
                 ]
-        ax.set_title(f"$K_0$ = {K0}")
+        ax.set_title(f"K₀ = {K0}")
         ax.set_xticks(range(len(samplers)), [NAMES[s] for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nsettle at K = {TRUE_K}, share of data sets")
+    axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nsettle at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
         Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),
@@ -226,4 +242,4 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
     order = {claim: i for i, claim in enumerate(claims)}
     verdicts.sort(key=lambda v: order[v.claim])
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, f"{_notes(runs)} {SETTLES}")

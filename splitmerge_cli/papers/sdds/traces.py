@@ -12,7 +12,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority
 from splitmerge_cli.plots.runs import data_sets, option, pick, thinned, values
-from splitmerge_cli.plots.style import COLOURS, NAMES
+from splitmerge_cli.plots.style import COLOURS, FULL, NAMES
 from splitmerge_cli.results.read import Run
 
 COMPONENT = 0.05
@@ -23,7 +23,7 @@ def traces(runs: Sequence[Run]) -> Drawing:
     """Jain-Neal traces: cumulative fractions of the five largest components."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
     figure, axes = plt.subplots(
-        len(sizes), len(samplers), figsize=(7.2, 1.9 * len(sizes) + 0.6), sharey=True, sharex="row", squeeze=False
+        len(sizes), len(samplers), figsize=(FULL, 1.9 * len(sizes) + 0.6), sharey=True, sharex="row", squeeze=False
     )
     (claim,) = published("sdds-traces")
     verdicts, plotted = [], []
@@ -59,7 +59,11 @@ def traces(runs: Sequence[Run]) -> Drawing:
         ax.set_ylim(0, 1)
         ax.margins(x=0)
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts)
+    notes = (
+        "Areas: fraction of the items in the largest component, in the two largest, ... in the five largest, of the "
+        f"first chain. Five: clusters of at least {COMPONENT:.0%} of the items, median of the second half of a chain."
+    )
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, notes)
 
 
 def _components(runs: Sequence[Run]) -> NDArray[np.float64]:

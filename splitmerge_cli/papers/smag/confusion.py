@@ -29,7 +29,7 @@ from splitmerge_cli.papers.smag.runs import (
     setting_of,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign
-from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -149,7 +149,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     figure, axes = plt.subplots(
         len(settings) + 1,
         len(columns),
-        figsize=(7.2, 2.25 * len(settings) + 1.9),
+        figsize=(FULL, 2.2 * len(settings) + 1.2),
         height_ratios=[1] * len(settings) + [0.5],
     )
     plotted = []
@@ -168,8 +168,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         plotted.append(_long(settings[0], column, "mixtures", of, lambda x: x.mixtures))
     axes[-1][0].set_ylabel("the four\ngroups")
     figure.colorbar(image, ax=axes, shrink=0.5, pad=0.01, aspect=30, label="share of the row's tokens")
-    footnote(figure, _note(runs, settings))
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(states, settings))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(states, settings), _note(runs, settings))
 
 
 def _shown(states: States, setting: str, column: str) -> list[Found]:
@@ -225,7 +224,7 @@ def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:
         for s in settings
     ]
     return (
-        f"{'; '.join(of)}.\n"
+        f"{'; '.join(of)}. "
         f"{said_of_seeds(runs)}: last states, from one topic; means over chains with 95 % intervals. Topics found are "
         "matched one to one with the true ones by their words (Hungarian method, Hellinger distance); column –: tokens "
         f"of topics without partner. A topic counts as found if the similarity is at least {MATCHED:g} and both hold "

@@ -17,7 +17,7 @@ from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import TRUE_K
 from splitmerge_cli.papers.verdicts import Verdict, holds
-from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.plots.style import FULL
 
 MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA0", "#12304C"])
 
@@ -68,7 +68,7 @@ def _wide(table: pd.DataFrame, panel: str) -> pd.DataFrame:
 def fig2(table: pd.DataFrame) -> Drawing:
     """The ten topics, and the four groups as bags of words with their mixtures."""
     topics, bags, mixtures = (_wide(table, panel) for panel in ("topics", "groups", "mixtures"))
-    figure = plt.figure(figsize=(7.2, 3.4))
+    figure = plt.figure(figsize=(FULL, 3.1))
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.35], squeeze=False)[0]
     ax = left.subplots()
     image = shares_map(ax, topics.to_numpy(), [f"{t}" for t in topics.index], list(topics.columns))
@@ -88,12 +88,11 @@ def fig2(table: pd.DataFrame) -> Drawing:
     axes[-1][0].set_xlabel("word")
     axes[-1][1].set_xlabel("topic")
     tokens = bags.to_numpy().sum(axis=1)
-    footnote(
-        figure,
+    notes = (
         f"Topic t is uniform on words t to {len(topics)}. Groups of {tokens[0]:,.0f} words (the paper gives no "
-        "number), mixtures uniform on the simplex: data=groups4, data.seed=0.",
+        "number), mixtures uniform on the simplex: data=groups4, data.seed=0."
     )
-    return Drawing(figure, table, _verdicts(topics, bags))
+    return Drawing(figure, table, _verdicts(topics, bags), notes)
 
 
 def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], columns: Sequence[str]) -> AxesImage:

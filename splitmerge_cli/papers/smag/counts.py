@@ -35,14 +35,14 @@ from splitmerge_cli.papers.smag.runs import (
 )
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
 from splitmerge_cli.plots.runs import data_sets, series
-from splitmerge_cli.plots.style import REFERENCE, footnote, legend
+from splitmerge_cli.plots.style import FULL, REFERENCE, footnote, legend, powers
 from splitmerge_cli.results.read import Run
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Number of topics of every chain, when it first is ten, and the share of proposals accepted."""
     settings = [setting for setting in SETTINGS if any(setting_of(run) == setting for run in runs)]
-    figure, axes = plt.subplots(5, len(settings), figsize=(7.2, 8.6), sharex=True, sharey="row", squeeze=False)
+    figure, axes = plt.subplots(5, len(settings), figsize=(FULL, 8.2), sharex=True, sharey="row", squeeze=False)
     plotted = []
     for column, setting in zip(axes.T, settings, strict=True):
         for ax, method in zip(column, ("coin", "gibbs"), strict=False):
@@ -52,6 +52,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         plotted.append(_accepted(column[4], runs, setting))
         column[0].set_title(_title(runs, setting), fontsize=7)
         column[4].set_xlabel("iteration")
+        powers(column[4].xaxis)
     for ax in axes[[0, 1, 4], 0]:
         ax.set_ylim(bottom=0)
     top = max(ax.get_ylim()[1] for ax in axes[:2, 0])
@@ -59,8 +60,8 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         ax.set_ylim(top=top)
     _labels(axes[:, 0])
     _legend(figure)
-    footnote(figure, _note(runs))
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(runs, settings))
+    footnote(figure, "(a), (b): thin lines are chains, thick ones medians.")
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(runs, settings), _note(runs))
 
 
 def _title(runs: Sequence[Run], setting: str) -> str:
@@ -91,7 +92,9 @@ def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.Data
         # the start is iteration 0: it stands at 1
         x = np.maximum(iteration, 1)
         for chain in K:
-            ax.plot(x, chain, linewidth=0.4, alpha=0.22, drawstyle="steps-post", color=style["color"])
+            # an image in the PDF: these lines have hundreds of thousands of corners
+            thin: dict[str, Any] = {"linewidth": 0.4, "alpha": 0.22, "drawstyle": "steps-post", "rasterized": True}
+            ax.plot(x, chain, color=style["color"], **thin)
         middle = np.median(K, axis=0)
         ax.plot(x, middle, linewidth=1.3, **style)
         at = np.unique(np.geomspace(1, len(x), 200).astype(int)) - 1
@@ -186,7 +189,7 @@ def _note(runs: Sequence[Run]) -> str:
         f"{said_of_seeds(runs)}; all methods from the same start and seed. (a), (b): thin lines are chains, thick ones "
         "medians; (a) is the exact form with choice by coin. An iteration is a split-merge proposal and a full Gibbs "
         "scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits and merges of "
-        "all chains from the first iteration to that one.\n"
+        "all chains from the first iteration to that one. "
         "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
         "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
         "Gibbs does not."

@@ -20,7 +20,7 @@ from splitmerge_cli.papers.intervals import overlapping_interval
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import REFERENCE, footnote, legend
+from splitmerge_cli.plots.style import FULL, REFERENCE, footnote, legend
 from splitmerge_cli.results.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
@@ -120,7 +120,7 @@ def fig5b(runs: Sequence[Run]) -> Drawing:
 def _figure(name: str, runs: Sequence[Run]) -> Drawing:
     curves = Curves(runs)
     rows, columns = len(EVALUATIONS), 2 * len(STARTS)
-    figure, axes = plt.subplots(rows + 1, columns, figsize=(7.2, 6.0), height_ratios=[1] * rows + [0.62])
+    figure, axes = plt.subplots(rows + 1, columns, figsize=(FULL, 5.3), height_ratios=[1] * rows + [0.62])
     plotted = []
     for where in curves.places:
         row, first = list(EVALUATIONS).index(where.evaluation), 2 * list(STARTS).index(where.start)
@@ -136,8 +136,12 @@ def _figure(name: str, runs: Sequence[Run]) -> Drawing:
     figure.axes[-2].set_ylabel("final perplexity\n− that of Gibbs")
     lines = [Line2D([], [], label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
     legend(figure, lines)
-    footnote(figure, f"{_said_of_data(runs)}\n{_note(runs)}")
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, curves))
+    footnote(
+        figure,
+        "Thin: chains; thick: means over splits. Bottom: dots are splits, diamonds means.",
+    )
+    notes = f"{_said_of_data(runs)} {_note(runs)}"
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, curves), notes)
 
 
 def _start(runs: Sequence[Run], start: str) -> str:
@@ -185,7 +189,8 @@ def _joined(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
     grid = row[0].get_gridspec()
     for ax in row:
         ax.remove()
-    return [figure.add_subplot(grid[-1, k : k + 2]) for k in range(0, len(row), 2)]
+    first = figure.add_subplot(grid[-1, :2])
+    return [first, *(figure.add_subplot(grid[-1, k : k + 2], sharey=first) for k in range(2, len(row), 2))]
 
 
 def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:
@@ -221,11 +226,11 @@ def _note(runs: Sequence[Run]) -> str:
     return (
         f"{seeds} random splits of the documents, 80 % to 20 %, and on each a chain of each sampler, of the same "
         f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). Thin: chains; thick: means "
-        f"over splits. γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan.\n"
+        f"over splits. γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
         "Curves of a split are shifted so that Gibbs alone ends at its mean over splits. "
         "Fold-in: of a state; a document's mixture is told from the very words that are scored, too low for every "
         "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "
-        "the other half, probabilities averaged over the second half of the states so far.\n"
+        "the other half, probabilities averaged over the second half of the states so far. "
         f"Final: mean over the last {LATE:.0%} of the time; dots: splits; diamonds: their mean and its "
         "95 % interval, for splits that overlap."
     )

@@ -16,7 +16,7 @@ from splitmerge_cli.papers.intervals import share_interval
 from splitmerge_cli.papers.triadic.runs import chosen, number_of, on, said_of_data
 from splitmerge_cli.papers.verdicts import Verdict, within
 from splitmerge_cli.plots import points
-from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.sweep import dataset_of
 
@@ -104,7 +104,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
     merged = min(examples, key=lambda e: e.errors.angle)
     others = [e for e in examples if number_of(e.run) != number_of(merged.run)] or examples
     broken = max(others, key=lambda e: e.errors.second)
-    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.75))
+    figure, axes = plt.subplots(1, 2, figsize=(FULL, 3.6))
     angle = f"two lines, {merged.errors.angle:.2g}° apart, in one cluster" if merged.errors.merged else "no such error"
     split = f"one line in {broken.errors.clusters} clusters" if broken.errors.broken else "no such error"
     plotted = []
@@ -122,13 +122,12 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         Line2D([], [], color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone in its cluster"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
-    footnote(
-        figure,
+    notes = (
         f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
         f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
-        f"or more count. {said_of_data(runs)}, $\\sigma_1$ = 1, lines integrated out.",
+        f"or more count. {said_of_data(runs)}, σ₁ = 1, lines integrated out."
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig2_verdicts(examples, runs))
+    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig2_verdicts(examples, runs), notes)
 
 
 def _draw_example(ax: Axes, example: _Example, concerned: Sequence[int]) -> None:

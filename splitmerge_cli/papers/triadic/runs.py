@@ -35,12 +35,12 @@ SETTINGS = {
 }
 """The settings of ``conf/experiment/triadic-table1.yaml``; those of as_printed runs are `main` and `kept`."""
 TITLES = {
-    "main": "$\\sigma_1$ = 1, lines integrated out",
-    "main_scan": "$\\sigma_1$ = 1, lines integrated out, full Gibbs scan after each move",
-    "main_timed": "$\\sigma_1$ = 1, lines integrated out, equal time: {budget:g} s",
-    "kept": "$\\sigma_1$ = 1, lines kept, as in the paper",
-    "kept_timed": "$\\sigma_1$ = 1, lines kept, equal time: {budget:g} s",
-    "narrow": "$\\sigma_1$ = 0.1, lines integrated out",
+    "main": "σ₁ = 1, lines integrated out",
+    "main_scan": "σ₁ = 1, lines integrated out, full Gibbs scan after each move",
+    "main_timed": "σ₁ = 1, lines integrated out, equal time: {budget:g} s",
+    "kept": "σ₁ = 1, lines kept, as in the paper",
+    "kept_timed": "σ₁ = 1, lines kept, equal time: {budget:g} s",
+    "narrow": "σ₁ = 0.1, lines integrated out",
     "unknown": "noise unknown (mean variance 1), lines integrated out",
 }
 WORDS = {
@@ -56,7 +56,7 @@ WORDS = {
 METHODS = {
     "dyadic": "dyadic (SAMS)",
     "neal8": "auxiliary variables (m = 3)",
-    "triadic": "triadic (SAMS, $\\beta$ = 0.1)",
+    "triadic": "triadic (SAMS, β = 0.1)",
     "as_printed_formula": "triadic as_printed, printed q",
     "as_printed_one": "triadic as_printed, q = 1",
 }

@@ -29,7 +29,7 @@ from splitmerge_cli.papers.triadic.runs import (
     said_of_data,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign
-from splitmerge_cli.plots.style import COLOURS, footnote
+from splitmerge_cli.plots.style import COLOURS, FULL, footnote, powers
 from splitmerge_cli.results.read import Run
 
 READINGS = [("main", "last"), ("main", "best_lik"), ("kept", "best_lik")]
@@ -47,7 +47,7 @@ def table1(runs: Sequence[Run]) -> Drawing:
     """Mean scores of all settings, differences from the triadic sampler, and the way there."""
     scores = Scores(runs)
     rows = _rows(scores)
-    figure = plt.figure(figsize=(7.2, ROW * (len(rows) + 3) + 2.5))
+    figure = plt.figure(figsize=(FULL, ROW * (len(rows) + 3) + 2.25))
     grid = figure.add_gridspec(2, 1, height_ratios=[ROW * (len(rows) + 3), 1.75])
     halves = grid[0].subgridspec(1, 2, width_ratios=[4.9, 2.3], wspace=0.0)
     left, right = figure.add_subplot(halves[0]), figure.add_subplot(halves[1])
@@ -61,8 +61,12 @@ def table1(runs: Sequence[Run]) -> Drawing:
         "Literal: ratios as printed, biased. Right: exact triadic sampler minus the row's, paired by data set, with 95 "
         "% interval over data sets. Bottom: means and 95 % bands over data sets, in the colours of the rows. "
     )
-    footnote(figure, said + _plainly(scores))
-    return Drawing(figure, pd.concat([_table(rows, scores), curves], ignore_index=True), _verdicts(scores, runs))
+    footnote(
+        figure,
+        "Right: exact triadic sampler minus the row's, with 95 % interval. Bottom: means, 95 % bands.",
+    )
+    plotted = pd.concat([_table(rows, scores), curves], ignore_index=True)
+    return Drawing(figure, plotted, _verdicts(scores, runs), said + _plainly(scores))
 
 
 def _rows(scores: Scores) -> list[tuple[str, str]]:
@@ -161,6 +165,7 @@ def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.Data
             frame = pd.DataFrame({column: at, "ari_last": mean, "low": low, "high": high})
             plotted.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
         ax.set_xscale("log")
+        powers(ax.xaxis)
         ax.set_xlim(at[0], at[-1])
         ax.set_ylim(0, None)
         ax.set_xlabel(column if column == "iteration" else "seconds of sampling", fontsize=7)
@@ -196,7 +201,7 @@ def _plainly(scores: Scores) -> str:
         mean, low, high = mean_interval(scores.difference(setting, "triadic", "dyadic", "ari_last"))
         verb = "beats" if low > 0 else "is beaten by" if high < 0 else "cannot be told from"
         parts.append(f"{verb} the dyadic one {when} ({mean:+.3f} [{low:+.3f}, {high:+.3f}])".replace("-", "−"))
-    return "Both exact, lines integrated out, $\\sigma_1$ = 1: the triadic sampler " + " and ".join(parts) + "."
+    return "Both exact, lines integrated out, σ₁ = 1: the triadic sampler " + " and ".join(parts) + "."
 
 
 def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:

@@ -13,7 +13,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import METHODS, chosen, number_of, on, said_of_data
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign, holds
 from splitmerge_cli.plots import boxes, points
-from splitmerge_cli.plots.style import footnote
+from splitmerge_cli.plots.style import FULL, footnote
 from splitmerge_cli.results.read import Run
 
 MOVES = {
@@ -42,7 +42,7 @@ def fig1(runs: Sequence[Run]) -> Drawing:
     """Transitions of the dyadic and the triadic sampler."""
     tables = {method: transitions(chosen(runs, "main", method), method) for method in MOVES}
     width, height, level = 51.5, 14.4, 7.0
-    figure, ax = plt.subplots(figsize=(7.2, 7.2 * height / width + 0.35))
+    figure, ax = plt.subplots(figsize=(FULL, FULL * height / width + 0.2))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.axis("off")
     for method, places in [("dyadic", (3.2, 15.2)), ("triadic", (23.2, 35.7, 48.2))]:
@@ -56,13 +56,13 @@ def fig1(runs: Sequence[Run]) -> Drawing:
         ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.plot([23.2, 48.2], [1.7, 1.7], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.plot(35.7, 1.7, "x", color="#444444", markersize=6)
-    footnote(
-        figure,
+    footnote(figure, "Arrows as wide as the share of proposals; red: split, green: merge.")
+    notes = (
         "States: clusters that the chosen two or three points are in. Arrows as wide as the share of proposals; "
-        f"red: split, green: merge.\n{said_of_data(runs)}, $\\sigma_1$ = 1, lines integrated out; all "
-        f"{runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters.",
+        f"red: split, green: merge. {said_of_data(runs)}, σ₁ = 1, lines integrated out; all "
+        f"{runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
     )
-    return Drawing(figure, pd.concat(tables.values(), ignore_index=True), _fig1_verdicts(tables, runs))
+    return Drawing(figure, pd.concat(tables.values(), ignore_index=True), _fig1_verdicts(tables, runs), notes)
 
 
 def _summed(table: pd.DataFrame) -> pd.DataFrame:

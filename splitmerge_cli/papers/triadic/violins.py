@@ -11,7 +11,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.triadic.runs import CLAIMED, METRICS, Scores, chosen, colour_key, on, said_of_data
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.style import COLOURS, REFERENCE, footnote
+from splitmerge_cli.plots.style import COLOURS, FULL, REFERENCE
 from splitmerge_cli.results.read import Run
 
 ORDER = ("dyadic", "neal8", "triadic")
@@ -22,7 +22,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     """Violins of the three scores of the three samplers."""
     scores = Scores([r for method in ORDER for r in chosen(runs, "main", method)])
     paper = {(c.sampler, c.metric): c.value for c in published("triadic-table1")}
-    figure, axes = plt.subplots(1, len(METRICS), figsize=(7.2, 3.3), sharey=True)
+    figure, axes = plt.subplots(1, len(METRICS), figsize=(FULL, 2.9), sharey=True)
     for ax, (score, name) in zip(axes, METRICS.items(), strict=True):
         means: list[str] = []
         for k, method in enumerate(ORDER):
@@ -44,9 +44,9 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         Line2D([], [], color=REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
-    footnote(figure, f"Last states. {said_of_data(runs)}, $\\sigma_1$ = 1, lines integrated out. Numbers: means.")
+    notes = f"Last states. {said_of_data(runs)}, σ₁ = 1, lines integrated out. Numbers: means."
     columns = ["method", "set", "chain", *(f"{score}_last" for score in METRICS)]
-    return Drawing(figure, scores.chains[columns], _fig3_verdicts(scores, runs))
+    return Drawing(figure, scores.chains[columns], _fig3_verdicts(scores, runs), notes)
 
 
 def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
