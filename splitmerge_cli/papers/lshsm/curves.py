@@ -82,7 +82,7 @@ def _legend(figure: Figure, runs: Sequence[Run]) -> None:
 
 def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
     """One panel; what is plotted."""
-    frames = []
+    frames, marks = [], list[tuple[float, str, str]]()
     for method, chains in climbs.of(data, start).items():
         frame = curves(chains, axis, {seed: climbs.best_log_lik[data, seed] for seed in chains})
         style = style_of(method)
@@ -90,14 +90,16 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
         ax.plot(frame[axis], frame["median"], linewidth=1.3, **style)
         middle = float(np.median(climbs.hitting_times(data, start, method, axis)))
         if np.isfinite(middle):
-            place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
-            filled = style["color"] if style["linestyle"] == "-" else "white"
-            ax.plot(middle, 0.03, "^", color=style["color"], markerfacecolor=filled, **place)
+            marks.append((middle, style["color"], style["color"] if style["linestyle"] == "-" else "white"))
         frames.append(frame.assign(data=data, start=start, method=method, axis=axis, median_to_level=middle))
     ax.set_xscale("log")
     # from shortly before anything happens
     ax.set_xlim(left=max(min(f[axis].iloc[0] for f in frames), min(_rises(axis, f) for f in frames) / 5))
     low, high = ax.get_xlim()
+    place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
+    for middle, colour, filled in marks:
+        # one that was there from the start stands at the edge
+        ax.plot(max(middle, low), 0.03, "^", color=colour, markerfacecolor=filled, **place)
     short = high / low < 50
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
     if short:

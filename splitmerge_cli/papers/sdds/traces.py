@@ -44,7 +44,7 @@ def traces(runs: Sequence[Run]) -> Drawing:
             components = _components(here)
             found = components == claim.value
             ax.set_title(f"{NAMES[sampler]}, N = {N:,}")
-            ax.set_title(f"five in {found.sum()} of {len(found)} chains", loc="right", fontsize=7, color="#555555")
+            ax.set_title(f"five in {found.sum()} of {len(found)}", loc="right", fontsize=7, color="#555555")
             ax.grid(False)
             frame = pd.DataFrame(fractions[at], columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])
             frame.insert(0, "iteration", iteration[at])
@@ -61,7 +61,8 @@ def traces(runs: Sequence[Run]) -> Drawing:
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     notes = (
         "Areas: fraction of the items in the largest component, in the two largest, ... in the five largest, of the "
-        f"first chain. Five: clusters of at least {COMPONENT:.0%} of the items, median of the second half of a chain."
+        f"first chain. Five: clusters of at least {COMPONENT:.0%} of the items, median of the second half, "
+        "in so many of the chains."
     )
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, notes)
 
