@@ -100,7 +100,7 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
     for middle, colour, filled in marks:
         # one that was there from the start stands at the edge
         ax.plot(max(middle, low), 0.03, "^", color=colour, markerfacecolor=filled, **place)
-    short = high / low < 50
+    short = high / low < 20
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
     if short:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))

@@ -20,7 +20,7 @@ from splitmerge_cli.papers.intervals import overlapping_interval
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, REFERENCE, footnote, legend
+from splitmerge_cli.plots.style import FULL, REFERENCE, footnote, legend, powers
 from splitmerge_cli.results.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
@@ -178,8 +178,13 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
         )
     ax.set_xscale("log")
     ax.set_xlabel(AXES[axis])
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
-    ax.xaxis.set_major_formatter("{x:,g}")
+    low, high = ax.get_xlim()
+    if high / low < 20:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
+        ax.xaxis.set_major_formatter("{x:,g}")
+    else:
+        ax.xaxis.set_major_locator(LogLocator(numticks=6))
+        powers(ax.xaxis)
     ax.xaxis.set_minor_locator(NullLocator())
     return pd.concat(frames, ignore_index=True)
 
