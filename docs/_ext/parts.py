@@ -27,10 +27,14 @@ def cell(value: object) -> str:
     """A cell of a Markdown table; numbers with four digits, nothing for what is missing."""
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}".replace("-", MINUS)
-    text = str(value)
+    return " ".join(escaped(str(value)).split())
+
+
+def escaped(text: str) -> str:
+    """Text of which nothing is read as Markdown."""
     for sign in "\\`*_<>|$[]{}":
         text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())
+    return text
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], raw: Iterable[int] = ()) -> str:

@@ -1,27 +1,34 @@
 """Pages of words: findings, doubtful claims, errata, and settings that the papers leave out."""
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import parts
 from parts import cell
 
+from splitmerge_cli.papers import claims as tables
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.findings import claims_of, findings
 
 ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
-"""Columns of ``errata.csv`` that are shown, and their labels; a paper's file may lack the last two."""
+"""Columns of ``errata.csv`` that are shown, and their labels."""
 PATTERNS = ("id", "data", "sampler", "metric")
+NONE = "none"
+"""What stands in ``errata.csv`` where no command shows an error."""
+SPAN = re.compile(r"(`[^`]+`)")
 
 
-def rows(paper: Paper, name: str) -> list[dict[str, str]]:
-    """The rows of a table of a paper's folder; none where there is no such file."""
-    path = paper.folder / name
-    if not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as stream:
+def readings_of(paper: Paper) -> list[dict[str, str]]:
+    """The rows of a paper's ``readings.csv``."""
+    with (paper.folder / "readings.csv").open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
+
+
+def words(text: str) -> str:
+    """A cell in which keys between backticks stay code."""
+    return "".join(part if SPAN.fullmatch(part) else parts.escaped(part) for part in SPAN.split(" ".join(text.split())))
 
 
 def list_findings(paper: Paper, kept: Mapping[str, pd.DataFrame] | None = None) -> str:
@@ -61,13 +68,11 @@ def errata(known: Sequence[Paper]) -> str:
     )
     for paper in known:
         text += f"\n## {paper.name}\n"
-        for number, row in enumerate(rows(paper, "errata.csv"), 1):
+        for number, row in enumerate(tables.errata(paper).to_dict("records"), 1):
             text += f"\n### {number}. {cell(row['where'])}\n\n"
-            for column, label in ERRATA.items():
-                if words := row.get(column):
-                    text += f"- **{label}**: {cell(words)}\n"
-            if command := row.get("command"):
-                text += f"\nThis shows it:\n{parts.code(command)}"
+            text += "".join(f"- **{label}**: {words(row[column])}\n" for column, label in ERRATA.items())
+            if row["command"] != NONE:
+                text += f"\nThis shows it:\n{parts.code(row['command'])}"
     return text
 
 
@@ -79,14 +84,10 @@ def settings(known: Sequence[Paper]) -> str:
     )
     for paper in known:
         text += f"\n## {paper.name}\n"
-        if chosen := rows(paper, "settings.csv"):
-            text += f"\n### {paper.name}: settings\n"
-            head = ["setting", "paper", "chosen", "why", "sensitivity"]
-            text += _table(
-                ["setting", "in the paper", *head[2:]], [[row.get(key) or "" for key in head] for row in chosen]
-            )
+        text += f"\n### {paper.name}: settings\n"
+        text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], tables.settings(paper).to_numpy())
         readings = []
-        for row in rows(paper, "readings.csv"):
+        for row in readings_of(paper):
             where = ", ".join(row[key] for key in PATTERNS if row[key])
             rule = " ".join(filter(None, (row["rule"], row["tolerance"])))
             readings.append([where, row["statistic"], row["reading"], rule, row["because"]])
@@ -100,7 +101,7 @@ def settings(known: Sequence[Paper]) -> str:
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     cells = [
-        [cell(first), *(parts.labelled(f"{name}:", cell(text)) for name, text in zip(head[1:], rest, strict=True))]
+        [cell(first), *(parts.labelled(f"{name}:", words(text)) for name, text in zip(head[1:], rest, strict=True))]
         for first, *rest in lines
     ]
     return f'\n<div class="cards words">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'

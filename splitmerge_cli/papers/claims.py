@@ -8,6 +8,7 @@ any run is judged. ``errata.csv`` has the errors of the paper, ``settings.csv`` 
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -169,10 +170,19 @@ def _read(file: Path, columns: list[str], **options: Any) -> pd.DataFrame:
     """A table of a paper's folder; without rows where the paper has no such file."""
     if not file.is_file():
         return pd.DataFrame(columns=columns)
+    found = file.stat()
+    return _parsed(file, tuple(columns), (found.st_mtime_ns, found.st_size), tuple(sorted(options.items()))).copy()
+
+
+@cache
+def _parsed(
+    file: Path, columns: tuple[str, ...], state: tuple[int, int], options: tuple[tuple[str, Any], ...]
+) -> pd.DataFrame:
+    """A table as its file has it in that state: of each figure all claims of its paper are asked for."""
     try:
-        rows = pd.read_csv(file, encoding="utf-8", **options)
+        rows = pd.read_csv(file, encoding="utf-8", **dict(options))
     except ValueError as error:  # the parser's own are among them
         raise ConfigError(f"{file}: cannot be read: {' '.join(str(error).split())}") from error
-    if list(rows.columns) != columns:
+    if list(rows.columns) != list(columns):
         raise ConfigError(f"{file}: columns {', '.join(map(str, rows.columns))}; expected {', '.join(columns)}")
     return rows

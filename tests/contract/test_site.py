@@ -186,24 +186,26 @@ def test_reproduction_of_a_claim(reproduction: ModuleType, tmp_path: Path) -> No
     assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
 
 
-def test_errata_and_settings_show_the_columns_that_are_there(
+def test_errata_and_settings_are_shown_in_full(
     reproduction: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     word_pages = reproduction.word_pages
     paper = replace(papers()[0], folder=tmp_path)
-    for name in ("errata.csv", "readings.csv"):
-        (tmp_path / name).write_bytes((papers()[0].folder / name).read_bytes())
-    assert "Why" not in word_pages.errata([paper]) and "In the paper" not in word_pages.settings([paper])
+    (tmp_path / "readings.csv").write_bytes((papers()[0].folder / "readings.csv").read_bytes())
     (tmp_path / "errata.csv").write_text(
-        "where,printed,correct,why,command,effect\nEq. 1,a_1,b,since c,smcmc verify sampler=sdds,10 %\n"
+        "where,printed,correct,why,command,effect,shows\n"
+        "Eq. 1,a_1,b,since c,smcmc verify sampler=sdds,10 %,exact\n"
+        "Eq. 2,x,y,a misprint,none,none: in the text,none\n"
     )
-    (tmp_path / "settings.csv").write_text("setting,paper,chosen,why,sensitivity\nstart,,one cluster,so,none\n")
-    text = word_pages.errata([paper])
+    (tmp_path / "settings.csv").write_text(
+        "setting,paper,chosen,why,sensitivity\nstart,nothing,all in one: `init=one_cluster`,so,none\n"
+    )
+    first, second = word_pages.errata([paper]).split("### 2. Eq. 2")
     for said in ("### 1. Eq. 1", "**Printed**: a\\_1", "**Why**: since c", "**Size of the effect**: 10 %"):
-        assert said in text, said
-    assert "```\nsmcmc verify sampler=sdds\n```" in text
+        assert said in first, said
+    assert "```\nsmcmc verify sampler=sdds\n```" in first and "This shows it" not in second
     row = next(line for line in word_pages.settings([paper]).splitlines() if line.startswith("| start |"))
-    assert re.sub("<span.*?</span> ", "", row) == "| start |  | one cluster | so | none |"
+    assert re.sub("<span.*?</span> ", "", row) == "| start | nothing | all in one: `init=one_cluster` | so | none |"
 
 
 class Links(HTMLParser):
