@@ -93,7 +93,9 @@ def draw_table(ax: Axes, blocks: Sequence[Block], heads: Sequence[tuple[str, str
         ax.text(0, y + 0.75, block.title, va="center", fontsize=7.2, fontweight="bold")
         y += LINK
         for level, entries in block.rows.items():
-            ax.text(0.01, y + 0.5, level_title(level), va="center", fontsize=7)
+            # the notes say what is generated; the words would run into the numbers
+            name = level_title(level).replace("(generated, ", "").replace(")", "")
+            ax.text(0.01, y + 0.5, name, va="center", fontsize=7)
             for place, entry in zip(places, entries, strict=True):
                 _draw_entry(ax, place, y + 0.5, entry, width)
             y += 1
