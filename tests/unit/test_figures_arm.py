@@ -258,7 +258,7 @@ def test_tables_3_and_4_have_all_samplers_and_starts(networks):
     said = {v.reading for v in drawing.verdicts}
     assert all(v.on == "generated networks" for v in drawing.verdicts) and any("one block" in r for r in said)
     words = [t.get_text() for t in drawing.figure.axes[0].texts]
-    assert "start: one block" in words and "NIPS (generated, n = 24)" in words
+    assert "start: one block" in words and "NIPS n = 24" in words
     with styled():
         drawing = arm_tables.table3([r for r in networks if r.config["sampler"]["name"] in arm_tables.TABLE3])
     assert set(drawing.plotted["arm_iterations"]) == {24, 12}
