@@ -1,0 +1,225 @@
+"""Enumerated laws of what released programs draw: partitions of items, or counts of topics, under their own models."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln, digamma, gammaln, logsumexp
+
+from splitmerge_cli.verify import enumerate as exact
+from splitmerge_cli.verify.posteriors import cases
+
+LogWeight = Callable[[exact.State], float]
+
+
+@dataclass(frozen=True)
+class Law:
+    """States with their probabilities.
+
+    Attributes
+    ----------
+    number : dict
+        Of each state its place in the arrays.
+    probability : ndarray of float
+    clusters : ndarray of int
+        Clusters, or topics, that hold an item.
+    key : callable
+        The state of a draw as the program gives it.
+    """
+
+    number: dict[Hashable, int]
+    probability: NDArray[np.float64]
+    clusters: NDArray[np.int64]
+    key: Callable[[Any], Hashable]
+
+    def find(self, chains: Sequence[Sequence[Any]]) -> NDArray[np.int64]:
+        """Places of draws, ``[chains, draws]``.
+
+        Raises
+        ------
+        KeyError
+            A draw that is no state.
+        """
+        return np.array([[self.number[self.key(draw)] for draw in draws] for draws in chains])
+
+
+def labels_key(labels: ArrayLike) -> Hashable:
+    """Labels from 0 by first appearance."""
+    return exact.state_of(labels, 0)[0]
+
+
+def counts_key(topics: Iterable[Sequence[int]]) -> Hashable:
+    """Topics that hold a token, without order; each with its tokens of every document, then of every word."""
+    return tuple(sorted(tuple(map(int, topic)) for topic in topics if any(topic)))
+
+
+def of_partitions(N: int, log_weight: LogWeight) -> Law:
+    """Over all partitions of N items."""
+    states = exact.mixture_states(N)
+    p = exact.normalise([log_weight(state) for state in states])
+    clusters = np.array([state[1] for state in states])
+    return Law({state[0]: i for i, state in zip(range(len(p)), states, strict=True)}, p, clusters, labels_key)
+
+
+def of_case(id: str) -> Law:
+    """Of a case of ``smcmc posteriors``."""
+    case = next(case for case in cases() if case.id == id)
+    return of_partitions(case.n_items, case.log_weight)
+
+
+def of_entropy(partitions: Sequence[tuple[int, ...]], entropy: ArrayLike) -> Law:
+    """Probability in proportion to exp(-entropy); of partitions, not of their numberings."""
+    p = exact.normalise(-np.asarray(entropy, dtype=float))
+    clusters = np.array([max(z) + 1 for z in partitions])
+    return Law({z: i for i, z in zip(range(len(p)), partitions, strict=True)}, p, clusters, labels_key)
+
+
+def _numberings(K: int, T: int) -> float:
+    """log of the ways to give T clusters different labels out of K; none if there are not as many."""
+    return float(gammaln(K + 1) - gammaln(K - T + 1)) if T <= K else -np.inf
+
+
+def finite_topics(docs: Sequence[int], words: Sequence[int], V: int, K: int, alpha: float, eta: float) -> LogWeight:
+    """Log weight of partitions of tokens into at most K topics, all weights summed out (latent Dirichlet allocation).
+
+    Parameters
+    ----------
+    docs, words : sequence of int, length N
+    V, K : int
+        Words, topics.
+    alpha, eta : float
+        Pseudo-counts of each topic in a document, of each word in a topic.
+    """
+    j, w = np.asarray(docs), np.asarray(words)
+
+    def log_weight(state: exact.State) -> float:
+        z = np.array(state[0])
+        total = _numberings(K, state[1])
+        for k in range(state[1]):
+            n = np.bincount(w[z == k], minlength=V)
+            total += gammaln(V * eta) - gammaln(V * eta + n.sum()) + (gammaln(eta + n) - gammaln(eta)).sum()
+            total += (gammaln(alpha + np.bincount(j[z == k])) - gammaln(alpha)).sum()
+        return float(total)
+
+    return log_weight
+
+
+def of_counts(docs: Sequence[int], words: Sequence[int], V: int, log_weight: LogWeight) -> Law:
+    """Law of each topic's counts, from that of partitions of tokens."""
+    partitions, j, w = of_partitions(len(docs), log_weight), np.asarray(docs), np.asarray(words)
+    weight: dict[Hashable, float] = {}
+    clusters: dict[Hashable, int] = {}
+    for labels, at in partitions.number.items():
+        z = np.array(labels)
+        K = int(partitions.clusters[at])
+        of_topic = [
+            [*np.bincount(j[z == k], minlength=max(docs) + 1), *np.bincount(w[z == k], minlength=V)] for k in range(K)
+        ]
+        key = counts_key(of_topic)
+        weight[key] = weight.get(key, 0.0) + partitions.probability[at]
+        clusters[key] = K
+    number = {key: i for i, key in zip(range(len(weight)), weight, strict=True)}
+    return Law(number, np.array(list(weight.values())), np.array(list(clusters.values())), counts_key)
+
+
+def finite_bernoulli(x: ArrayLike, K: int, a: float, beta1: float, beta0: float) -> LogWeight:
+    """Log weight of partitions of rows of 0 and 1 under a mixture of K components.
+
+    Parameters
+    ----------
+    x : array of int, shape (N, D)
+    K : int
+    a : float
+        Pseudo-count of each component in the symmetric Dirichlet of their weights.
+    beta1, beta0 : float
+        Of ones and zeros.
+    """
+    values = np.asarray(x)
+
+    def log_weight(state: exact.State) -> float:
+        z = np.array(state[0])
+        total = _numberings(K, state[1])
+        for k in range(state[1]):
+            rows = values[z == k]
+            ones = rows.sum(axis=0)
+            total += gammaln(a + len(rows)) - gammaln(a)
+            total += (betaln(ones + beta1, len(rows) - ones + beta0) - betaln(beta1, beta0)).sum()
+        return float(total)
+
+    return log_weight
+
+
+@dataclass(frozen=True)
+class Grids:
+    """Prior of bayesm's rDPGibbs: its limits, and `size` points of each hyper-parameter.
+
+    Attributes
+    ----------
+    a, log_nu, v : (float, float)
+        Of mu ~ N(0, Sigma/a), Sigma ~ InvWishart(nu, nu v I), nu = D - 1 + exp(log_nu).
+    clusters : (float, float)
+        Istarmin, Istarmax, from which the limits of the concentration follow.
+    power : float
+        The concentration c has a density in proportion to (1 - (c - cmin)/(cmax - cmin))^power.
+    size : int
+    """
+
+    a: tuple[float, float]
+    log_nu: tuple[float, float]
+    v: tuple[float, float]
+    clusters: tuple[float, float]
+    power: float = 0.8
+    size: int = 20
+
+    def numbers(self) -> list[float]:
+        """As the script of R takes them."""
+        return [*self.a, *self.log_nu, *self.v, *self.clusters, self.power, self.size]
+
+
+def bayesm(x: ArrayLike, grids: Grids) -> LogWeight:
+    """Log weight of partitions of points under the model of rDPGibbs, hyper-parameters summed over their grids.
+
+    Source: the documentation of rDPGibbs in bayesm; Murphy, Conjugate Bayesian analysis of the Gaussian distribution
+    (2007), equation 266.
+    """
+    y = np.asarray(x, dtype=float)
+    N, D = y.shape
+    low, high = (np.exp(digamma(most)) / (np.euler_gamma + np.log(N)) for most in grids.clusters)
+    c = np.linspace(low, high - 1e-6, grids.size)
+    log_c = grids.power * np.log1p(-(c - low) / (high - low)) + gammaln(c) - gammaln(c + N)
+
+    def points(limits: tuple[float, float]) -> NDArray[np.float64]:
+        return np.linspace(*limits, grids.size if limits[0] < limits[1] else 1)
+
+    a, nu, v = (
+        grid.ravel() for grid in np.meshgrid(points(grids.a), D - 1 + np.exp(points(grids.log_nu)), points(grids.v))
+    )
+    found: dict[tuple[int, ...], NDArray[np.float64]] = {}
+
+    def log_marginal(items: tuple[int, ...]) -> NDArray[np.float64]:
+        if items not in found:
+            rows = y[list(items)]
+            n, mean = len(rows), rows.mean(axis=0)
+            scatter = (rows - mean).T @ (rows - mean)
+            psi = scatter + (a * n / (a + n))[:, None, None] * np.outer(mean, mean)
+            psi = psi + (nu * v)[:, None, None] * np.eye(D)
+            total = multigammaln_of((nu + n) / 2, D) - multigammaln_of(nu / 2, D) + D / 2 * np.log(a / (a + n))
+            total += nu / 2 * D * np.log(nu * v) - (nu + n) / 2 * np.linalg.slogdet(psi)[1]
+            found[items] = total - n * D / 2 * np.log(np.pi)
+        return found[items]
+
+    def log_weight(state: exact.State) -> float:
+        z, K = np.array(state[0]), state[1]
+        log_lik = sum(log_marginal(tuple(np.flatnonzero(z == k).tolist())) for k in range(K))
+        sizes = np.bincount(z)
+        return float(logsumexp(log_c + K * np.log(c)) + gammaln(sizes).sum() + logsumexp(log_lik))
+
+    return log_weight
+
+
+def multigammaln_of(values: NDArray[np.float64], D: int) -> NDArray[np.float64]:
+    """log of the multivariate gamma function of each value."""
+    halves = np.arange(D) / 2
+    return D * (D - 1) / 4 * np.log(np.pi) + gammaln(values[:, None] - halves).sum(axis=1)
