@@ -235,7 +235,7 @@ def run_jobs(
             ({path: job for path, job in missing.items() if tuple(job) in alone}, 1),
         ]
         parts = [(part, at_once) for part, at_once in parts if part]
-        poll = _Poll([(list(part), at_once or os.cpu_count() or 1) for part, at_once in parts])
+        poll = _Poll([(part, at_once or os.cpu_count() or 1) for part, at_once in parts])
         with (
             hydra_adapter.hydra_session(),
             SweepProgress(progress, len(missing), poll) as shown,
@@ -418,12 +418,17 @@ class _Poll:
     Parameters
     ----------
     parts : list of tuple
-        Folders of runs that are made one part after the other, and how many of a part at the same time.
+        Jobs by the folder of their run, which are made one part after the other, and how many of a part at the same
+        time.
     """
 
-    def __init__(self, parts: Sequence[tuple[list[Path], int]]) -> None:
+    def __init__(self, parts: Sequence[tuple[Mapping[Path, Sequence[str]], int]]) -> None:
         self._parts = parts
         self._durations: dict[Path, float] = {}
+        # runs that differ in their seed alone take alike
+        jobs = [(path, job) for part, _ in parts for path, job in part.items()]
+        self._alike = {path: tuple(o for o in job if not o.startswith("seed=")) for path, job in jobs}
+        self._budget = {path: _budget(job) for path, job in jobs}
 
     def __call__(self) -> SweepState:
         shares: dict[Path, float] = {}
@@ -446,17 +451,30 @@ class _Poll:
     def _left(self, shares: Mapping[Path, float]) -> float:
         if not self._durations:
             return math.inf
-        # runs of an experiment are alike; of one without a complete run the mean of all stands in
-        groups: dict[Path, list[float]] = {}
-        for path, seconds in self._durations.items():
-            groups.setdefault(path.parent, []).append(seconds)
-        of_all = sum(self._durations.values()) / len(self._durations)
-        mean = {group: sum(seconds) / len(seconds) for group, seconds in groups.items()}
+        # beyond the time that a job is given; of one like which none is complete, first its experiment stands in
+        keys = (lambda path: self._alike[path], lambda path: path.parent, lambda path: None)
+        means = []
+        for key in keys:
+            groups: dict[object, list[float]] = {}
+            for path, seconds in self._durations.items():
+                groups.setdefault(key(path), []).append(seconds - self._budget[path])
+            means.append({group: sum(seconds) / len(seconds) for group, seconds in groups.items()})
         left = 0.0
         for paths, at_once in self._parts:
-            seconds = sum((1 - shares[path]) * mean.get(path.parent, of_all) for path in paths)
+            seconds = 0.0
+            for path in paths:
+                beyond = next(mean[key(path)] for key, mean in zip(keys, means, strict=True) if key(path) in mean)
+                seconds += (1 - shares[path]) * max(0.0, self._budget[path] + beyond)
             left += seconds / max(1, min(at_once, len(paths)))
         return left
+
+
+def _budget(job: Sequence[str]) -> float:
+    """The seconds that a job says it may take; 0 where it says none."""
+    said = [override.partition("=")[2] for override in job if override.startswith("budget=")]
+    with suppress(ValueError):
+        return float(said[-1]) if said else 0.0
+    return 0.0
 
 
 def _is_hydra(arg: str) -> bool:

@@ -33,25 +33,41 @@ def test_a_line_says_how_long_the_sweep_will_take(left: float, end: str) -> None
     assert line == f"259 of 1449 jobs (18%)  0:00:00 {end}"
 
 
-def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment(tmp_path: Path) -> None:
-    def stored(name: str, state: str, seconds: float, share: float) -> None:
-        begin = datetime(2026, 1, 1, tzinfo=UTC)
-        status = {"state": state, "share": share, "config_sha256": "", "started": begin.isoformat()}
-        (tmp_path / name).mkdir(parents=True)
-        write_sealed(
-            tmp_path / name / "status.json", status | {"updated": (begin + timedelta(seconds=seconds)).isoformat()}
-        )
+def stored(folder: Path, name: str, state: str, seconds: float, share: float) -> None:
+    """The status of a run."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    status = {"state": state, "share": share, "config_sha256": "", "started": begin.isoformat()}
+    (folder / name).mkdir(parents=True)
+    write_sealed(folder / name / "status.json", status | {"updated": (begin + timedelta(seconds=seconds)).isoformat()})
 
+
+def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment(tmp_path: Path) -> None:
     names = ["short/a", "short/b", "short/c", "long/a", "long/b", "other/a"]
-    poll = _Poll([([tmp_path / name for name in names[:3]], 2), ([tmp_path / name for name in names[3:]], 1)])
+    jobs = {tmp_path / name: [f"experiment={name[:4]}", f"seed={name[-1]}"] for name in names}
+    first = dict(list(jobs.items())[:3])
+    poll = _Poll([(first, 2), ({path: job for path, job in jobs.items() if path not in first}, 1)])
     assert poll() == SweepState(0, 0.0)
-    stored("short/a", "done", 10, 1.0)
-    stored("long/a", "done", 100, 1.0)
-    stored("short/b", "interrupted", 5, 0.5)
+    stored(tmp_path, "short/a", "done", 10, 1.0)
+    stored(tmp_path, "long/a", "done", 100, 1.0)
+    stored(tmp_path, "short/b", "interrupted", 5, 0.5)
     at = poll()
     assert (at.complete, at.share) == (2, 2.5)
     # two short ones at a time, of one of which a half is left; then a long one, and one like the mean of all
     assert at.left == pytest.approx((0.5 * 10 + 10) / 2 + 100 + 55)
+
+
+def test_time_left_knows_the_seconds_that_jobs_are_given(tmp_path: Path) -> None:
+    jobs = {
+        tmp_path / "fig" / f"{budget}{seed}": [f"budget={budget}", f"seed={seed}"]
+        for budget in (1, 30)
+        for seed in "ab"
+    }
+    poll = _Poll([(jobs, 1)])
+    stored(tmp_path, "fig/1a", "done", 3, 1.0)
+    # each takes two seconds more than it is given
+    assert poll().left == pytest.approx(3 + 32 + 32)
+    stored(tmp_path, "fig/30a", "done", 31, 1.0)
+    assert poll().left == pytest.approx(3 + 31)
 
 
 def test_timed_runs_are_made_one_at_a_time_after_the_others(
