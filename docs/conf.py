@@ -18,7 +18,7 @@ extensions = [
     "mathml",
     "generated",
 ]
-exclude_patterns = ["_build", "_ext", "reproduction"]
+exclude_patterns = ["_build", "_ext", "reproduction", "articles"]
 nitpicky = True
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

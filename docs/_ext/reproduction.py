@@ -1,8 +1,10 @@
 """Pages of reproduced papers, from docs/reproduction and the files of splitmerge_cli.papers, in Markdown."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import articles
 import figure_pages
 import pandas as pd
 import parts
@@ -19,6 +21,8 @@ from splitmerge_cli.papers.verdicts import VERDICTS
 
 PAGES = {"doubtful": "Doubtful claims", "errata": "Errata", "settings": "Settings that the papers leave out"}
 """Pages that all papers share."""
+ARTICLES = "articles"
+"""The folder of the articles."""
 
 
 def write(source: Path) -> None:
@@ -34,8 +38,11 @@ def write(source: Path) -> None:
     index = read_index(stored)["figures"] if (stored / INDEX).is_file() else {}
     titles, known = dict(list_figures()), papers()
     pages = {"reproduction": _overview(kept)}
+    written = articles.articles(source / ARTICLES)
     for paper in known:
-        pages[paper.key] = _paper(paper, titles, kept)
+        pages[paper.key] = _paper(paper, titles, kept, paper.key in written)
+        if paper.key in written:
+            pages[f"article-{paper.key}"] = _article(paper, source)
         for figure in paper.figures:
             name = figure.id
             pages[name] = figure_pages.page(paper, figure, titles[name], source, index.get(name), kept.get(name))
@@ -101,7 +108,20 @@ def _wrong(counts: Counts) -> str:
     )
 
 
-def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFrame]) -> str:
+def _article(paper: Paper, source: Path) -> str:
+    about, text = articles.read(source / ARTICLES / f"{paper.key}.md")
+
+    def picture(name: str, caption: str) -> str:
+        return f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {name}\n:width: 100%\n\n{caption}\n```\n"
+
+    filled = articles.expanded(text, paper, source / FOLDER, picture)
+    return (
+        f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
+        f"**Abstract.** {about['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", filled)
+    )
+
+
+def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFrame], article: bool = False) -> str:
     rows: list[Sequence[object]] = []
     for figure in paper.figures:
         frame, name = kept.get(figure.id), figure.id
@@ -116,7 +136,11 @@ def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFr
     text += "\n## Figures and tables\n" + parts.table(["figure or table", "scale", "claims", *VERDICTS], rows, raw=(0,))
     text += parts.code(f"smcmc reproduce {paper.key} --scale paper")
     links = [f"[{title.lower()}]({name}.md#{_anchor(paper.name)})" for name, title in PAGES.items()]
-    return text + f"\nOf this paper: {', '.join(links)}.\n" + parts.toctree(figure.id for figure in paper.figures)
+    names = [figure.id for figure in paper.figures]
+    if article:
+        names.append(f"article-{paper.key}")
+        links.insert(0, f"[article](article-{paper.key}.md)")
+    return text + f"\nOf this paper: {', '.join(links)}.\n" + parts.toctree(names)
 
 
 def _anchor(heading: str) -> str:

@@ -186,6 +186,25 @@ def test_reproduction_of_a_claim(reproduction: ModuleType, tmp_path: Path) -> No
     assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
 
 
+def test_an_article_is_a_page_of_its_paper(reproduction: ModuleType, tmp_path: Path) -> None:
+    claim = dict.fromkeys(COLUMNS, "") | {"id": "sdds-table1", "scale": "paper", "data": "AABBCC", "n": 0}
+    claim |= {"sampler": "sdds", "metric": "allocation_probability_step_6", "counted": True, "ours": 0.625}
+    claim |= {"verdict": "not reproduced", "rule": "exact", "reason": "erratum"}
+    keep(tmp_path / "reproduction", "sdds-table1", [claim])
+    assert "article-sdds" not in written(reproduction, tmp_path)
+    (tmp_path / "articles").mkdir()
+    (tmp_path / "articles" / "sdds.md").write_text(
+        "---\nkeywords: a\nabstract: In short.\n---\n# What?\n\n```{figure} sdds-table1\nIts caption\n```\n\n"
+        "```{claims}\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
+    )
+    pages = written(reproduction, tmp_path)
+    page = pages["article-sdds"]
+    assert "# [Re] A Smart-Dumb" in page and "**Abstract.** In short." in page
+    assert "\n## What?\n" in page and "```{figure} ../reproduction/sdds-table1.png" in page and "Its caption" in page
+    assert "| 0.625 |" in page and "not reproduced" in page
+    assert "[article](article-sdds.md)" in pages["sdds"] and "\narticle-sdds\n" in pages["sdds"]
+
+
 def test_errata_and_settings_are_shown_in_full(
     reproduction: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
