@@ -9,6 +9,7 @@ import shutil
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
@@ -25,7 +26,13 @@ FOLDER = ROOT / "docs" / "articles"
 STORED = ROOT / "docs" / "reproduction"
 PAGES = range(2, 5)
 """How long an article may be."""
-OPTIONS = ["--standalone", "--shift-heading-level-by=-1", "--variable=papersize:a4", "--variable=fontsize:9.5pt"]
+LOOK = {"papersize": "a4", "fontsize": "9.5pt", "margin": {"x": "2.1cm", "top": "2cm", "bottom": "2.2cm"}}
+HEADER = """
+#show table: set par(justify: false)
+#show table: set text(size: 8pt, hyphenate: false)
+#show table.cell: set align(start)
+"""
+"""Tables in small type, flush left."""
 
 
 def metadata(paper: Paper, about: dict[str, Any]) -> dict[str, Any]:
@@ -61,12 +68,16 @@ def make(paper: Paper, out: Path) -> int:
     filled = f"*A replication of* {paper.citation}.\n\n" + expanded(text, paper, STORED, picture)
     (out / "article.md").write_text(filled, encoding="utf-8")
     (out / "metadata.yaml").write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    options = [*OPTIONS, f"--metadata=title:{told['title']}", f"--metadata=abstract:{told['abstract']}"]
-    options += [f"--metadata=author:{one['name']}" for one in told["authors"]]
     source = out / "article.typ"
-    source.write_text(
-        pypandoc.convert_text(filled, "typst", format="markdown-implicit_figures", extra_args=options), encoding="utf-8"
-    )
+    with TemporaryDirectory() as folder:
+        look, header = Path(folder) / "look.yaml", Path(folder) / "header.typ"
+        shown = {"title": told["title"], "abstract": told["abstract"], "author": [a["name"] for a in told["authors"]]}
+        look.write_text(yaml.safe_dump(LOOK | shown), encoding="utf-8")
+        header.write_text(HEADER, encoding="utf-8")
+        options = ["--standalone", f"--metadata-file={look}", f"--include-in-header={header}"]
+        pypandoc.convert_text(
+            filled, "typst", format="markdown-implicit_figures", outputfile=str(source), extra_args=options
+        )
     pages = typst.compile(str(source), format="svg")
     typst.compile(str(source), output=str(out / "article.pdf"))
     source.unlink()
