@@ -64,7 +64,13 @@ def _picture(paper: Paper, figure: PaperFigure, title: str, said: Mapping[str, A
     )
     if said.get("notes"):
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in said["notes"].split("\n\n"))
-    words = {".png": "picture", "-claims.csv": "claims", ".csv": "numbers", ".csv.gz": "numbers, packed"}
+    words = {
+        ".png": "picture",
+        ".pdf": "for print",
+        "-claims.csv": "claims",
+        ".csv": "numbers",
+        ".csv.gz": "numbers, packed",
+    }
     links = []
     for name in said["files"]:
         label = next((label for ending, label in words.items() if name.endswith(ending)), name)

@@ -18,6 +18,7 @@ from splitmerge_cli.papers.crate import METADATA, crate, environment
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.drawing import manifest_of
 from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers.kept import about
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdicts import read_claims
@@ -93,12 +94,7 @@ def write(
             folder = f"{RUNS}/{run.path.parent.name}/{run.path.name}/"
             folders[folder] = f"run {run.path.name}: {run.summary['sampler']} on {run.summary['data']}"
             packed |= {folder + one: run.path / one for one in [*run.manifest.names, MANIFEST]}
-        told[name] = {
-            "title": titles[name],
-            "paper": papers[name],
-            "scale": scale,
-            "command": command([name], scale, Path("results")),
-            "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),
+        told[name] = about(name, scale, runs, titles, papers) | {
             "runs": [f"{RUNS}/{run.path.parent.name}/{run.path.name}/" for run in runs],
             "files": sorted(files),
         }

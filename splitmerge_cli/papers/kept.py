@@ -1,8 +1,8 @@
 """The kept reproduction: of every figure a small picture, its numbers, its claims, and where they come from.
 
-A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.csv`` (or ``ID.csv.gz``) and ``ID-claims.csv``
-for each figure, and ``index.json`` with the runs, versions, machine, data and digests of all. docs/files.md has its
-format.
+A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.pdf``, ``ID.csv`` (or ``ID.csv.gz``) and
+``ID-claims.csv`` for each figure, and ``index.json`` with the runs, versions, machine, data and digests of all.
+docs/files.md has its format.
 """
 
 import gzip
@@ -76,7 +76,7 @@ def keep(
         if runs is None:
             missing.append(name)
             continue
-        said = {"title": titles[name], "paper": papers[name]}
+        said = about(name, scale, runs, titles, papers)
         index["figures"][name] = said | _kept(known[name], runs, scale, out, folder, config_dir)
         index["figures"] = dict(sorted(index["figures"].items()))
         # after each: what is interrupted leaves what the index says
@@ -85,31 +85,37 @@ def keep(
     return kept, missing
 
 
+def about(
+    name: str, scale: str, runs: Sequence[Run], titles: Mapping[str, str], papers: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the index of a kept reproduction and that of an archive say of a figure alike."""
+    return {
+        "title": titles[name],
+        "paper": papers[name],
+        "scale": scale,
+        "command": command([name], scale, Path("results")),
+        "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),
+    }
+
+
 def _kept(
     entry: PaperFigure, runs: Sequence[Run], scale: str, out: Path, folder: Path, config_dir: str | Path | None
 ) -> dict[str, Any]:
     """Write the files of a figure; what the index says of it."""
-    import matplotlib.pyplot as plt
-
-    from splitmerge_cli.plots.style import styled
+    from splitmerge_cli.plots.style import save, styled
 
     name = entry.id
     with styled():
         drawing = drawn(entry, runs, scale, out, config_dir)
-        with replaced(folder / f"{name}.png") as part:
-            drawing.figure.savefig(part, format="png", dpi=DPI, metadata={"Software": None})
-        plt.close(drawing.figure)
+        pictures = save(drawing.figure, folder / name, DPI)
     claims = frame(drawing.verdicts, published(name), scale)
     write_text(folder / f"{name}-claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     numbers, rows = _write_numbers(drawing.plotted, folder, name)
-    files = [folder / file for file in (f"{name}.png", numbers, f"{name}-claims.csv")]
+    files = [*pictures, folder / numbers, folder / f"{name}-claims.csv"]
     return {
-        "scale": scale,
-        "command": command([name], scale, Path("results")),
         "notes": drawing.notes,
         "verdicts": {verdict: int(number) for verdict, number in counts([claims]).items()},
         "rows": {"plotted": len(drawing.plotted), "kept": rows},
-        "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),
         "runs": _by_experiment(runs),
         "made": made(runs),
         "data": _data(runs),

@@ -127,14 +127,15 @@ def footnote(figure: Figure, text: str) -> None:
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
 
 
-def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write ``STEM.png`` and ``STEM.pdf``; equal figures give equal bytes."""
+def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
+    """Write ``STEM.png``, with so many dots per inch (None: as the style has it), and ``STEM.pdf``, and close the
+    figure; equal figures give equal bytes."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
     for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
         # through a temporary name: a figure is whole or not there
         part = path.with_name(f".{path.name}.part")
-        figure.savefig(part, format=path.suffix[1:], metadata=metadata)
+        figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
         part.replace(path)
     plt.close(figure)
     return paths
