@@ -6,6 +6,7 @@ what is measured, by which rule of `splitmerge_cli.papers.verdicts` and with whi
 any run is judged. ``errata.csv`` has the errors of the paper, ``settings.csv`` what it leaves open and what was chosen.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -87,17 +88,36 @@ def published(figure: str) -> list[Claim]:
     """
     if (paper := paper_of(figure)) is None:
         return []
-    rows = _read(paper.folder / "claims.csv", PUBLISHED, keep_default_na=False)
-    readings = _read(paper.folder / "readings.csv", READINGS, keep_default_na=False, dtype=str)
-    if unknown := sorted(set(readings["rule"]) - set(RULES)):
-        raise ConfigError(f"{paper.folder / 'readings.csv'}: rule={unknown[0]}: expected one of {', '.join(RULES)}")
-    return [_claim(r, readings) for r in rows[rows["id"] == figure].itertuples(index=False)]
+    files = paper.folder / "claims.csv", paper.folder / "readings.csv"
+    return list(_claims(*files, tuple(_state(file) for file in files)).get(figure, ()))
 
 
-def _claim(row: Any, readings: pd.DataFrame) -> Claim:
+def _state(file: Path) -> tuple[int, int]:
+    """What changes when a file does."""
+    if not file.is_file():
+        return 0, 0
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+@cache
+def _claims(published: Path, readings: Path, _states: tuple[tuple[int, int], ...]) -> dict[str, list[Claim]]:
+    """The claims of a paper by figure: of every figure and many times they are asked for."""
+    rows = _read(published, PUBLISHED, keep_default_na=False)
+    read = _read(readings, READINGS, keep_default_na=False, dtype=str)
+    if unknown := sorted(set(read["rule"]) - set(RULES)):
+        raise ConfigError(f"{readings}: rule={unknown[0]}: expected one of {', '.join(RULES)}")
+    found: dict[str, list[Claim]] = {}
+    patterns = list(read.itertuples(index=False))
+    for row in rows.itertuples(index=False):
+        found.setdefault(str(row.id), []).append(_claim(row, patterns))
+    return found
+
+
+def _claim(row: Any, readings: Sequence[Any]) -> Claim:
     """A claim with the first reading whose patterns fit; an empty pattern fits all."""
     own = Claim(row.id, row.data, row.sampler, row.metric, _number(row.value), row.unit, row.statement)
-    for r in readings.itertuples(index=False):
+    for r in readings:
         if all(fnmatchcase(getattr(own, name), getattr(r, name) or "*") for name in PATTERNS):
             return replace(
                 own,
@@ -170,19 +190,10 @@ def _read(file: Path, columns: list[str], **options: Any) -> pd.DataFrame:
     """A table of a paper's folder; without rows where the paper has no such file."""
     if not file.is_file():
         return pd.DataFrame(columns=columns)
-    found = file.stat()
-    return _parsed(file, tuple(columns), (found.st_mtime_ns, found.st_size), tuple(sorted(options.items()))).copy()
-
-
-@cache
-def _parsed(
-    file: Path, columns: tuple[str, ...], state: tuple[int, int], options: tuple[tuple[str, Any], ...]
-) -> pd.DataFrame:
-    """A table as its file has it in that state: of each figure all claims of its paper are asked for."""
     try:
-        rows = pd.read_csv(file, encoding="utf-8", **dict(options))
+        rows = pd.read_csv(file, encoding="utf-8", **options)
     except ValueError as error:  # the parser's own are among them
         raise ConfigError(f"{file}: cannot be read: {' '.join(str(error).split())}") from error
-    if list(rows.columns) != list(columns):
+    if list(rows.columns) != columns:
         raise ConfigError(f"{file}: columns {', '.join(map(str, rows.columns))}; expected {', '.join(columns)}")
     return rows

@@ -163,7 +163,7 @@ def test_a_sweep_leaves_no_process_behind(
 
 
 def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
-    args = [*LONG[:3], "iterations=100000", *LONG[4:]]
+    args = [*LONG[:3], "iterations=40000", *LONG[4:]]
     assert smcmc("run", *args, "seed=0").exit_code == 0
     args.append("seed=range(6)")
     process = spawn("sweep", *args, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")

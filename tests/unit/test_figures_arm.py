@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
@@ -51,7 +51,9 @@ def small(job: list[str], **more: object) -> dict[str, str]:
 
 
 def made(jobs: list[dict[str, str]]) -> list[Run]:
-    return [Run(make_run(compose([f"{key}={value}" for key, value in job.items()]))) for job in jobs]
+    with shared_choices():
+        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in jobs]
+    return [Run(make_run(cfg)) for cfg in composed]
 
 
 @pytest.fixture(scope="module")

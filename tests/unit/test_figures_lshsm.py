@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.lshsm import (
@@ -39,7 +39,9 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     more = {"budget": 600, "iterations": 40, "thin": 1, "progress": "none"} | more
     own = [job | {key: str(value) for key, value in more.items()} for job in jobs]
-    return [Run(make_run(compose([f"{key}={value}" for key, value in job.items()]))) for job in own]
+    with shared_choices():
+        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in own]
+    return [Run(make_run(cfg)) for cfg in composed]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.generated.documents import nested_topics
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
@@ -42,7 +42,9 @@ def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
 def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     own = [job | {key: str(value) for key, value in (more | {"progress": "none"}).items()} for job in jobs]
-    return [Run(make_run(compose([f"{key}={value}" for key, value in job.items()]))) for job in own]
+    with shared_choices():
+        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in own]
+    return [Run(make_run(cfg)) for cfg in composed]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import claims, experiments, reproduce
@@ -30,14 +30,15 @@ SHORT = {"iterations": "30", "budget": "0.01", "trace.partitions": "30"}
 def runs(tmp_path_factory):
     """The runs of Table 1 at quick scale, short, on small generated sets."""
     out = tmp_path_factory.mktemp("results")
-    made = []
+    composed = []
     for job in experiments.jobs("triadic-table1", "quick", out, stand_in=True):
         own = dict(override.split("=", 1) for override in job)
         if int(own["data.seed"]) < SETS:
             own |= {key: value for key, value in SHORT.items() if own.get(key, "null") != "null"}
             own = {"iterations": SHORT["iterations"]} | own | {"N": "40", "thin": "1", "progress": "none"}
-            made.append(Run(make_run(compose([f"{key}={value}" for key, value in own.items()]))))
-    return made
+            composed.append([f"{key}={value}" for key, value in own.items()])
+    with shared_choices():
+        return [Run(make_run(compose(job))) for job in composed]
 
 
 @pytest.fixture
