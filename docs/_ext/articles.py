@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 
 from splitmerge_cli.config import ConfigError
@@ -24,8 +23,9 @@ from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.findings import ClaimReference, claims_of
+from splitmerge_cli.papers.kept import claims_of as claims_of_figure
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
-from splitmerge_cli.papers.verdicts import VERDICTS, counts, read_claims
+from splitmerge_cli.papers.verdicts import VERDICTS, counts
 
 FRONT = re.compile(r"\A---\n(.*?)^---\n", re.M | re.S)
 KEYS = ("keywords", "abstract")
@@ -82,18 +82,11 @@ def expanded(text: str, paper: Paper, stored: Path, picture: Show) -> str:
         if kind == "counts":
             return _counts(paper, stored)
         if kind == "figure":
-            _kept(stored, argument)
+            claims_of_figure(stored, argument)
             return picture(argument, " ".join(body.split())) + "\n"
         raise ConfigError(f"{paper.key}: block {kind}: expected claims, counts or figure")
 
     return BLOCK.sub(fill, text)
-
-
-def _kept(stored: Path, name: str) -> pd.DataFrame:
-    file = stored / f"{name}-claims.csv"
-    if not file.is_file():
-        raise ConfigError(f"{name}: not in {stored}; smcmc keep {name} --scale paper --to {stored} adds it")
-    return read_claims(file, f"smcmc keep {name} --scale paper --to {stored} writes it anew")
 
 
 def _claims(body: str, stored: Path) -> str:
@@ -101,7 +94,7 @@ def _claims(body: str, stored: Path) -> str:
     references = [ClaimReference.model_validate(one) for one in yaml.safe_load(body)]
     rows = []
     for claim in claims_of(references):
-        frame = _kept(stored, claim.id)
+        frame, _ = claims_of_figure(stored, claim.id)
         own = (frame["data"] == claim.data) & (frame["sampler"] == claim.sampler) & (frame["metric"] == claim.metric)
         for r in frame[own & frame["counted"]].itertuples(index=False):
             what = ", ".join(part for part in (r.data, r.sampler, r.metric.replace("_", " ")) if part)
@@ -116,7 +109,7 @@ def _claims(body: str, stored: Path) -> str:
 def _counts(paper: Paper, stored: Path) -> str:
     """Claims by figure and verdict."""
     titles = dict(list_figures())
-    frames = {figure.id: _kept(stored, figure.id) for figure in paper.figures}
+    frames = {figure.id: claims_of_figure(stored, figure.id)[0] for figure in paper.figures}
     rows: list[Sequence[object]] = [
         [titles[name], len(frame[frame["counted"]]), *counts([frame])] for name, frame in frames.items()
     ]

@@ -56,7 +56,7 @@ def test_metadata_is_that_of_the_journal():
 def test_what_cannot_be_filled_is_said(module, tmp_path):
     paper = paper_of("sdds-fig1")
     cases = {
-        "```{figure} sdds-fig9\nA caption\n```\n": "sdds-fig9: not in",
+        "```{figure} sdds-fig9\nA caption\n```\n": "sdds-fig9: .* does not hold it; smcmc keep sdds-fig9",
         "```{pictures}\n```\n": "block pictures: expected claims, counts or figure",
         "```{claims}\n- {figure: sdds-fig1, metric: no_such}\n```\n": "expected a reference to a claim",
     }
