@@ -1,6 +1,5 @@
 """Pages of words: findings, doubtful claims, errata, and settings that the papers leave out."""
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 
@@ -14,16 +13,9 @@ from splitmerge_cli.papers.findings import claims_of, findings
 
 ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
 """Columns of ``errata.csv`` that are shown, and their labels."""
-PATTERNS = ("id", "data", "sampler", "metric")
 NONE = "none"
 """What stands in ``errata.csv`` where no command shows an error."""
 SPAN = re.compile(r"(`[^`]+`)")
-
-
-def readings_of(paper: Paper) -> list[dict[str, str]]:
-    """The rows of a paper's ``readings.csv``."""
-    with (paper.folder / "readings.csv").open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
 
 
 def words(text: str) -> str:
@@ -87,8 +79,8 @@ def settings(known: Sequence[Paper]) -> str:
         text += f"\n### {paper.name}: settings\n"
         text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], tables.settings(paper).to_numpy())
         readings = []
-        for row in readings_of(paper):
-            where = ", ".join(row[key] for key in PATTERNS if row[key])
+        for row in tables.readings(paper).to_dict("records"):
+            where = ", ".join(row[key] for key in tables.PATTERNS if row[key])
             rule = " ".join(filter(None, (row["rule"], row["tolerance"])))
             readings.append([where, row["statistic"], row["reading"], rule, row["because"]])
         text += (

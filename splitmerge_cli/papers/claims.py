@@ -104,11 +104,8 @@ def _state(file: Path) -> tuple[int, int]:
 def _claims(published: Path, readings: Path, _states: tuple[tuple[int, int], ...]) -> dict[str, list[Claim]]:
     """The claims of a paper by figure: of every figure and many times they are asked for."""
     rows = _read(published, PUBLISHED, keep_default_na=False)
-    read = _read(readings, READINGS, keep_default_na=False, dtype=str)
-    if unknown := sorted(set(read["rule"]) - set(RULES)):
-        raise ConfigError(f"{readings}: rule={unknown[0]}: expected one of {', '.join(RULES)}")
+    patterns = list(_readings(readings).itertuples(index=False))
     found: dict[str, list[Claim]] = {}
-    patterns = list(read.itertuples(index=False))
     for row in rows.itertuples(index=False):
         found.setdefault(str(row.id), []).append(_claim(row, patterns))
     return found
@@ -132,6 +129,27 @@ def _claim(row: Any, readings: Sequence[Any]) -> Claim:
 
 def _number(text: Any) -> float:
     return float(text) if text != "" else np.nan
+
+
+def readings(paper: Paper) -> pd.DataFrame:
+    """How the claims of a paper are read, in the order in which patterns are tried.
+
+    Parameters
+    ----------
+    paper : Paper
+
+    Returns
+    -------
+    pandas.DataFrame
+        `READINGS`, of str: patterns of figure, data, sampler and metric (empty: any), reading, what is measured, rule,
+        tolerance, and why so. No rows where the paper's folder has no ``readings.csv``.
+
+    Raises
+    ------
+    ConfigError
+        The file has other columns, or a rule that is none of `RULES`.
+    """
+    return _readings(paper.folder / "readings.csv")
 
 
 def errata(paper: Paper) -> pd.DataFrame:
@@ -175,6 +193,13 @@ def settings(paper: Paper) -> pd.DataFrame:
         The file has other columns, or an empty cell.
     """
     return _complete(paper.folder / "settings.csv", SETTINGS)
+
+
+def _readings(file: Path) -> pd.DataFrame:
+    rows = _read(file, READINGS, keep_default_na=False, dtype=str)
+    if unknown := sorted(set(rows["rule"]) - set(RULES)):
+        raise ConfigError(f"{file}: rule={unknown[0]}: expected one of {', '.join(RULES)}")
+    return rows
 
 
 def _complete(file: Path, columns: list[str]) -> pd.DataFrame:

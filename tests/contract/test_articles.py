@@ -1,8 +1,9 @@
 """The articles: every paper has one, its blocks can be filled from what is kept, and it says what ReScience C asks."""
 
-import sys
 from pathlib import Path
 
+import articles
+import make_articles
 import pytest
 import yaml
 
@@ -14,17 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER, STORED = ROOT / "docs" / "articles", ROOT / "docs" / "reproduction"
 
 
-@pytest.fixture(scope="module")
-def module():
-    sys.path.insert(0, str(ROOT / "docs" / "_ext"))
-    try:
-        import articles
-
-        yield articles
-    finally:
-        sys.path.remove(str(ROOT / "docs" / "_ext"))
-
-
 def link(name: str, caption: str) -> str:
     return f"![{caption}]({name}.png)"
 
@@ -33,10 +23,10 @@ WRITTEN = sorted(path.stem for path in FOLDER.glob("*.md"))
 
 
 @pytest.mark.parametrize("key", WRITTEN)
-def test_blocks_are_filled_from_what_is_kept(module, key):
+def test_blocks_are_filled_from_what_is_kept(key):
     paper = next(one for one in papers() if one.key == key)
-    about, text = module.read(FOLDER / f"{key}.md")
-    filled = module.expanded(text, paper, STORED, link)
+    about, text = articles.read(FOLDER / f"{key}.md")
+    filled = articles.expanded(text, paper, STORED, link)
     assert "{claims}" in text and "{counts}" in text and "{figure}" in text
     assert "```{" not in filled and ".png)" in filled
     assert len(about["keywords"].split(",")) >= 3 and 50 <= len(about["abstract"].split()) <= 250
@@ -45,15 +35,13 @@ def test_blocks_are_filled_from_what_is_kept(module, key):
 
 
 def test_metadata_is_that_of_the_journal():
-    import make_articles
-
     told = make_articles.metadata(paper_of("sdds-fig1"), {"keywords": "a, b", "abstract": "One\ntwo."})
     assert told["title"].startswith("[Re] A Smart-Dumb") and told["abstract"] == "One two."
     assert told["replication"][0]["cite"].startswith("Wang & Russell, 2015".replace(", 2015", " 2015"))
     assert yaml.safe_load(yaml.safe_dump(told)) == told
 
 
-def test_what_cannot_be_filled_is_said(module, tmp_path):
+def test_what_cannot_be_filled_is_said(tmp_path):
     paper = paper_of("sdds-fig1")
     cases = {
         "```{figure} sdds-fig9\nA caption\n```\n": "sdds-fig9: .* does not hold it; smcmc keep sdds-fig9",
@@ -62,15 +50,15 @@ def test_what_cannot_be_filled_is_said(module, tmp_path):
     }
     for text, message in cases.items():
         with pytest.raises(ConfigError, match=message):
-            module.expanded(text, paper, STORED, link)
+            articles.expanded(text, paper, STORED, link)
     (tmp_path / "a.md").write_text("---\nkeywords: a\n---\nText\n")
     with pytest.raises(ConfigError, match="front matter with keywords and abstract"):
-        module.read(tmp_path / "a.md")
+        articles.read(tmp_path / "a.md")
 
 
-def test_claims_are_shown_as_they_are_kept(module):
+def test_claims_are_shown_as_they_are_kept():
     text = "Before\n\n```{claims}\n- {figure: sdds-table1}\n```\nAfter\n"
-    filled = module.expanded(text, paper_of("sdds-table1"), STORED, link)
+    filled = articles.expanded(text, paper_of("sdds-table1"), STORED, link)
     kept = read_claims(STORED / "sdds-table1-claims.csv", "")
     rows = [line for line in filled.splitlines() if line.startswith("| sdds-table1")]
     assert len(rows) == kept["counted"].sum() > 0

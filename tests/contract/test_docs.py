@@ -1,10 +1,10 @@
 """The documentation: its table is that of the classes, its links lead somewhere, its lines are short."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+import write_readme
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 100
@@ -41,10 +41,6 @@ def cells(text: str) -> dict[tuple[str, str], str]:
 
 def test_table_of_the_readme() -> None:
     """What it says is so. A sampler or model that is new may still lack its row or column."""
-    spec = importlib.util.spec_from_file_location("write_readme", ROOT / "scripts" / "write_readme.py")
-    assert spec is not None and spec.loader is not None
-    write_readme = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(write_readme)
     text = write_readme.README.read_text(encoding="utf-8")
     found = cells(text.partition(write_readme.BEGIN)[2].partition(write_readme.END)[0])
     assert found and found.items() <= cells(write_readme.table()).items(), "run python scripts/write_readme.py"

@@ -4,15 +4,14 @@ verdicts follow from intervals and tolerances by a rule that is written down her
 
 import csv
 import hashlib
-import importlib.util
 import json
 import math
 import re
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
-import pytest
+import reproduction
+import write_readme
 
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.discovery import papers
@@ -23,14 +22,6 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reproduction"
 VERDICTS = ("reproduced", "not reproduced", "undecided", "not testable")
 INDEX = json.loads((KEPT / "index.json").read_text(encoding="utf-8"))["figures"]
-
-
-def module_of(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"tables_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -77,7 +68,6 @@ def test_the_index_lists_every_file_with_its_digest_and_the_claims_with_their_ve
 
 
 def test_table_of_the_readme() -> None:
-    write_readme = module_of(ROOT / "scripts" / "write_readme.py")
     text = write_readme.README.read_text(encoding="utf-8")
     part = text.partition(write_readme.CLAIMS_BEGIN)[2].partition(write_readme.CLAIMS_END)[0]
     found = tables(part)
@@ -88,9 +78,7 @@ def test_table_of_the_readme() -> None:
     assert f"\n{len(INDEX)} of {figures} figures and tables are kept" in part
 
 
-def test_tables_of_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
-    reproduction = module_of(ROOT / "docs" / "_ext" / "reproduction.py")
+def test_tables_of_the_site(tmp_path: Path) -> None:
     (tmp_path / "reproduction").symlink_to(KEPT)
     reproduction.write(tmp_path)
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "_generated").glob("*.md")}

@@ -1,6 +1,5 @@
 """The notebooks of the documentation: executed, small, and without traces of the machine; all of them run."""
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -42,10 +41,8 @@ def test_its_links_lead_somewhere(path: Path) -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_it_runs(path: Path) -> None:
     """A cell that fails raises; what the chains give is what stands there, but for the pictures."""
-    spec = importlib.util.spec_from_file_location("execute_notebooks", ROOT / "scripts" / "execute_notebooks.py")
-    assert spec is not None and spec.loader is not None
-    execute_notebooks = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(execute_notebooks)
+    import execute_notebooks
+
     stored, again = nbformat.read(path, as_version=4), execute_notebooks.execute(path)
 
     def texts(notebook) -> list[str]:

@@ -3,7 +3,6 @@ somewhere."""
 
 import csv
 import hashlib
-import importlib.util
 import json
 import re
 import subprocess
@@ -11,11 +10,14 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
+import draw_pages
 import pandas as pd
 import pytest
+import reproduction
+import sampler_pages
+import verify_samplers
 
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers.claims import published
@@ -26,14 +28,6 @@ from splitmerge_cli.papers.verdicts import COLUMNS
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 SAMPLERS = DOCS / "samplers"
-
-
-def module_of(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"site_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_every_sampler_has_a_page() -> None:
@@ -53,7 +47,6 @@ def test_every_sampler_was_verified() -> None:
 
 
 def test_verification_is_read_from_what_is_printed() -> None:
-    verify_samplers = module_of(ROOT / "scripts" / "verify_samplers.py")
     printed = (
         "model=emm: 37 states; tokens a a b, alpha=.7\n"
         "┃ sampler ┃ mode ┃\n"
@@ -69,7 +62,7 @@ def test_verification_is_read_from_what_is_printed() -> None:
 
 
 def test_part_of_a_sampler() -> None:
-    part = module_of(DOCS / "_ext" / "sampler_pages.py").part(DOCS, "lshsm")
+    part = sampler_pages.part(DOCS, "lshsm")
     assert "| `sampler.tables=10` |" in part and "smart_split" in part
     # what it does not support stands there with the reason
     assert "| `emm` |" in part.split("## Verification")[0]
@@ -83,23 +76,16 @@ def test_page_has_what_its_commands_print(tmp_path: Path) -> None:
         "```console\n$ echo results/sams-csv/0123456789ab; \\\n    echo 'chain 0:  50%  0:00:01 left'\nold\n"
         "$ cat cows.csv && echo RUN\n```\n\n```\n$ false\n```\n"
     )
-    text = module_of(ROOT / "scripts" / "draw_pages.py").Page(page, tmp_path).written()
+    text = draw_pages.Page(page, tmp_path).written()
     shown = "    echo 'chain 0:  50%  0:00:01 left'\nresults/sams-csv/0123456789ab\n"
     assert shown + "$ cat cows.csv && echo RUN\nxresults/sams-csv/0123456789ab\n```" in text
     assert "old" not in text and text.startswith("```python\n") and text.endswith("```\n$ false\n```\n")
     page.write_text("```console\n$ exit 3\n```\n")
     with pytest.raises(SystemExit, match="status 3"):
-        module_of(ROOT / "scripts" / "draw_pages.py").Page(page, tmp_path).written()
+        draw_pages.Page(page, tmp_path).written()
 
 
-@pytest.fixture
-def reproduction(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """What writes the pages of papers; its parts stand beside it."""
-    monkeypatch.syspath_prepend(DOCS / "_ext")
-    return module_of(DOCS / "_ext" / "reproduction.py")
-
-
-def written(reproduction: ModuleType, source: Path) -> dict[str, str]:
+def written(source: Path) -> dict[str, str]:
     """The pages of papers by name."""
     reproduction.write(source)
     return {path.stem: path.read_text(encoding="utf-8") for path in (source / "_generated").glob("*.md")}
@@ -108,11 +94,11 @@ def written(reproduction: ModuleType, source: Path) -> dict[str, str]:
 SHARED = {"reproduction", "doubtful", "errata", "settings"}
 
 
-def test_reproduction_without_results(reproduction: ModuleType, tmp_path: Path) -> None:
+def test_reproduction_without_results(tmp_path: Path) -> None:
     """Nothing is kept: each page says so, and the command; what is known without runs is there."""
     (tmp_path / "_generated").mkdir()
     (tmp_path / "_generated" / "gone.md").write_text("a page of before")
-    pages = written(reproduction, tmp_path)
+    pages = written(tmp_path)
     figures = {figure.id for paper in papers() for figure in paper.figures}
     assert set(pages) == figures | {paper.key for paper in papers()} | SHARED
     assert "which\n0 are kept here" in pages["reproduction"] and "make reproduction" in pages["reproduction"]
@@ -150,7 +136,7 @@ def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object)
     (folder / "index.json").write_text(json.dumps({"format": 1, "figures": {name: figure | said}}))
 
 
-def test_reproduction_of_a_claim(reproduction: ModuleType, tmp_path: Path) -> None:
+def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     """The counted verdict stands first, another reading below it and in no count; where it comes from stands last."""
     claim = dict.fromkeys(COLUMNS, "") | {"id": "sdds-table1", "scale": "paper", "data": "a|b", "metric": "step_1"}
     claim |= {"published": 0.5, "ours": -0.625, "low": -0.75, "high": 0.75, "n": 10, "of": "splits", "rule": "distance"}
@@ -160,7 +146,7 @@ def test_reproduction_of_a_claim(reproduction: ModuleType, tmp_path: Path) -> No
         claim | {"counted": False, "verdict": "undecided", "reading": "another start", "tolerance": 0.1},
     ]
     keep(tmp_path / "reproduction", "sdds-table1", rows, notes="A finding [in] plain text.")
-    pages = written(reproduction, tmp_path)
+    pages = written(tmp_path)
     own, other = pages["sdds-table1"].split("## Other readings")
     for said in (
         "a\\|b: step 1",
@@ -186,18 +172,18 @@ def test_reproduction_of_a_claim(reproduction: ModuleType, tmp_path: Path) -> No
     assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
 
 
-def test_an_article_is_a_page_of_its_paper(reproduction: ModuleType, tmp_path: Path) -> None:
+def test_an_article_is_a_page_of_its_paper(tmp_path: Path) -> None:
     claim = dict.fromkeys(COLUMNS, "") | {"id": "sdds-table1", "scale": "paper", "data": "AABBCC", "n": 0}
     claim |= {"sampler": "sdds", "metric": "allocation_probability_step_6", "counted": True, "ours": 0.625}
     claim |= {"verdict": "not reproduced", "rule": "exact", "reason": "erratum"}
     keep(tmp_path / "reproduction", "sdds-table1", [claim])
-    assert "article-sdds" not in written(reproduction, tmp_path)
+    assert "article-sdds" not in written(tmp_path)
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles" / "sdds.md").write_text(
         "---\nkeywords: a\nabstract: In short.\n---\n# What?\n\n```{figure} sdds-table1\nIts caption\n```\n\n"
         "```{claims}\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
     )
-    pages = written(reproduction, tmp_path)
+    pages = written(tmp_path)
     page = pages["article-sdds"]
     assert "# [Re] A Smart-Dumb" in page and "**Abstract.** In short." in page
     assert "\n## What?\n" in page and "```{figure} ../reproduction/sdds-table1.png" in page and "Its caption" in page
@@ -205,9 +191,7 @@ def test_an_article_is_a_page_of_its_paper(reproduction: ModuleType, tmp_path: P
     assert "[article](article-sdds.md)" in pages["sdds"] and "\narticle-sdds\n" in pages["sdds"]
 
 
-def test_errata_and_settings_are_shown_in_full(
-    reproduction: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errata_and_settings_are_shown_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     word_pages = reproduction.word_pages
     paper = replace(papers()[0], folder=tmp_path)
     (tmp_path / "readings.csv").write_bytes((papers()[0].folder / "readings.csv").read_bytes())
