@@ -4,6 +4,9 @@ from libc.stdint cimport int8_t, int32_t
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
+cdef enum:                              # blocks of draws, one an item
+    COINS, LAUNCH, RESTRICTED, SEQUENTIAL  # the last plus m: among m sides
+
 cdef Py_ssize_t full_scan(Model model, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
 cdef void coin_allocation(Model model, Rng rng, const int32_t *items, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b,
                           int8_t *in_a) noexcept nogil

@@ -10,10 +10,12 @@ from libc.stdint cimport int8_t, int32_t
 
 from splitmerge_cli.core.log_scale cimport log_sum_exp
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.recording cimport NAMED, OF_ITEM
 from splitmerge_cli.core.rng cimport Rng
 
 cdef enum:
     SIDES = 3                           # most columns that items are allocated among
+
 
 # below this a probability is scored on the log scale; below the next a product is taken to its logarithm
 cdef double TINY = 1e-280
@@ -30,7 +32,7 @@ cdef Py_ssize_t full_scan(Model model, Rng rng, Py_ssize_t first, Py_ssize_t n) 
         if rng.halted:
             break
         model.scan(i)
-        k = rng.draw_categorical(model.w, model.options())
+        k = rng.draw_option(NAMED, i, model.w, model.options(), model.option_names(i))
         if k != model.z[i]:
             model.move(i, k)
             changed += 1
@@ -41,9 +43,11 @@ cdef void coin_allocation(Model model, Rng rng, const int32_t *items, Py_ssize_t
                           int8_t *in_a) noexcept nogil:
     """Put items[:n], in order, into columns a and b by fair coins; in_a becomes the sides."""
     cdef Py_ssize_t t
+    rng.begin_items(COINS, items, n, -1)
     for t in range(n):
-        in_a[t] = rng.draw_coin(0.5)
+        in_a[t] = rng.draw_coin_of(items[t], 0.5)
         model.join(items[t], a if in_a[t] else b)
+    rng.end_items()
 
 
 cdef double sequential_allocation(Model model, Rng rng, const int32_t *items, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b,
@@ -66,13 +70,15 @@ cdef double sequential_allocation(Model model, Rng rng, const int32_t *items, Py
     cdef Py_ssize_t t, i
     cdef double o, p, product = 1.0, total = 0.0
     cdef double side[2]
+    if not forced:
+        rng.begin_items(SEQUENTIAL, items, n, -1)
     for t in range(n):
         i = items[t]
         o = model.odds(i, a, b, -1, sized)
         side[1] = 1.0 / (1.0 + o)
         side[0] = o * side[1] if o < 1e300 else 1.0
         if not forced:
-            in_a[t] = rng.draw_coin(side[1])
+            in_a[t] = rng.draw_coin_of(i, side[1])
         p = side[in_a[t]]
         if p < TINY:
             # p is the odds themselves
@@ -83,6 +89,8 @@ cdef double sequential_allocation(Model model, Rng rng, const int32_t *items, Py
                 total += log(product)
                 product = 1.0
         model.join(i, a if in_a[t] else b)
+    if not forced:
+        rng.end_items()
     return total + log(product)
 
 
@@ -106,13 +114,15 @@ cdef double sequential_allocation_among(Model model, Rng rng, const int32_t *ite
     cdef Py_ssize_t t, s, i
     cdef double[SIDES] w
     cdef double p, of_all, product = 1.0, total = 0.0
+    if not forced:
+        rng.begin_items(SEQUENTIAL + m, items, n, anchor)
     for t in range(n):
         i = items[t]
         if i == anchor:
             side[t] = <int8_t> (m - 1)
             continue
         model.weigh(i, first, m, w)
-        s = side[t] if forced else rng.draw_categorical(w, m)
+        s = side[t] if forced else rng.draw_option(OF_ITEM, i, w, m, NULL)
         side[t] = <int8_t> s
         of_all = w[0]
         for s in range(1, m):
@@ -128,6 +138,8 @@ cdef double sequential_allocation_among(Model model, Rng rng, const int32_t *ite
                 total += log(product)
                 product = 1.0
         model.join(i, first + side[t])
+    if not forced:
+        rng.end_items()
     return total + log(product)
 
 
@@ -154,6 +166,8 @@ cdef double restricted_scan(Model model, Rng rng, const int32_t *items, Py_ssize
     cdef bint to_a
     cdef double o, p, product = 1.0, total = 0.0
     cdef double side[2]
+    if target == NULL:
+        rng.begin_items(RESTRICTED, items, n, -1)
     for t in range(n):
         if rng.halted:
             break
@@ -161,7 +175,7 @@ cdef double restricted_scan(Model model, Rng rng, const int32_t *items, Py_ssize
         own = a if in_a[t] else b
         o = model.odds(i, a, b, own, True)
         side[1] = 1.0 / (1.0 + o)
-        to_a = rng.draw_coin(side[1]) if target == NULL else target[t]
+        to_a = rng.draw_coin_of(i, side[1]) if target == NULL else target[t]
         if scored:
             side[0] = o * side[1] if o < 1e300 else 1.0
             p = side[to_a]
@@ -176,4 +190,6 @@ cdef double restricted_scan(Model model, Rng rng, const int32_t *items, Py_ssize
             model.leave(i, own)
             model.join(i, a if to_a else b)
             in_a[t] = to_a
+    if target == NULL:
+        rng.end_items()
     return total + log(product)

@@ -17,6 +17,7 @@ cdef class Partition:
     cdef int32_t *after             # [N] next member of the same cluster, -1 none
     cdef int32_t *before            # [N] previous member, -1 none
     cdef int64_t version            # grows with every change of the partition
+    cdef int32_t *name              # [cap] what a cluster is called where two chains are coupled, -1 nothing; or NULL
     # -- what follows the clusters, column by column
     cdef double *ll                 # [cap] log marginal likelihood of a cluster, where is_valid[k]
     cdef int8_t *is_valid           # [cap]
@@ -37,6 +38,9 @@ cdef class Partition:
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil
     cdef void count_changed(self) noexcept nogil
+
+    cdef int name_clusters(self) except -1
+    cdef const int32_t *option_names(self, Py_ssize_t i) noexcept nogil
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
     cdef int reserve(self, Py_ssize_t clusters) except -1 nogil

@@ -51,6 +51,7 @@ cdef class Partition:
         free(self.numbers)
         free(self.W)
         free(self.w)
+        free(self.name)
 
     # -- what a model supplies
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -101,6 +102,10 @@ cdef class Partition:
         self.numbers = <int32_t *> larger(self.numbers, old * 4, cap * 4)
         self.W = <double *> larger(self.W, old * 8, cap * 8)
         self.w = <double *> larger(self.w, old * 8, cap * 8)
+        if self.name != NULL:
+            self.name = <int32_t *> larger(self.name, old * 4, cap * 4)
+            for k in range(old, cap):
+                self.name[k] = -1
         for k in range(old, cap):
             self.head[k] = -1
             self.numbers[k] = <int32_t> k
@@ -159,6 +164,28 @@ cdef class Partition:
         qsort(items, n, sizeof(int32_t), compare_ints)
         return n
 
+    # -- names of clusters, where two chains are coupled (``core/coupled.pyx``)
+    cdef int name_clusters(self) except -1:
+        """From here on clusters have names, of 0, 1, ...; N + i is the one that item i founds."""
+        cdef Py_ssize_t k
+        if self.name == NULL:
+            self.name = ints(self.cap)
+            for k in range(self.cap):
+                self.name[k] = -1
+        return 0
+
+    cdef const int32_t *option_names(self, Py_ssize_t i) noexcept nogil:
+        """Names of the options of a Gibbs update of item i: a new cluster has that of the item, and so has the item's
+        own where it is alone. NULL where clusters have no names."""
+        cdef Py_ssize_t own = self.z[i]
+        if self.name == NULL or self.allows_empty:
+            return self.name
+        self.name[self.K] = <int32_t> (self.N + i)
+        if self.size[own] == 1:
+            self.name[self.K] = -1
+            self.name[own] = <int32_t> (self.N + i)
+        return self.name
+
     # -- changes of the state
     cdef void take_out(self, Py_ssize_t i) noexcept nogil:
         """Take item i out of the partition: it is not placed, z[i] = -1, until ``put``. Its cluster may become
@@ -212,6 +239,8 @@ cdef class Partition:
         cdef Py_ssize_t old = self.z[i]
         if k == self.K:
             self.append_empty()
+            if self.name != NULL:
+                self.name[k] = <int32_t> (self.N + i)
         self.leave(i, old)
         self.unlink(i)
         self.join(i, k)
@@ -228,6 +257,8 @@ cdef class Partition:
         self.reserve(self.K + 1)
         self.scratch(self.K)
         self.head[self.K] = -1
+        if self.name != NULL:
+            self.name[self.K] = -1
         self.K += 1
         self.count_changed()
         self.update_prior_weight(self.K - 1)
@@ -248,6 +279,8 @@ cdef class Partition:
             self.is_valid[k] = self.is_valid[last]
             self.W[k] = self.W[last]
             self.head[k] = self.head[last]
+            if self.name != NULL:
+                self.name[k] = self.name[last]
             i = self.head[k]
             while i >= 0:
                 self.z[i] = <int32_t> k
@@ -275,6 +308,8 @@ cdef class Partition:
         self.ll[a] = self.ll[a + 1]
         self.is_valid[a] = self.is_valid[a + 1]
         self.head[a] = -1
+        if self.name != NULL:
+            self.name[a] = -1
         self.K += 1
         self.count_changed()
         for t in range(n):
@@ -309,6 +344,8 @@ cdef class Partition:
                 self.K += 1
                 self.count_changed()
                 self.head[k] = -1
+                if self.name != NULL:
+                    self.name[k] = -1
             self.copy(scratch + s, k)
             self.size[k] = self.size[scratch + s]
             self.ll[k] = self.ll[scratch + s]

@@ -5,15 +5,24 @@ from libc.stdint cimport int32_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_beta, random_standard_gamma, random_standard_normal
 
+from splitmerge_cli.core.recording cimport BETA, DECISION, GAMMA, NAMED, NORMAL, OF_ITEM, PLAIN, Recording, draw_t
+
 
 cdef enum:
     FEW = 16                            # options of a draw that is made without a branch
+
+
+cdef enum:                              # what a generator does for two chains that are coupled
+    ALONE                               # nothing: its chain is not
+    LEAD                                # its draws are recorded
+    FOLLOW                              # its draws are coupled with those recorded
 
 
 @cython.final
 cdef class Rng:
     cdef readonly object bit_generator  # the NumPy PCG64DXSM whose stream this is
     cdef bitgen_t *bg                   # its C interface
+    cdef bint directed                  # scripted, or coupled: draws take the slow path
     cdef bint scripted                  # choices follow a script in place of the stream (verify)
     cdef bint always_accept             # scripted only: accept() says yes and adds no factor: proposals alone
     cdef double path                    # scripted: probability of the choices made since script_begin
@@ -24,8 +33,23 @@ cdef class Rng:
     cdef bint threshold_drawn           # the decision under way has passed an upper bound of its log ratio
     cdef double threshold               # log u of that decision; scripted: the bound that it passed
     cdef readonly bint halted           # long scans end at once; the state that they leave is thrown away
+    cdef int role                       # ALONE, LEAD or FOLLOW
+    cdef Recording recording            # of the step of the chain that leads; None where chains are not coupled
+    cdef double *residual               # scratch of a coupled draw
+    cdef Py_ssize_t residual_room
 
     cdef Py_ssize_t scripted_choice(self, const double *w, Py_ssize_t m, double total) noexcept nogil
+    cdef Py_ssize_t own_choice(self, const double *w, Py_ssize_t m, double total) noexcept nogil
+    cdef Py_ssize_t directed_choice(self, int kind, Py_ssize_t key, const double *w, Py_ssize_t m, double total,
+                                    const int32_t *names) noexcept nogil
+    cdef Py_ssize_t coupled_choice(self, const draw_t *r, const double *w, Py_ssize_t m, double total,
+                                   const int32_t *names) noexcept nogil
+    cdef Py_ssize_t another_cluster(self, Py_ssize_t K, const int32_t *names, Py_ssize_t i) noexcept nogil
+    cdef bint directed_accept(self, double log_r) noexcept nogil
+    cdef void take_role(self, int role) noexcept nogil
+    cdef double own_value(self, int kind, double a, double b) noexcept nogil
+    cdef double directed_value(self, int kind, double a, double b) noexcept nogil
+    cdef void directed_order(self, const int32_t *items, Py_ssize_t n, int32_t *order) noexcept nogil
 
     @cython.final
     cdef inline double next(self) noexcept nogil:
@@ -34,31 +58,28 @@ cdef class Rng:
     @cython.final
     cdef inline double draw_normal(self) noexcept nogil:
         """Standard normal."""
-        if self.scripted:
-            self.continuous = True
-            return 0.0
+        if self.directed:
+            return self.directed_value(NORMAL, 0.0, 0.0)
         return random_standard_normal(self.bg)
 
     @cython.final
     cdef inline double draw_gamma(self, double shape) noexcept nogil:
         """Gamma of this shape and scale 1."""
-        if self.scripted:
-            self.continuous = True
-            return shape
+        if self.directed:
+            return self.directed_value(GAMMA, shape, 0.0)
         return random_standard_gamma(self.bg, shape)
 
     @cython.final
     cdef inline double draw_beta(self, double a, double b) noexcept nogil:
-        if self.scripted:
-            self.continuous = True
-            return a / (a + b)
+        if self.directed:
+            return self.directed_value(BETA, a, b)
         return random_beta(self.bg, a, b)
 
     @cython.final
     cdef inline Py_ssize_t draw_index(self, Py_ssize_t n) noexcept nogil:
         """Uniform on 0..n-1."""
-        if self.scripted:
-            return self.scripted_choice(NULL, n, <double> n)
+        if self.directed:
+            return self.directed_choice(PLAIN, -1, NULL, n, <double> n, NULL)
         return <Py_ssize_t> (self.next() * n)
 
     @cython.final
@@ -71,11 +92,16 @@ cdef class Rng:
     @cython.final
     cdef inline bint draw_coin(self, double p) noexcept nogil:
         """True with probability p."""
+        return self.draw_coin_of(-1, p)
+
+    @cython.final
+    cdef inline bint draw_coin_of(self, Py_ssize_t item, double p) noexcept nogil:
+        """The same, for an item of the block that is open."""
         cdef double w[2]
-        if self.scripted:
+        if self.directed:
             w[0] = p
             w[1] = 1.0 - p
-            return self.scripted_choice(w, 2, 1.0) == 0
+            return self.directed_choice(PLAIN if item < 0 else OF_ITEM, item, w, 2, 1.0, NULL) == 0
         return self.next() < p
 
     @cython.final
@@ -87,7 +113,8 @@ cdef class Rng:
         a choice of probability bound / the bound before: the same law, by the same code.
         """
         cdef double before = 0.0
-        if (self.scripted and self.always_accept) or not log_bound < -1e-12:
+        if (self.scripted and self.always_accept) or self.role != ALONE or not log_bound < -1e-12:
+            # of chains that are coupled a decision is one draw, without stages
             return True
         if self.scripted:
             if self.threshold_drawn:
@@ -109,6 +136,8 @@ cdef class Rng:
         """
         if self.scripted and self.always_accept:
             return True
+        if self.role != ALONE:
+            return self.directed_accept(log_r)
         if self.threshold_drawn:
             self.threshold_drawn = False
             if not self.scripted:
@@ -123,12 +152,18 @@ cdef class Rng:
     @cython.final
     cdef inline Py_ssize_t draw_categorical(self, const double *w, Py_ssize_t m) noexcept nogil:
         """Option k with probability w[k] / sum(w); never one of weight 0."""
+        return self.draw_option(PLAIN, -1, w, m, NULL)
+
+    @cython.final
+    cdef inline Py_ssize_t draw_option(self, int kind, Py_ssize_t key, const double *w, Py_ssize_t m,
+                                       const int32_t *names) noexcept nogil:
+        """The same: where chains are coupled, a draw of this kind, among options of these names."""
         cdef Py_ssize_t k, passed = 0
         cdef double total = 0.0, c = 0.0, u
         for k in range(m):
             total += w[k]
-        if self.scripted:
-            return self.scripted_choice(w, m, total)
+        if self.directed:
+            return self.directed_choice(kind, key, w, m, total, names)
         u = self.next() * total
         if m <= FEW:
             # No early end: a unpredictable branch costs more than the rest of a short row.
@@ -147,3 +182,50 @@ cdef class Rng:
         while k > 0 and not w[k] > 0.0:
             k -= 1
         return k
+
+    @cython.final
+    cdef inline Py_ssize_t draw_cluster(self, Py_ssize_t K, const int32_t *names) noexcept nogil:
+        """Uniform on 0..K-1, clusters of these names."""
+        if self.role != ALONE:
+            return self.directed_choice(NAMED, -1, NULL, K, <double> K, names)
+        return self.draw_index(K)
+
+    @cython.final
+    cdef inline void draw_two_clusters(self, Py_ssize_t K, const int32_t *names, Py_ssize_t *i,
+                                       Py_ssize_t *j) noexcept nogil:
+        """Two different ones of K clusters of these names, every ordered pair as likely as another."""
+        i[0] = self.draw_cluster(K, names)
+        j[0] = self.draw_other_cluster(K, names, i[0])
+
+    @cython.final
+    cdef inline Py_ssize_t draw_other_cluster(self, Py_ssize_t K, const int32_t *names, Py_ssize_t i) noexcept nogil:
+        """Uniform on 0..K-1 but i."""
+        cdef Py_ssize_t j
+        if self.role != ALONE:
+            return self.another_cluster(K, names, i)
+        j = self.draw_index(K - 1)
+        return j + (j >= i)
+
+    @cython.final
+    cdef inline void draw_order(self, const int32_t *items, Py_ssize_t n, int32_t *order) noexcept nogil:
+        """A uniform order of n items, as swaps of t = n - 1, ..., 1 with order[t]. Of chains that are coupled, the
+        items are read; else they need not be known yet."""
+        cdef Py_ssize_t t
+        if self.role != ALONE:
+            self.directed_order(items, n, order)
+            return
+        for t in range(n - 1, 0, -1):
+            order[t] = <int32_t> self.draw_index(t + 1)
+
+    @cython.final
+    cdef inline void begin_items(self, int kind, const int32_t *items, Py_ssize_t n, Py_ssize_t skip) noexcept nogil:
+        """A draw for each of these items but `skip` follows, in this order (``draw_coin_of``, ``draw_option``)."""
+        if self.role == LEAD:
+            self.recording.open_block(kind, items, n, skip)
+        elif self.role == FOLLOW:
+            self.recording.follow_block(kind)
+
+    @cython.final
+    cdef inline void end_items(self) noexcept nogil:
+        if self.role == FOLLOW:
+            self.recording.close_block()

@@ -4,14 +4,26 @@ That is how the exact transition matrix of the compiled code is built (``splitme
 """
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport exp, lgamma, log, log1p
 from libc.stdint cimport int32_t
 from libc.stdlib cimport abort, free, realloc
+
+from splitmerge_cli.core.recording cimport ORDER, draw_t
 
 import numpy as np
 
 
 class ContinuousDraw(Exception):
     """A scripted generator was asked for a draw from a continuous law."""
+
+
+cdef double log_density(int kind, double a, double b, double x) noexcept nogil:
+    """log density at x of a gamma law of shape a and scale 1, or of a beta law."""
+    if kind == GAMMA:
+        return (a - 1.0) * log(x) - x - lgamma(a)
+    if kind == BETA:
+        return (a - 1.0) * log(x) + (b - 1.0) * log1p(-x) - lgamma(a) - lgamma(b) + lgamma(a + b)
+    return 0.0
 
 
 @cython.final
@@ -43,6 +55,7 @@ cdef class Rng:
     def __dealloc__(self):
         free(self.choice)
         free(self.following)
+        free(self.residual)
 
     @property
     def state(self):
@@ -126,7 +139,7 @@ cdef class Rng:
 
         With `always_accept`, every proposal is accepted and no factor counted for it: the paths are proposals.
         """
-        self.scripted = True
+        self.scripted = self.directed = True
         self.continuous = False
         self.always_accept = always_accept
         self.length = 0
@@ -158,3 +171,179 @@ cdef class Rng:
     def script_stop(self):
         """Draw from the stream again."""
         self.scripted = self.always_accept = self.threshold_drawn = False
+        self.directed = self.role != ALONE
+
+    # -- of chains that are coupled
+
+    cdef Py_ssize_t own_choice(self, const double *w, Py_ssize_t m, double total) noexcept nogil:
+        """A draw that depends on nothing recorded."""
+        cdef Py_ssize_t k
+        cdef double c = 0.0, u
+        if self.scripted:
+            return self.scripted_choice(w, m, total)
+        u = self.next() * total
+        if w == NULL:
+            return <Py_ssize_t> u
+        for k in range(m):
+            c += w[k]
+            if u < c:
+                return k
+        k = m - 1
+        while k > 0 and not w[k] > 0.0:
+            k -= 1
+        return k
+
+    cdef Py_ssize_t directed_choice(self, int kind, Py_ssize_t key, const double *w, Py_ssize_t m, double total,
+                                    const int32_t *names) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef draw_t *r
+        if self.role == ALONE:
+            return self.scripted_choice(w, m, total)
+        if self.role == LEAD:
+            k = self.own_choice(w, m, total)
+            self.recording.add(kind, key, w, m, total, names, k)
+            return k
+        r = self.recording.find(kind, key, m)
+        if r == NULL:
+            return self.own_choice(w, m, total)
+        return self.coupled_choice(r, w, m, total, names)
+
+    cdef Py_ssize_t coupled_choice(self, const draw_t *r, const double *w, Py_ssize_t m, double total,
+                                   const int32_t *names) noexcept nogil:
+        """A maximal coupling with a recorded draw: given that this took x, of probability p(x) among the options p,
+        and with q of the options here, x with probability min(1, q(x)/p(x)), else one of the rest, proportional to
+        q - p where that is positive. Options are the same where their names are."""
+        cdef const int32_t *theirs = self.recording.names + r.names if r.names >= 0 else NULL
+        cdef double *by_name = self.recording.by_name
+        cdef Py_ssize_t k, same = -1
+        cdef double p = self.recording.probability(r, r.taken), q, rest = 0.0
+        cdef int32_t name = theirs[r.taken] if theirs != NULL else r.taken
+        cdef double coin[2]
+        if names == NULL:
+            same = name if name < m else -1
+        elif name >= 0:
+            for k in range(m):
+                if names[k] == name:
+                    same = k
+                    break
+        if same >= 0:
+            q = (w[same] if w != NULL else 1.0) / total / p
+            if q >= 1.0 - 1e-12:
+                return same
+            coin[0], coin[1] = q, 1.0 - q
+            if self.own_choice(coin, 2, 1.0) == 0:
+                return same
+        if m > self.residual_room:
+            self.residual_room = 2 * m + 16
+            self.residual = <double *> realloc(self.residual, self.residual_room * sizeof(double))
+            if self.residual == NULL:
+                abort()
+        if theirs != NULL:
+            for k in range(r.m):
+                if theirs[k] >= 0:
+                    by_name[theirs[k]] += self.recording.probability(r, k)
+        for k in range(m):
+            q = (w[k] if w != NULL else 1.0) / total
+            if k == same:
+                q = 0.0
+            elif theirs == NULL:
+                q -= self.recording.probability(r, k) if k < r.m else 0.0
+            elif names[k] >= 0:
+                q -= by_name[names[k]]
+            # what is left of two equal numbers is rounding
+            self.residual[k] = q if q > 1e-15 else 0.0
+            rest += self.residual[k]
+        if theirs != NULL:
+            for k in range(r.m):
+                if theirs[k] >= 0:
+                    by_name[theirs[k]] = 0.0
+        if not rest > 0.0:
+            return same if same >= 0 else self.own_choice(w, m, total)
+        return self.own_choice(self.residual, m, rest)
+
+    cdef bint directed_accept(self, double log_r) noexcept nogil:
+        cdef double w[2]
+        w[0] = 1.0 if log_r >= -1e-12 else exp(log_r)
+        if not w[0] > 0.0:
+            w[0] = 0.0
+        w[1] = 1.0 - w[0]
+        return self.directed_choice(DECISION, -1, w, 2, 1.0, NULL) == 0
+
+    cdef Py_ssize_t another_cluster(self, Py_ssize_t K, const int32_t *names, Py_ssize_t i) noexcept nogil:
+        """One of the other clusters, uniformly."""
+        cdef Py_ssize_t k
+        cdef double *w = <double *> realloc(NULL, K * sizeof(double))
+        if w == NULL:
+            abort()
+        for k in range(K):
+            w[k] = k != i
+        k = self.directed_choice(NAMED, -1, w, K, K - 1.0, names)
+        free(w)
+        return k
+
+    cdef double directed_value(self, int kind, double a, double b) noexcept nogil:
+        """A draw from a continuous law; a maximal coupling with the recorded one where that is of the same family."""
+        cdef double value, p, q
+        cdef double parameters[2]
+        cdef draw_t *r = NULL
+        if self.scripted:
+            self.continuous = True
+            return 0.0 if kind == NORMAL else a if kind == GAMMA else a / (a + b)
+        if self.role == FOLLOW:
+            r = self.recording.find(kind, -1, 0)
+        if r == NULL:
+            value = self.own_value(kind, a, b)
+            if self.role == LEAD:
+                parameters[0], parameters[1] = a, b
+                self.recording.add(kind, -1, parameters, 2, value, NULL, 0)
+            return value
+        value = r.total
+        p, q = self.recording.weights[r.weights], self.recording.weights[r.weights + 1]
+        if p == a and q == b:
+            return value
+        if log1p(-self.next()) + log_density(kind, p, q, value) <= log_density(kind, a, b, value):
+            return value
+        while True:
+            value = self.own_value(kind, a, b)
+            if log1p(-self.next()) + log_density(kind, a, b, value) > log_density(kind, p, q, value):
+                return value
+
+    cdef double own_value(self, int kind, double a, double b) noexcept nogil:
+        if kind == NORMAL:
+            return random_standard_normal(self.bg)
+        return random_standard_gamma(self.bg, a) if kind == GAMMA else random_beta(self.bg, a, b)
+
+    cdef void directed_order(self, const int32_t *items, Py_ssize_t n, int32_t *order) noexcept nogil:
+        """Of the chain that follows: the items that both chains have in the order of the other, and the rest at uniform
+        places among them. The order is uniform, whatever the items."""
+        cdef Py_ssize_t t, s, at
+        cdef int32_t i
+        cdef draw_t *r = self.recording.find(ORDER, -1, 0) if self.role == FOLLOW else NULL
+        if r == NULL:
+            for t in range(n - 1, 0, -1):
+                order[t] = <int32_t> self.own_choice(NULL, t + 1, t + 1.0)
+            if self.role == LEAD:
+                for t in range(n):
+                    self.recording.list[t] = items[t]
+                for t in range(n - 1, 0, -1):
+                    s = order[t]
+                    self.recording.list[t], self.recording.list[s] = self.recording.list[s], self.recording.list[t]
+                self.recording.add(ORDER, -1, NULL, n, 0.0, self.recording.list, -1)
+            return
+        for t in range(self.recording.common_order(r, items, n), n):
+            at = self.own_choice(NULL, t + 1, t + 1.0)
+            i = self.recording.list[t]
+            for s in range(t, at, -1):
+                self.recording.list[s] = self.recording.list[s - 1]
+            self.recording.list[at] = i
+        self.recording.swaps_of(items, n, order)
+
+    cdef void take_role(self, int role) noexcept nogil:
+        """Record draws from here on, or couple them with those recorded, or neither."""
+        self.role = role
+        self.directed = self.scripted or role != ALONE
+        self.threshold_drawn = False
+
+    def couple(self, N):
+        """Be the generator of two chains of N items, which take turns (``splitmerge_cli.core.coupled``)."""
+        self.recording = Recording(N)

@@ -29,6 +29,8 @@ cdef class Sampler:
     cdef double seconds[MAX_MOVES]
 
     cdef int make_step(self) except -1 nogil
+    cdef Py_ssize_t parts(self) noexcept nogil
+    cdef int make_part(self, Py_ssize_t part) except -1 nogil
 
     @cython.final
     cdef inline void propose(self, int move) noexcept nogil:

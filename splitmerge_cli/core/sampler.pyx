@@ -79,6 +79,13 @@ cdef class Sampler:
     cdef int make_step(self) except -1 nogil:
         return 0
 
+    cdef Py_ssize_t parts(self) noexcept nogil:
+        """Parts of a step, which chains that are coupled make in turns: ``make_part(0)``, ... make the step."""
+        return 1
+
+    cdef int make_part(self, Py_ssize_t part) except -1 nogil:
+        return self.make_step()
+
     cdef int null(self) noexcept nogil:
         """A null proposal: the state stays and nothing is drawn."""
         self.null_proposals[self.move] += 1

@@ -11,7 +11,8 @@ Gibbs).
 """
 from libc.math cimport NAN, log
 
-from splitmerge_cli._kernels cimport coin_allocation, restricted_scan, sequential_allocation
+from splitmerge_cli._kernels cimport LAUNCH, coin_allocation, restricted_scan, sequential_allocation
+from splitmerge_cli.core.rng cimport ALONE
 
 from splitmerge_cli.core.options import Choice, Count
 
@@ -77,6 +78,8 @@ cdef class Sequential(Allocation):
 
     cdef void prepare(self, Sides s) noexcept nogil:
         if self.shuffled:
+            if s.rng.role != ALONE:
+                s.gather()
             s.draw_order()
 
     cdef double score(self, Sides s) noexcept nogil:
@@ -119,8 +122,10 @@ cdef class RestrictedGibbs(Allocation):
     cdef void launch(self, Sides s) noexcept nogil:
         """in_a: the launch state, by fair coins."""
         cdef Py_ssize_t t
+        s.rng.begin_items(LAUNCH, s.items, s.n, -1)
         for t in range(s.n):
-            s.in_a[t] = s.rng.draw_coin(0.5)
+            s.in_a[t] = s.rng.draw_coin_of(s.items[t], 0.5)
+        s.rng.end_items()
 
     cdef double score(self, Sides s) noexcept nogil:
         cdef Py_ssize_t t

@@ -9,6 +9,9 @@ from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Choice
 
+cdef enum:
+    PART = 64                           # items of a part of a scan
+
 
 cdef class Gibbs(Sampler):
     """Gibbs sampler.
@@ -35,8 +38,20 @@ cdef class Gibbs(Sampler):
 
     cdef int make_step(self) except -1 nogil:
         """Algorithm 1, lines 6-8, or line 7 for one item."""
-        cdef Py_ssize_t n = self.model.N if self.full else 1
-        cdef Py_ssize_t first = 0 if self.full else self.rng.draw_index(self.model.N)
+        if self.full:
+            return self.update(0, self.model.N)
+        return self.update(self.rng.draw_index(self.model.N), 1)
+
+    cdef Py_ssize_t parts(self) noexcept nogil:
+        return 1 + (self.model.N - 1) // PART if self.full else 1
+
+    cdef int make_part(self, Py_ssize_t part) except -1 nogil:
+        if not self.full:
+            return self.make_step()
+        return self.update(part * PART, min(PART, self.model.N - part * PART))
+
+    cdef int update(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        """Items first, ..., first + n - 1."""
         cdef Py_ssize_t changed = full_scan(self.model, self.rng, first, n)
         self.move = 0
         self.last_log_ratio = 0.0

@@ -188,10 +188,10 @@ cdef class LSHSM(SplitMerge):
             return self.split(self.model.z[u], u, v)
         if self.move == DUMB_SPLIT:
             # section 3.2.2: any cluster, all items by fair coins
-            return self.split(self.rng.draw_index(self.model.K), -1, -1)
+            return self.split(self.rng.draw_cluster(self.model.K, self.model.name), -1, -1)
         if self.move == SMART_MERGE:
             return self.merge(self.model.z[u], self.model.z[v], -1, -1)
-        self.rng.draw_two(self.model.K, &i, &j)
+        self.rng.draw_two_clusters(self.model.K, self.model.name, &i, &j)
         # its reverse, a smart split, has anchors
         return self.merge(i, j, self.model.head[i], self.model.head[j])
 

@@ -12,6 +12,7 @@ Where the parameters are integrated out, the m components are alike, and count a
 then Gibbs sampling. The acceptance probability is 1. Cost: an item O(K + m) predictives.
 """
 from splitmerge_cli.core.capabilities cimport Uncollapsed
+from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Choice, Count
@@ -78,7 +79,7 @@ cdef class Neal8(Sampler):
             for t in range(drawn):
                 self.uncollapsed.draw_parameters(self.rng, K + t)
         self.model.scan(i)
-        k = self.rng.draw_categorical(self.model.w, self.model.options())
+        k = self.rng.draw_option(NAMED, i, self.model.w, self.model.options(), self.model.option_names(i))
         if k == self.model.z[i]:
             return 0
         if k > K:

@@ -16,6 +16,7 @@ from libc.stdlib cimport free
 
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
 from splitmerge_cli.core.memory cimport larger
+from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.samplers.allocations cimport Coins, Sequential
 from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
 
@@ -59,7 +60,7 @@ cdef class SmartMoves(SplitMerge):
         self.propose(move)
         if self.model.K == self.model.kmax:
             return self.null()
-        c = self.choose_split() if self.smart_split else self.rng.draw_index(self.model.K)
+        c = self.choose_split() if self.smart_split else self.rng.draw_cluster(self.model.K, self.model.name)
         return self.split(c, -1, -1)
 
     cdef int propose_merge(self, int move) except -1 nogil:
@@ -69,10 +70,10 @@ cdef class SmartMoves(SplitMerge):
         if K == 1:
             return self.null()
         if self.smart_merge:
-            i = self.rng.draw_index(K)
+            i = self.rng.draw_cluster(K, self.model.name)
             j = self.choose_partner(i)
         else:
-            self.rng.draw_two(K, &i, &j)
+            self.rng.draw_two_clusters(K, self.model.name, &i, &j)
         return self.merge(i, j, -1, -1)
 
     cdef double log_anchors(self, bint merging) except? -1 nogil:
@@ -98,7 +99,7 @@ cdef class SmartMoves(SplitMerge):
         for k in range(K):
             self.lw[k] = -self.model.lik(k)
         log_W = exp_weights(self.lw, K, self.lw + K)
-        c = self.rng.draw_categorical(self.lw + K, K)
+        c = self.rng.draw_option(NAMED, -1, self.lw + K, K, self.model.name)
         self.log_f = self.lw[c] - log_W
         return c
 
@@ -129,7 +130,7 @@ cdef class SmartMoves(SplitMerge):
             w[n] = w[n - 1]
             n -= 1
         w[i] = 0.0
-        return self.rng.draw_categorical(w, self.model.K)
+        return self.rng.draw_option(NAMED, -1, w, self.model.K, self.model.name)
 
     cdef double log_f_merge_both(self, Py_ssize_t a, Py_ssize_t b, double log_union_ab,
                                  Py_ssize_t skip) except? -1 nogil:

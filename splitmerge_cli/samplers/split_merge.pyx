@@ -65,9 +65,7 @@ cdef class Sides:
 
     cdef void draw_order(self) noexcept nogil:
         """Draw a uniform order of n items, for ``put_in_order``."""
-        cdef Py_ssize_t t
-        for t in range(self.n - 1, 0, -1):
-            self.order[t] = <int32_t> self.rng.draw_index(t + 1)
+        self.rng.draw_order(self.items, self.n, self.order)
 
     cdef void put_in_order(self) noexcept nogil:
         """The order drawn, of the items with their present sides."""

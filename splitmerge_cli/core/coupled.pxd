@@ -1,0 +1,35 @@
+# Two chains that are coupled. See coupled.pyx.
+from libc.stdint cimport int32_t, int64_t
+
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
+
+
+ctypedef struct cell_t:
+    int64_t key                         # cluster of X times clusters of Y, plus cluster of Y
+    int64_t items
+
+
+cdef class CoupledChains:
+    cdef readonly Model x, y
+    cdef readonly Rng rng
+    cdef readonly list samplers_x, samplers_y
+    cdef readonly int64_t lag, iteration, meeting
+    cdef void **steps_x
+    cdef void **steps_y
+    cdef double *weights
+    cdef Py_ssize_t n_steps
+    cdef int32_t *dense                 # [4 N + 64] items in common, where clusters are few
+    cdef int64_t *keys                  # [N]
+    cdef cell_t *cells                  # [N]
+    cdef int32_t *match_of_x            # [room] cluster of Y, or -1
+    cdef int32_t *match_of_y
+    cdef Py_ssize_t match_room
+
+    cdef Py_ssize_t count_common(self) noexcept nogil
+    cdef int match(self) except -1 nogil
+    cdef int _grow(self, Py_ssize_t clusters) except -1
+    cdef bint equal(self) noexcept nogil
+    cdef int step_together(self, Py_ssize_t t) except -1 nogil
+    cdef int step_alone(self, Py_ssize_t t) except -1 nogil
+    cdef int iterate(self) except -1 nogil

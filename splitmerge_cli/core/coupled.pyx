@@ -1,0 +1,263 @@
+"""Two chains that are coupled: each is a chain of its own, and they meet.
+
+X is ahead of Y by a lag. X makes `lag` iterations alone; from then on an iteration of X and one of Y are made together,
+step by step: X makes a step and its draws are recorded, Y makes the same step and couples its draws with those recorded
+(``core/recording.pyx``). Once they are in the same state they stay in it, and Y need not be simulated any more.
+
+Clusters of X and Y are matched before every step, or part of a scan, by the number of items that they have in common:
+the largest number first. A draw of a cluster is a maximal coupling over matched clusters; a cluster that an item founds
+in one chain is matched with that which it founds in the other.
+
+Sources: Jacob, O'Leary and Atchade 2020 (unbiased estimates); Biswas, Jacob and Vanetti 2019 (lags); Nguyen, Trippe and
+Broderick 2022 (labels of partitions).
+"""
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, qsort
+from libc.string cimport memset
+
+
+from splitmerge_cli.core.memory cimport doubles, ints, larger
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport ALONE, FOLLOW, LEAD, Rng
+from splitmerge_cli.core.sampler cimport Sampler
+
+# through plain pointers, since Python references may not be handled without the interpreter lock
+ctypedef int (*part_t)(void *sampler, Py_ssize_t part) except -1 nogil
+ctypedef Py_ssize_t (*parts_t)(void *sampler) noexcept nogil
+
+cdef int part_of(Sampler s, Py_ssize_t part) except -1 nogil:
+    return s.make_part(part)
+
+
+cdef Py_ssize_t parts_of(Sampler s) noexcept nogil:
+    return s.parts()
+
+
+cdef part_t PART = <part_t> part_of
+cdef parts_t PARTS = <parts_t> parts_of
+
+
+cdef int by_key(const void *a, const void *b) noexcept nogil:
+    cdef int64_t p = (<const int64_t *> a)[0], q = (<const int64_t *> b)[0]
+    return (p > q) - (p < q)
+
+
+cdef int by_items(const void *a, const void *b) noexcept nogil:
+    cdef int64_t p = (<const cell_t *> a).items, q = (<const cell_t *> b).items
+    if p != q:
+        return 1 if p < q else -1
+    return by_key(a, b)
+
+
+cdef class CoupledChains:
+    """Two coupled chains, X and Y.
+
+    Parameters
+    ----------
+    x, y : Model
+        Of the same data and options, each in its start state.
+    rng : Rng
+        The generator of both.
+    samplers_x, samplers_y : sequence of Sampler
+        The same, on x and on y. Without `weights` each makes a step in every iteration, in this order.
+    lag : int
+        Iterations by which X is ahead.
+    weights : sequence of float, optional
+        One a sampler: each iteration, one sampler drawn by weight makes a step in both chains.
+
+    Attributes
+    ----------
+    iteration : int
+        Of X; Y has made `lag` fewer, or none.
+    meeting : int
+        The first iteration t of X, at least `lag`, at which the state of X is that of Y after t - `lag`; -1: not yet.
+    """
+
+    def __init__(self, Model x not None, Model y not None, Rng rng not None, samplers_x, samplers_y, int64_t lag,
+                 weights=None):
+        cdef Py_ssize_t t
+        if x.N != y.N or type(x) is not type(y):
+            raise ValueError("models: expected two of the same class and data")
+        if lag < 1:
+            raise ValueError(f"lag: expected at least 1, got {lag}")
+        self.samplers_x, self.samplers_y = list(samplers_x), list(samplers_y)
+        if len(self.samplers_x) != len(self.samplers_y) or not self.samplers_x:
+            raise ValueError("samplers: expected the same ones for both chains, and at least one")
+        for model, samplers in ((x, self.samplers_x), (y, self.samplers_y)):
+            for s in samplers:
+                if (<Sampler?> s).model is not model or (<Sampler> s).rng is not rng:
+                    raise ValueError("samplers: every one must work on its chain's model and on the common generator")
+        if weights is not None and len(weights) != len(self.samplers_x):
+            raise ValueError("weights: expected one number a sampler")
+        self.x, self.y, self.rng, self.lag, self.meeting = x, y, rng, lag, -1
+        self.n_steps = len(self.samplers_x)
+        self.steps_x, self.steps_y = <void **> doubles(self.n_steps), <void **> doubles(self.n_steps)
+        if weights is not None:
+            self.weights = doubles(self.n_steps)
+        for t in range(self.n_steps):
+            self.steps_x[t], self.steps_y[t] = <void *> self.samplers_x[t], <void *> self.samplers_y[t]
+            if weights is not None:
+                self.weights[t] = weights[t]
+        self.dense = ints(4 * x.N + 64)
+        self.keys = <int64_t *> doubles(x.N)
+        self.cells = <cell_t *> doubles(2 * x.N)
+        x.name_clusters()
+        y.name_clusters()
+        rng.couple(x.N)
+
+    def __dealloc__(self):
+        free(self.steps_x)
+        free(self.steps_y)
+        free(self.weights)
+        free(self.dense)
+        free(self.keys)
+        free(self.cells)
+        free(self.match_of_x)
+        free(self.match_of_y)
+
+    # -- clusters in common
+    cdef Py_ssize_t count_common(self) noexcept nogil:
+        """Pairs of clusters that have items in common, in `cells`, by key; returns how many."""
+        cdef Py_ssize_t i, n = 0, N = self.x.N
+        cdef int64_t columns = self.y.K, all_cells = self.x.K * columns, c
+        if all_cells <= 4 * N + 64:
+            memset(self.dense, 0, all_cells * sizeof(int32_t))
+            for i in range(N):
+                self.dense[self.x.z[i] * columns + self.y.z[i]] += 1
+            for c in range(all_cells):
+                if self.dense[c]:
+                    self.cells[n].key, self.cells[n].items = c, self.dense[c]
+                    n += 1
+            return n
+        for i in range(N):
+            self.keys[i] = self.x.z[i] * columns + self.y.z[i]
+        qsort(self.keys, N, sizeof(int64_t), by_key)
+        for i in range(N):
+            if i and self.keys[i] == self.keys[i - 1]:
+                self.cells[n - 1].items += 1
+            else:
+                self.cells[n].key, self.cells[n].items = self.keys[i], 1
+                n += 1
+        return n
+
+    cdef int match(self) except -1 nogil:
+        """Name clusters: a cluster of X and one of Y that are matched have the same name."""
+        cdef Py_ssize_t k, t, n
+        cdef int32_t a, b, name = 0
+        if max(self.x.K, self.y.K) > self.match_room:
+            with gil:
+                self._grow(max(self.x.K, self.y.K))
+        for k in range(self.x.K):
+            self.match_of_x[k] = -1
+            self.x.name[k] = -1
+        for k in range(self.y.K):
+            self.match_of_y[k] = -1
+            self.y.name[k] = -1
+        n = self.count_common()
+        qsort(self.cells, n, sizeof(cell_t), by_items)
+        for t in range(n):
+            a = <int32_t> (self.cells[t].key // self.y.K)
+            b = <int32_t> (self.cells[t].key - a * <int64_t> self.y.K)
+            if self.match_of_x[a] < 0 and self.match_of_y[b] < 0:
+                self.match_of_x[a], self.match_of_y[b] = b, a
+                self.x.name[a] = self.y.name[b] = name
+                name += 1
+        # clusters that have nothing in common, the empty ones among them, in their order
+        b = 0
+        for k in range(self.x.K):
+            if self.x.name[k] < 0:
+                while b < self.y.K and self.y.name[b] >= 0:
+                    b += 1
+                if b == self.y.K:
+                    break
+                self.x.name[k] = self.y.name[b] = name
+                name += 1
+        return 0
+
+    cdef int _grow(self, Py_ssize_t clusters) except -1:
+        cdef Py_ssize_t room = 2 * clusters + 8
+        self.match_of_x = <int32_t *> larger(self.match_of_x, self.match_room * 4, room * 4)
+        self.match_of_y = <int32_t *> larger(self.match_of_y, self.match_room * 4, room * 4)
+        self.match_room = room
+        return 0
+
+    cdef bint equal(self) noexcept nogil:
+        """Whether X and Y are in the same state."""
+        cdef Py_ssize_t i, k
+        cdef int32_t *twin = self.dense
+        if self.x.K != self.y.K:
+            return False
+        if self.x.prior is not None and self.x.prior.concentration != self.y.prior.concentration:
+            return False
+        for k in range(self.x.K):
+            twin[k] = -1
+        for i in range(self.x.N):
+            k = self.x.z[i]
+            if twin[k] < 0:
+                twin[k] = self.y.z[i]
+                if self.x.size[k] != self.y.size[twin[k]]:
+                    return False
+            elif twin[k] != self.y.z[i]:
+                return False
+        return True
+
+    # -- iterations
+    cdef int step_together(self, Py_ssize_t t) except -1 nogil:
+        """A step of sampler t in both chains."""
+        cdef Py_ssize_t part
+        for part in range(PARTS(self.steps_x[t])):
+            self.match()
+            self.rng.recording.clear()
+            self.rng.take_role(LEAD)
+            PART(self.steps_x[t], part)
+            self.rng.take_role(FOLLOW)
+            PART(self.steps_y[t], part)
+        self.rng.take_role(ALONE)
+        return 0
+
+    cdef int step_alone(self, Py_ssize_t t) except -1 nogil:
+        cdef Py_ssize_t part
+        for part in range(PARTS(self.steps_x[t])):
+            PART(self.steps_x[t], part)
+        return 0
+
+    cdef int iterate(self) except -1 nogil:
+        cdef bint together = self.iteration >= self.lag and self.meeting < 0
+        cdef Py_ssize_t t, first = 0, end = self.n_steps
+        if self.weights != NULL:
+            first = self.rng.draw_categorical(self.weights, self.n_steps)
+            end = first + 1
+        for t in range(first, end):
+            if together:
+                self.step_together(t)
+            else:
+                self.step_alone(t)
+        self.iteration += 1
+        if self.meeting < 0 and self.iteration >= self.lag and self.equal():
+            self.meeting = self.iteration
+        return 0
+
+    def step(self, Py_ssize_t t=0):
+        """A step of one sampler in both chains, whatever the lag: for checks (``splitmerge_cli.verify``)."""
+        self.step_together(t)
+
+    def advance(self, int64_t iterations):
+        """Make at most that many more iterations of X; fewer where the chains meet. Returns whether they have met."""
+        cdef int64_t last = self.iteration + iterations
+        with nogil:
+            while self.iteration < last and self.meeting < 0 and not self.rng.halted:
+                self.iterate()
+        return self.meeting >= 0
+
+    @property
+    def distance(self):
+        """float: share of the pairs of items that are together in one of the chains alone."""
+        cdef Py_ssize_t t, n = self.count_common(), k
+        cdef double apart = 0.0, N = self.x.N
+        for k in range(self.x.K):
+            apart += <double> self.x.size[k] * self.x.size[k]
+        for k in range(self.y.K):
+            apart += <double> self.y.size[k] * self.y.size[k]
+        for t in range(n):
+            apart -= 2.0 * self.cells[t].items * self.cells[t].items
+        return apart / (N * (N - 1.0)) if N > 1 else 0.0
