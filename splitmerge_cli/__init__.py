@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.api import NotConverged as NotConverged
     from splitmerge_cli.api import Posterior as Posterior
     from splitmerge_cli.api import UnseenWords as UnseenWords
+    from splitmerge_cli.api import certify as certify
     from splitmerge_cli.api import sample as sample
     from splitmerge_cli.estimators import SplitMergeBlocks as SplitMergeBlocks
     from splitmerge_cli.estimators import SplitMergeClustering as SplitMergeClustering
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "NotConverged": "api",
     "Posterior": "api",
+    "certify": "api",
     "sample": "api",
     "SplitMergeBlocks": "estimators",
     "SplitMergeClustering": "estimators",

@@ -113,22 +113,13 @@ def sample(
         same |= {"workers": workers, "progress": progress}
         return _until(model, data, sampler, until, iterations or MOST_ITERATIONS, same)
     keys: dict[str, Any] = {"chains": chains, "seed": seed, "iterations": iterations, "budget": budget}
-    keys |= {"workers": workers, "progress": _shown(progress)}
-    keys |= _chosen("model", model) | ({} if sampler is None else _chosen("sampler", sampler))
-    if keys["model"] == AUTO and not isinstance(data, str | Path):
-        keys["model"] = model_for_object(data)
-        if keys["model"] == "gaussian":
-            scales = {} if issparse(getattr(data, "values", data)) else SCALES
-            keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
-    dataset, of_data = _data(data, str(keys["model"]), truth)
-    keys |= of_data | dict(options or {})
-    overrides = [f"{key}={AUTO}" if value == AUTO else _override(key, value) for key, value in keys.items()]
-    overrides = settle(overrides, None, print)
+    keys |= {"workers": workers, "progress": shown(progress)}
+    overrides, dataset = overrides_of(model, data, sampler, keys, truth, options)
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     from splitmerge_cli import runs
 
     try:
-        path = runs.run(compose([*overrides, _override("out", str(store or temporary))]))
+        path = runs.run(compose([*overrides, override("out", str(store or temporary))]))
     except Interrupted as interruption:
         path = interruption.path
     except BaseException:
@@ -136,6 +127,27 @@ def sample(
             shutil.rmtree(temporary, ignore_errors=True)
         raise
     return Posterior(Run(path), dataset, temporary)
+
+
+def overrides_of(
+    model: str | Mapping[str, Any],
+    data: Any,
+    sampler: str | Mapping[str, Any] | None,
+    keys: dict[str, Any],
+    truth: ArrayLike | None,
+    options: Mapping[str, Any] | None,
+) -> tuple[list[str], Dataset | None]:
+    """The command line of `sample`'s parameters, with further keys; and the data set, where it is held."""
+    keys = keys | _chosen("model", model) | ({} if sampler is None else _chosen("sampler", sampler))
+    if keys["model"] == AUTO and not isinstance(data, str | Path):
+        keys["model"] = model_for_object(data)
+        if keys["model"] == "gaussian":
+            scales = {} if issparse(getattr(data, "values", data)) else SCALES
+            keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
+    dataset, of_data = _data(data, str(keys["model"]), truth)
+    keys |= of_data | dict(options or {})
+    overrides = [f"{key}={AUTO}" if value == AUTO else override(key, value) for key, value in keys.items()]
+    return settle(overrides, None, print), dataset
 
 
 def _until(model: Any, data: Any, sampler: Any, until: float, most: int, same: dict[str, Any]) -> Posterior:
@@ -147,7 +159,7 @@ def _until(model: Any, data: Any, sampler: Any, until: float, most: int, same: d
         iterations = min(2 * iterations, most)
 
 
-def _shown(progress: str) -> str:
+def shown(progress: str) -> str:
     """Bars in a notebook, too, where stderr is no terminal."""
     if progress == "auto":
         from rich.console import Console
@@ -183,7 +195,7 @@ def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, 
     return dataset, {"data": "given", "data.sha256": hold(dataset)}
 
 
-def _override(key: str, value: Any) -> str:
+def override(key: str, value: Any) -> str:
     """``KEY=VALUE`` as Hydra's grammar reads it."""
     return f"{key}={_text(value)}"
 

@@ -23,6 +23,7 @@ import numpy as np
 from splitmerge_cli.core.history cimport History
 from splitmerge_cli.core.memory cimport doubles, ints, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.partition cimport LARGEST
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sampler cimport Sampler
 
@@ -48,7 +49,6 @@ ctypedef int (*step_t)(void *sampler) except -1 nogil
 ctypedef void (*book_t)(void *sampler, double seconds) noexcept nogil
 
 cdef enum:
-    LARGEST = 5
     # most numbers buffered in one call of advance
     MAX_PARTITION_CELLS = 8_000_000
     MAX_ROWS = 2_000_000
@@ -501,7 +501,7 @@ cdef class Chain:
             out.log_joint[row] = lj
             out.log_lik[row] = ll
             out.K[row] = <int32_t> self.model.K
-            out.n_clusters[row] = self.five_largest(&out.largest[row, 0])
+            out.n_clusters[row] = self.model.five_largest(&out.largest[row, 0])
             self.model.traced(&out.hyper[row, 0])
             if self.sizes:
                 out.record_sizes(self.model)
@@ -528,27 +528,6 @@ cdef class Chain:
                     out.record_parameters(self.model)
             out.partition_rows += 1
         return 0
-
-    cdef int32_t five_largest(self, double *top) noexcept nogil:
-        """Fractions of the items in the five largest clusters; returns the number of clusters that hold items."""
-        cdef Py_ssize_t k
-        cdef int s
-        cdef int32_t n, swap, occupied = 0
-        cdef int32_t best[LARGEST]
-        for s in range(LARGEST):
-            best[s] = 0
-        for k in range(self.model.K):
-            n = self.model.size[k]
-            occupied += n > 0
-            if n > best[LARGEST - 1]:
-                for s in range(LARGEST):
-                    if n > best[s]:
-                        swap = best[s]
-                        best[s] = n
-                        n = swap
-        for s in range(LARGEST):
-            top[s] = <double> best[s] / self.model.N
-        return occupied
 
     def moves(self):
         """list of dict: move, proposed, accepted, null, seconds of every sampler of the chain, since it began.

@@ -19,6 +19,7 @@ cdef class CoupledChains:
     cdef void **steps_y
     cdef double *weights
     cdef Py_ssize_t n_steps
+    cdef bint begun                     # the start was recorded
     cdef int32_t *dense                 # [4 N + 64] items in common, where clusters are few
     cdef int64_t *keys                  # [N]
     cdef cell_t *cells                  # [N]
@@ -33,3 +34,4 @@ cdef class CoupledChains:
     cdef int step_together(self, Py_ssize_t t) except -1 nogil
     cdef int step_alone(self, Py_ssize_t t) except -1 nogil
     cdef int iterate(self) except -1 nogil
+    cdef void record(self, double *row) noexcept nogil

@@ -15,9 +15,11 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
+import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles, ints, larger
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.partition cimport LARGEST
 from splitmerge_cli.core.rng cimport ALONE, FOLLOW, LEAD, Rng
 from splitmerge_cli.core.sampler cimport Sampler
 
@@ -49,6 +51,17 @@ cdef int by_items(const void *a, const void *b) noexcept nogil:
     return by_key(a, b)
 
 
+cdef enum:
+    COLUMNS = 4 + LARGEST               # of a row
+
+
+cdef void record_of(Model m, double *row) noexcept nogil:
+    row[0] = m.five_largest(row + 4)
+    row[1] = m.K
+    row[2] = m.log_lik(m.numbers, m.K) + m.log_prior_all() + m.log_extra()
+    row[3] = m.prior.concentration
+
+
 cdef class CoupledChains:
     """Two coupled chains, X and Y.
 
@@ -78,6 +91,8 @@ cdef class CoupledChains:
         cdef Py_ssize_t t
         if x.N != y.N or type(x) is not type(y):
             raise ValueError("models: expected two of the same class and data")
+        if x.prior is None:
+            raise ValueError("models: expected a prior of the partition")
         if lag < 1:
             raise ValueError(f"lag: expected at least 1, got {lag}")
         self.samplers_x, self.samplers_y = list(samplers_x), list(samplers_y)
@@ -187,7 +202,7 @@ cdef class CoupledChains:
         cdef int32_t *twin = self.dense
         if self.x.K != self.y.K:
             return False
-        if self.x.prior is not None and self.x.prior.concentration != self.y.prior.concentration:
+        if self.x.prior.random and self.x.prior.concentration != self.y.prior.concentration:
             return False
         for k in range(self.x.K):
             twin[k] = -1
@@ -241,13 +256,53 @@ cdef class CoupledChains:
         """A step of one sampler in both chains, whatever the lag: for checks (``splitmerge_cli.verify``)."""
         self.step_together(t)
 
-    def advance(self, int64_t iterations):
-        """Make at most that many more iterations of X; fewer where the chains meet. Returns whether they have met."""
+    def advance(self, int64_t iterations, bint until_met=True):
+        """Make that many more iterations of X.
+
+        Parameters
+        ----------
+        iterations : int
+        until_met : bool
+            Stop when the chains have met.
+
+        Returns
+        -------
+        dict of ndarray
+            A row an iteration t of X, the start among them: iteration; and of X after t and Y after t - lag, shape
+            (rows, 2), nan of Y before its start and from the meeting on: n_clusters, K, log_joint, concentration;
+            largest, shape (rows, 2, 5), fractions of the items in the five largest clusters.
+        """
+        cdef Py_ssize_t room = max(0, iterations) + 1, n = 0
         cdef int64_t last = self.iteration + iterations
+        cdef double[:, :, ::1] rows
+        out = np.full((room, 2, COLUMNS), np.nan)
+        at = np.empty(room, dtype=np.int64)
+        cdef int64_t[::1] when = at
+        rows = out
         with nogil:
-            while self.iteration < last and self.meeting < 0 and not self.rng.halted:
+            if not self.begun:
+                self.begun = True
+                self.record(&rows[0, 0, 0])
+                when[0] = 0
+                n = 1
+            while self.iteration < last and not (until_met and self.meeting >= 0) and not self.rng.halted:
                 self.iterate()
-        return self.meeting >= 0
+                when[n] = self.iteration
+                self.record(&rows[n, 0, 0])
+                n += 1
+        out = out[:n]
+        return {"iteration": at[:n], "n_clusters": out[:, :, 0], "K": out[:, :, 1], "log_joint": out[:, :, 2],
+                "concentration": out[:, :, 3], "largest": out[:, :, 4:]}
+
+    cdef void record(self, double *row) noexcept nogil:
+        """What a row holds of both chains."""
+        record_of(self.x, row)
+        if self.iteration >= self.lag and not 0 <= self.meeting <= self.iteration:
+            record_of(self.y, row + COLUMNS)
+
+    def halt(self):
+        """Let ``advance`` return soon, from whatever thread: the chains have no state any more."""
+        self.rng.halt()
 
     @property
     def distance(self):

@@ -3,6 +3,10 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 
+cdef enum:
+    LARGEST = 5                         # clusters whose sizes are recorded
+
+
 cdef class Partition:
     # -- sizes
     cdef readonly Py_ssize_t N      # items
@@ -40,7 +44,7 @@ cdef class Partition:
     cdef void count_changed(self) noexcept nogil
 
     cdef int name_clusters(self) except -1
-    cdef const int32_t *option_names(self, Py_ssize_t i) noexcept nogil
+    cdef void name_options(self, Py_ssize_t i) noexcept nogil
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
     cdef int reserve(self, Py_ssize_t clusters) except -1 nogil
@@ -49,6 +53,7 @@ cdef class Partition:
     cdef void link(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef void unlink(self, Py_ssize_t i) noexcept nogil
     cdef Py_ssize_t members(self, Py_ssize_t a, Py_ssize_t b, int32_t *items) noexcept nogil
+    cdef int32_t five_largest(self, double *top) noexcept nogil
     # -- changes of the state
     cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil
     cdef void begin_scan(self) noexcept nogil
@@ -61,6 +66,13 @@ cdef class Partition:
     cdef void commit_merge(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef int commit_sides(self, const int32_t *clusters, Py_ssize_t m, const int32_t *items, const int8_t *side,
                           Py_ssize_t n) except -1 nogil
+
+    @cython.final
+    cdef inline const int32_t *option_names(self, Py_ssize_t i) noexcept nogil:
+        """Names of the options of a Gibbs update of item i; NULL where clusters have no names."""
+        if self.name != NULL:
+            self.name_options(i)
+        return self.name
 
     @cython.final
     cdef inline void update_prior_weight(self, Py_ssize_t k) noexcept nogil:

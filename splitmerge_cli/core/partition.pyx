@@ -174,17 +174,15 @@ cdef class Partition:
                 self.name[k] = -1
         return 0
 
-    cdef const int32_t *option_names(self, Py_ssize_t i) noexcept nogil:
-        """Names of the options of a Gibbs update of item i: a new cluster has that of the item, and so has the item's
-        own where it is alone. NULL where clusters have no names."""
+    cdef void name_options(self, Py_ssize_t i) noexcept nogil:
+        """A new cluster has the name of item i, and so has the item's own where it is alone."""
         cdef Py_ssize_t own = self.z[i]
-        if self.name == NULL or self.allows_empty:
-            return self.name
+        if self.allows_empty:
+            return
         self.name[self.K] = <int32_t> (self.N + i)
         if self.size[own] == 1:
             self.name[self.K] = -1
             self.name[own] = <int32_t> (self.N + i)
-        return self.name
 
     # -- changes of the state
     cdef void take_out(self, Py_ssize_t i) noexcept nogil:
@@ -355,6 +353,27 @@ cdef class Partition:
             self.link(items[t], clusters[side[t]])
         self.version += 1
         return 0
+
+    cdef int32_t five_largest(self, double *top) noexcept nogil:
+        """Fractions of the items in the five largest clusters; returns the number of clusters that hold items."""
+        cdef Py_ssize_t k
+        cdef int s
+        cdef int32_t n, swap, occupied = 0
+        cdef int32_t best[LARGEST]
+        for s in range(LARGEST):
+            best[s] = 0
+        for k in range(self.K):
+            n = self.size[k]
+            occupied += n > 0
+            if n > best[LARGEST - 1]:
+                for s in range(LARGEST):
+                    if n > best[s]:
+                        swap = best[s]
+                        best[s] = n
+                        n = swap
+        for s in range(LARGEST):
+            top[s] = <double> best[s] / self.N
+        return occupied
 
     # -- Python side
     @property

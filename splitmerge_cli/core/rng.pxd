@@ -35,6 +35,8 @@ cdef class Rng:
     cdef readonly bint halted           # long scans end at once; the state that they leave is thrown away
     cdef int role                       # ALONE, LEAD or FOLLOW
     cdef Recording recording            # of the step of the chain that leads; None where chains are not coupled
+    cdef double low, high               # of chains that are coupled: between them lies the u of the decision under way
+    cdef Py_ssize_t decision            # where it is recorded
     cdef double *residual               # scratch of a coupled draw
     cdef Py_ssize_t residual_room
 
@@ -45,7 +47,7 @@ cdef class Rng:
     cdef Py_ssize_t coupled_choice(self, const draw_t *r, const double *w, Py_ssize_t m, double total,
                                    const int32_t *names) noexcept nogil
     cdef Py_ssize_t another_cluster(self, Py_ssize_t K, const int32_t *names, Py_ssize_t i) noexcept nogil
-    cdef bint directed_accept(self, double log_r) noexcept nogil
+    cdef bint coupled_decision(self, double log_r, bint last) noexcept nogil
     cdef void take_role(self, int role) noexcept nogil
     cdef double own_value(self, int kind, double a, double b) noexcept nogil
     cdef double directed_value(self, int kind, double a, double b) noexcept nogil
@@ -113,9 +115,10 @@ cdef class Rng:
         a choice of probability bound / the bound before: the same law, by the same code.
         """
         cdef double before = 0.0
-        if (self.scripted and self.always_accept) or self.role != ALONE or not log_bound < -1e-12:
-            # of chains that are coupled a decision is one draw, without stages
+        if (self.scripted and self.always_accept) or not log_bound < -1e-12:
             return True
+        if self.role != ALONE:
+            return self.coupled_decision(log_bound, False)
         if self.scripted:
             if self.threshold_drawn:
                 before = self.threshold
@@ -137,7 +140,7 @@ cdef class Rng:
         if self.scripted and self.always_accept:
             return True
         if self.role != ALONE:
-            return self.directed_accept(log_r)
+            return self.coupled_decision(log_r, True)
         if self.threshold_drawn:
             self.threshold_drawn = False
             if not self.scripted:

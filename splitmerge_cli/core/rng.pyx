@@ -261,13 +261,46 @@ cdef class Rng:
             return same if same >= 0 else self.own_choice(w, m, total)
         return self.own_choice(self.residual, m, rest)
 
-    cdef bint directed_accept(self, double log_r) noexcept nogil:
+    cdef bint coupled_decision(self, double log_r, bint last) noexcept nogil:
+        """A stage of a decision, u < r, by the same u in both chains: for two options that is a maximal coupling.
+
+        What is known of u is recorded: the number itself; scripted, an interval in which it is uniform, and a stage is
+        a choice between the parts of it that are below r and above.
+        """
+        cdef draw_t *r
+        cdef double p = exp(log_r) if log_r < -1e-12 else 1.0 if log_r >= -1e-12 else 0.0
         cdef double w[2]
-        w[0] = 1.0 if log_r >= -1e-12 else exp(log_r)
-        if not w[0] > 0.0:
-            w[0] = 0.0
-        w[1] = 1.0 - w[0]
-        return self.directed_choice(DECISION, -1, w, 2, 1.0, NULL) == 0
+        cdef bint below
+        if not self.threshold_drawn:
+            self.low, self.high = 0.0, 1.0
+            if self.role == LEAD:
+                w[0], w[1] = 0.0, 1.0
+                self.recording.add(DECISION, -1, w, 2, 1.0, NULL, -1)
+                self.decision = self.recording.n - 1
+            else:
+                r = self.recording.find(DECISION, -1, 0)
+                if r != NULL:
+                    self.low, self.high = self.recording.weights[r.weights], self.recording.weights[r.weights + 1]
+        if p >= self.high:
+            below = True
+        elif p <= self.low:
+            below = False
+        elif self.scripted:
+            w[0], w[1] = p - self.low, self.high - p
+            below = self.scripted_choice(w, 2, self.high - self.low) == 0
+            if below:
+                self.high = p
+            else:
+                self.low = p
+        else:
+            # uniform between 0 and 1, or it would be known
+            self.low = self.high = self.next()
+            below = self.low < p
+        if self.role == LEAD:
+            r = self.recording.draws + self.decision
+            self.recording.weights[r.weights], self.recording.weights[r.weights + 1] = self.low, self.high
+        self.threshold_drawn = below and not last
+        return below
 
     cdef Py_ssize_t another_cluster(self, Py_ssize_t K, const int32_t *names, Py_ssize_t i) noexcept nogil:
         """One of the other clusters, uniformly."""

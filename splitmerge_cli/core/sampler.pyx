@@ -71,6 +71,18 @@ cdef class Sampler:
             return False, "topics have weights, and no density of the weights that its moves would need was derived"
         return True, ""
 
+    def couples(self):
+        """Whether two chains of this sampler can be coupled so that they meet: (bool, reason)."""
+        if hasattr(self, "fix"):
+            return False, "it learns from the history of several chains, so one chain alone is not Markov"
+        if isinstance(self.model, Weighted):
+            return False, "topics have weights, drawn from continuous laws, which are not coupled yet"
+        if not self.model.conjugate:
+            return False, "clusters keep parameters, drawn from continuous laws, which are not coupled yet"
+        if set(self.model.hyperparameters) - {"concentration"}:
+            return False, "the scales of the prior are resampled, from continuous laws that are not coupled yet"
+        return True, ""
+
     @property
     def mode(self):
         """str: 'exact' or 'as_printed'."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, choice, locate
 from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -58,19 +59,10 @@ class Builder:
             hold or that has no density.
         """
         cfg = self.cfg
-        model = construct("model", cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))
+        model = self._model()
         rng = Rng(cfg.seed, number)
         samplers, weights = samplers_of(cfg, model, rng)
-        generator = np.random.Generator(rng.bit_generator)
-        labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
-        model.set_labels(labels, K if model.allows_empty else None)
-        model.start_parameters(rng)
-        log_joint = model.log_joint()
-        if not math.isfinite(log_joint):
-            raise ConfigError(
-                f"model={cfg.model.name}: the log joint density of the start is {log_joint}; expected a finite "
-                "number: a parameter of the model is too large or too small"
-            )
+        self._start(model, rng, np.random.Generator(rng.bit_generator))
         return Chain(
             model,
             rng,
@@ -83,6 +75,47 @@ class Builder:
             warmup=(_full_scan(cfg, model, rng, samplers), cfg.warmup) if cfg.warmup else None,
             sizes=self.sizes,
         )
+
+    @np.errstate(all="ignore")
+    def coupled(self, number: int, lag: int) -> CoupledChains:
+        """Build two coupled chains at their starts, each drawn by itself from the same law.
+
+        Parameters
+        ----------
+        number : int
+            Of their generator.
+        lag : int
+            Iterations by which the first is ahead.
+
+        Raises
+        ------
+        ConfigError
+            As `chain`.
+        """
+        cfg = self.cfg
+        rng = Rng(cfg.seed, number)
+        generator = np.random.Generator(rng.bit_generator)
+        x, y = self._model(), self._model()
+        (of_x, weights), (of_y, _) = (samplers_of(cfg, model, rng) for model in (x, y))
+        for model in (x, y):
+            self._start(model, rng, generator)
+        return CoupledChains(x, y, rng, of_x, of_y, lag, weights)
+
+    def _model(self) -> Model:
+        return construct("model", self.cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))
+
+    def _start(self, model: Model, rng: Rng, generator: np.random.Generator) -> None:
+        """Put a model in its start state."""
+        cfg = self.cfg
+        labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
+        model.set_labels(labels, K if model.allows_empty else None)
+        model.start_parameters(rng)
+        log_joint = model.log_joint()
+        if not math.isfinite(log_joint):
+            raise ConfigError(
+                f"model={cfg.model.name}: the log joint density of the start is {log_joint}; expected a finite "
+                "number: a parameter of the model is too large or too small"
+            )
 
     def adaptive_chains(self) -> list[Chain]:
         """Build all chains of samplers that learn from each other.

@@ -168,10 +168,12 @@ class SweepProgress:
         Number of jobs to run.
     poll : callable
         Returns how far they are.
+    noun : str
+        What they are called.
     """
 
-    def __init__(self, kind: str, jobs: int, poll: Callable[[], SweepState]) -> None:
-        self._kind, self._jobs, self._poll = kind, jobs, poll
+    def __init__(self, kind: str, jobs: int, poll: Callable[[], SweepState], noun: str = "jobs") -> None:
+        self._kind, self._jobs, self._poll, self._noun = kind, jobs, poll, noun
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._begin = time.monotonic()
@@ -193,7 +195,7 @@ class SweepProgress:
 
     def line(self, at: SweepState) -> str:
         """How far the jobs are, the time since the first began, and the time left where that can be said."""
-        return f"{at.complete} of {self._jobs} jobs ({at.share / self._jobs:.0%})  {self._times(at)}"
+        return f"{at.complete} of {self._jobs} {self._noun} ({at.share / self._jobs:.0%})  {self._times(at)}"
 
     def _times(self, at: SweepState) -> str:
         so_far = f"{timedelta(seconds=round(time.monotonic() - self._begin))} so far"
@@ -211,7 +213,7 @@ class SweepProgress:
         from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (
-            TextColumn("{task.fields[complete]} of {task.total:.0f} jobs"),
+            TextColumn("{task.fields[complete]} of {task.total:.0f} " + self._noun),
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:3.0f}%"),
             TextColumn("{task.fields[times]}"),

@@ -87,7 +87,10 @@ def bound_of(law: NDArray[np.float64], lag: int, t: int) -> float:
 
 
 def joint_kernel(
-    build: Callable[[], Model], samplers: Callable[[Model, Rng], Sampler], states: Sequence[State], limit: int = 2_000_000
+    build: Callable[[], Model],
+    samplers: Callable[[Model, Rng], Sampler],
+    states: Sequence[State],
+    limit: int = 2_000_000,
 ) -> JointKernel:
     """Enumerate a coupled step from every pair of states.
 
@@ -118,7 +121,8 @@ def joint_kernel(
         for b, of_y in enumerate(states):
             found = coupled_paths(chains, 0, of_x, of_y, limit)
             pairs = [
-                ends.numbers({"labels": found["labels"][:, s], "K": found["K"][:, s], "parameters": None}) for s in (0, 1)
+                ends.numbers({"labels": found["labels"][:, s], "K": found["K"][:, s], "parameters": None})
+                for s in (0, 1)
             ]
             J[a, b] = np.bincount(pairs[0] * n + pairs[1], found["probability"], n * n).reshape(n, n)
             paths += len(found["K"])

@@ -1,0 +1,57 @@
+"""``smcmc certify``."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explained
+
+
+@app.command()
+@explained
+def certify(
+    overrides: Overrides = None,
+    pairs: Annotated[int, typer.Option(help="Pairs of coupled chains.")] = 100,
+    lag: Annotated[
+        int | None, typer.Option(help="Iterations by which a chain is ahead of the other.", show_default="by a pilot")
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", help="First iteration of the means.", show_default="the lag")] = None,
+    m: Annotated[int | None, typer.Option("-m", help="Last iteration of the means.", show_default="5 k")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="After so many no further pair is begun.", show_default="no limit")
+    ] = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
+
+    Keys are those of smcmc run. Pairs of chains are coupled so that they meet. How soon they meet bounds how far the
+    law of a chain after t iterations is from the posterior, and posterior means follow that need no burn-in.
+    `iterations` is the most that a pair may take. Chains start from a mixture of one cluster, singletons and draws from
+    the prior, unless `init` is named. A pair that has not met leaves the bound unknown, and that is said.
+
+    The same command continues what was interrupted; with more --pairs it makes those that are missing. The folder of
+    the certificate is the last line on stdout.
+    """
+    from splitmerge_cli.api.certificates import made
+    from splitmerge_cli.config import compose
+    from splitmerge_cli.runs.certify import MIXTURE, checked
+
+    given = list(overrides or [])
+    if not any(re.match(r"init=", each) for each in given):
+        given.append(f"init={MIXTURE}")
+    plan = checked(compose(given, config_dir))
+    for note in plan.dataset.notes:
+        complain(f"note: {note}")
+    found = made(plan, pairs, lag, k, m, seconds)
+    for line in found.lines():
+        typer.echo(line)
+    estimates = found.estimates()
+    if len(estimates):
+        from rich.table import Table
+
+        table = Table("posterior mean of", "estimate", "95 % interval", box=None)
+        for name, mean, _, low, high, _ in estimates.itertuples(index=False):
+            table.add_row(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}")
+        console().print(table)
+    typer.echo(found.path)

@@ -1,0 +1,43 @@
+"""Types of coupled chains (see ``coupled.pyx``)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
+
+class CoupledChains:
+    def __init__(
+        self,
+        x: Model,
+        y: Model,
+        rng: Rng,
+        samplers_x: Sequence[Sampler],
+        samplers_y: Sequence[Sampler],
+        lag: int,
+        weights: Sequence[float] | None = None,
+    ) -> None: ...
+    @property
+    def x(self) -> Model: ...
+    @property
+    def y(self) -> Model: ...
+    @property
+    def rng(self) -> Rng: ...
+    @property
+    def samplers_x(self) -> list[Sampler]: ...
+    @property
+    def samplers_y(self) -> list[Sampler]: ...
+    @property
+    def lag(self) -> int: ...
+    @property
+    def iteration(self) -> int: ...
+    @property
+    def meeting(self) -> int: ...
+    @property
+    def distance(self) -> float: ...
+    def step(self, t: int = 0) -> None: ...
+    def advance(self, iterations: int, until_met: bool = True) -> dict[str, NDArray[Any]]: ...
+    def halt(self) -> None: ...

@@ -1,0 +1,37 @@
+"""The picture of a certificate: the bound of the distance from the posterior, and the meeting times behind it."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from splitmerge_cli.plots.style import COLOURS, FULL, REFERENCE, footnote
+from splitmerge_cli.runs.certificate import DISTANCES, Certificate
+
+
+def meetings(certificate: Certificate) -> Figure:
+    """Draw the share of pairs that have met against iterations, and the bound where there is one."""
+    pairs, lag = certificate.pairs, certificate.schedule.lag
+    colour = COLOURS.get(str(certificate.config["sampler"]["name"]), "#444444")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 2.5), width_ratios=(3, 2))
+    met = np.sort([pair.meeting - lag for pair in certificate.met if pair.meeting is not None])
+    share = np.arange(1, len(met) + 1) / max(1, len(pairs))
+    end = certificate.schedule.iterations - lag if len(met) < len(pairs) else (met[-1] if len(met) else 1)
+    right.step(np.r_[0, met, end], np.r_[0, share, share[-1:] if len(share) else 0], where="post", color=colour)
+    right.set(ylim=(0, 1.02), xlabel=f"iterations after the lag of {lag}", ylabel="pairs that have met")
+    if len(met) < len(pairs):
+        right.axhline(1, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
+    bound = certificate.bound
+    if bound is None:
+        left.text(0.5, 0.5, f"no bound:\n{len(pairs) - len(met)} of {len(pairs)} pairs have not met", ha="center",
+                  va="center", transform=left.transAxes)  # fmt: skip
+        left.set(xticks=[], yticks=[])
+    else:
+        left.plot(bound.t, bound.estimate, color=colour, label="estimate")
+        left.plot(bound.t, bound.upper, color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label="95 % limit")
+        left.set(yscale="log", ylim=(min(0.02, bound.upper.min() / 1.5), 1.3), xlabel="iterations",
+                 ylabel="bound of the total\nvariation distance")  # fmt: skip
+        left.set_yticks([1, *DISTANCES], [f"{d:g}" for d in (1, *DISTANCES)])
+        left.minorticks_off()
+        left.legend(loc="upper right")
+    footnote(figure, "An estimated upper bound, for chains from the same start. Modes that no pair visits stay unseen.")
+    return figure

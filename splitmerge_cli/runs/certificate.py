@@ -1,0 +1,198 @@
+"""What pairs of coupled chains say: a bound of the distance from the posterior, and posterior means without bias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound
+from splitmerge_cli.results.files import replaced
+
+PAIRS = "pairs.json"
+QUANTITIES = ("n_clusters", "log_joint", *(f"largest{s}" for s in range(1, 6)))
+"""Functions of the state whose posterior means are estimated; `largest`: fractions of the items."""
+DISTANCES = (0.5, 0.25, 0.1, 0.05)
+"""Total variation distances for which the number of iterations is said."""
+ONE_START = ("one_cluster", "singletons", "truth")
+"""Initial states that are one and the same partition for every chain."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The iterations of a pair.
+
+    Attributes
+    ----------
+    lag : int
+        By which X is ahead of Y.
+    k, m : int
+        The mean of H_k, ..., H_m estimates a posterior mean.
+    iterations : int
+        Most iterations of X.
+    """
+
+    lag: int
+    k: int
+    m: int
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a pair of coupled chains did.
+
+    Attributes
+    ----------
+    number : int
+    meeting : int or None
+        Iteration of X; None: not within its iterations.
+    iterations : int
+        Of X.
+    seconds : float
+        Of processor time; 0 where ``timing=false``.
+    distance : float
+        Share of the pairs of items that are together in one of the chains alone, at the end.
+    clusters : tuple of int
+        Of X and Y, at the end.
+    estimates : dict of str to float
+        H_{k:m} of `QUANTITIES`; empty where the chains have not met.
+    """
+
+    number: int
+    meeting: int | None
+    iterations: int
+    seconds: float
+    distance: float
+    clusters: tuple[int, int]
+    estimates: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Pairs of coupled chains of one configuration.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    config : dict
+        The configuration.
+    schedule : Schedule
+    pairs : list of Pair
+        By their numbers.
+    """
+
+    path: Path
+    config: dict[str, Any]
+    schedule: Schedule
+    pairs: list[Pair]
+
+    @property
+    def met(self) -> list[Pair]:
+        """Pairs that have met."""
+        return [pair for pair in self.pairs if pair.meeting is not None]
+
+    @cached_property
+    def bound(self) -> Bound | None:
+        """The estimated upper bound, up to where no pair was longer; None: a pair has not met, so none is known."""
+        if not self.pairs or len(self.met) < len(self.pairs):
+            return None
+        tau = [pair.meeting for pair in self.met if pair.meeting is not None]
+        return bound(tau, self.schedule.lag, np.arange(max(tau) - self.schedule.lag + 1))
+
+    def estimates(self) -> pd.DataFrame:
+        """Posterior means that need no burn-in.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each of `QUANTITIES`: quantity, mean, standard_error, low, high (an interval of level .95), pairs.
+            No rows where a pair has not met: what is left of the others is biased.
+        """
+        columns = ["quantity", "mean", "standard_error", "low", "high", "pairs"]
+        n = len(self.met)
+        if n < max(2, len(self.pairs)) or not self.met[0].estimates:
+            return pd.DataFrame(columns=columns)
+        values = np.array([[pair.estimates[name] for name in QUANTITIES] for pair in self.met])
+        mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(n)
+        half = student.ppf(0.5 + LEVEL / 2, n - 1) * error
+        cells = zip(QUANTITIES, mean, error, mean - half, mean + half, [n] * len(QUANTITIES), strict=True)
+        return pd.DataFrame(list(cells), columns=columns)
+
+    def meetings(self) -> pd.DataFrame:
+        """A row a pair: pair, met, meeting (null: not met), iterations, seconds, distance, K_x, K_y."""
+        return pd.DataFrame(
+            {
+                "pair": [pair.number for pair in self.pairs],
+                "met": [pair.meeting is not None for pair in self.pairs],
+                "meeting": pd.array([pair.meeting for pair in self.pairs], dtype="Int64"),
+                "iterations": [pair.iterations for pair in self.pairs],
+                "seconds": [pair.seconds for pair in self.pairs],
+                "distance": [pair.distance for pair in self.pairs],
+                "K_x": [pair.clusters[0] for pair in self.pairs],
+                "K_y": [pair.clusters[1] for pair in self.pairs],
+            }
+        )
+
+    def write(self) -> None:
+        """Write ``pairs.parquet``, ``estimates.parquet``, and ``bound.parquet`` where there is one."""
+        tables = {"pairs": self.meetings(), "estimates": self.estimates()}
+        if self.bound is not None:
+            columns = {"iteration": self.bound.t, "estimate": self.bound.estimate, "upper": self.bound.upper}
+            tables["bound"] = pd.DataFrame(columns)
+        else:
+            # of fewer pairs there may have been one
+            (self.path / "bound.parquet").unlink(missing_ok=True)
+        for name, table in tables.items():
+            with replaced(self.path / f"{name}.parquet") as temporary:
+                table.to_parquet(temporary, index=False)
+
+    def lines(self) -> Iterator[str]:
+        """What the pairs say, in words."""
+        n, met, lag = len(self.pairs), len(self.met), self.schedule.lag
+        if not n:
+            yield "no pair was made"
+        elif met < n:
+            apart = [pair for pair in self.pairs if pair.meeting is None]
+            farthest = max(apart, key=lambda pair: pair.distance)
+            mean = np.mean([pair.distance for pair in apart])
+            yield (
+                f"no bound: {n - met} of {n} pairs have not met within {self.schedule.iterations:,} iterations; at the "
+                f"end {mean:.1%} of the pairs of items are together in one of the two chains alone (at most "
+                f"{farthest.distance:.1%}, {farthest.clusters[0]} clusters against {farthest.clusters[1]})"
+            )
+        else:
+            tau = np.array([pair.meeting for pair in self.met])
+            yield (
+                f"{n} of {n} pairs have met: after {np.median(tau) - lag:g} iterations in the median, "
+                f"{np.quantile(tau, 0.95) - lag:.0f} in 95 %, {tau.max() - lag} in all (lag {lag})"
+            )
+            yield from self._distances()
+            yield from self._cautions()
+
+    def _distances(self) -> Iterator[str]:
+        assert self.bound is not None
+        reached = {distance: self.bound.first_below(distance) for distance in DISTANCES}
+        if said := [f"{distance:g} from iteration {t} on" for distance, t in reached.items() if t is not None]:
+            yield (
+                "estimated upper bound of the total variation distance from the posterior (95 % limit): "
+                + ", ".join(said)
+            )
+        if reached[DISTANCES[-1]] is None:
+            yield f"{len(self.pairs)} pairs give no limit below {self.bound.upper.min():.2f}; more of them may"
+
+    def _cautions(self) -> Iterator[str]:
+        """What the bound does not say."""
+        start = self.config["init"]
+        if start in ONE_START:
+            yield (
+                f"all chains start from init={start}: a mode that none of them visits stays unseen, and the bound is "
+                "then far too small; init=mixture starts apart"
+            )

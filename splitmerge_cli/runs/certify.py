@@ -1,0 +1,253 @@
+"""Certificates: pairs of coupled chains, their meeting times, and what these say.
+
+A pair is made by one generator of its own number, so what it does depends neither on the other pairs nor on how many
+are made at the same time. Pairs that were made are kept: the same command goes on where it was, and asking for more of
+them makes those that are missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.core.coupled import CoupledChains
+from splitmerge_cli.diagnostics.certificates import unbiased
+from splitmerge_cli.results import provenance
+from splitmerge_cli.results.files import Locked, locked
+from splitmerge_cli.results.manifest import read_sealed, write_sealed
+from splitmerge_cli.results.names import LOCK
+from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs.certificate import PAIRS, QUANTITIES, Certificate, Pair, Schedule
+from splitmerge_cli.runs.errors import Interrupted, WrittenElsewhere
+from splitmerge_cli.runs.plan import Plan, prepare
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+PILOTS = 20
+"""Pairs of lag 1 that choose the lag."""
+FIRST_PILOT = 1 << 30
+"""Number of the first of them: their generators are no pair's."""
+FIRST_PAIR = 1 << 29
+"""Of the first pair: its generator is no chain's of ``smcmc run``."""
+STORED = 10.0
+"""Seconds between two writes of the pairs."""
+MIXTURE = "mixture"
+"""The initial state of a certificate, unless one is named."""
+
+
+OnPair = Callable[[int, int], None]
+"""Is told how many pairs were made, and how many there will be."""
+
+
+def checked(cfg: DictConfig) -> Plan:
+    """Check that chains of this configuration can be coupled; nothing is written.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Bad input, or a sampler that does not couple: the message says why.
+    """
+    plan = prepare(cfg)
+    if cfg.iterations is None:
+        raise ConfigError("iterations: a pair of chains needs a largest number of iterations")
+    chain = plan.chain(0)
+    for sampler in chain.samplers:
+        couples, reason = sampler.couples()
+        if not couples:
+            raise ConfigError(f"sampler={cfg.sampler.name}, model={cfg.model.name}: cannot be coupled: {reason}")
+    if cfg.warmup:
+        raise ConfigError(f"warmup={cfg.warmup}: a coupled chain has no warm-up; expected warmup=0")
+    return plan
+
+
+def certify(
+    plan: Plan,
+    pairs: int,
+    lag: int | None = None,
+    k: int | None = None,
+    m: int | None = None,
+    seconds: float = math.inf,
+    on_pair: OnPair = lambda made, of: None,
+) -> Certificate:
+    """Make the pairs that are missing.
+
+    Parameters
+    ----------
+    plan : Plan
+        From `checked`.
+    pairs : int
+        How many there are to be.
+    lag, k, m : int, optional
+        As `Schedule` has them; by default a pilot chooses: the lag and k are the .95 quantile of the meeting times of
+        `PILOTS` pairs of lag 1, and m is 5 k.
+    seconds : float
+        After so many seconds no further pair is begun; those that are under way are finished, for to leave out the long
+        ones would make the bound too small.
+    on_pair : callable
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    Interrupted
+        Ctrl-C or SIGTERM; pairs that were finished are stored.
+    WrittenElsewhere
+        Another process writes this certificate.
+    DamagedRun
+        The stored pairs are not what was written.
+    """
+    cfg = plan.cfg
+    named = {"lag": lag, "k": k, "m": m}
+    key = json.dumps([plan.id, named])
+    path = Path(cfg.out) / "certificates" / plan.path.parent.name / hashlib.sha256(key.encode()).hexdigest()[:12]
+    try:
+        with locked(path / LOCK):
+            return _certify(plan, path, pairs, named, seconds, on_pair)
+    except KeyboardInterrupt as error:
+        raise Interrupted(path) from error
+    except Locked as error:
+        raise WrittenElsewhere(str(error)) from error
+    except OSError as error:
+        raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
+
+
+def _certify(
+    plan: Plan, path: Path, pairs: int, named: Mapping[str, int | None], seconds: float, on_pair: OnPair
+) -> Certificate:
+    cfg = plan.cfg
+    end = time.monotonic() + seconds
+    stored = path / PAIRS
+    known: dict[int, Pair] = {}
+    schedule: Schedule | None = None
+    if cfg.resume and stored.is_file():
+        found = read_sealed(stored, "resume=false begins the certificate anew")
+        schedule = Schedule(**found["schedule"])
+        known = {entry["number"]: Pair(**entry | {"clusters": tuple(entry["clusters"])}) for entry in found["pairs"]}
+    if schedule is None:
+        schedule = chosen(plan, named)
+
+    def store() -> Certificate:
+        made = [known[number] for number in sorted(known)]
+        versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
+        write_sealed(stored, {"schedule": asdict(schedule), "pairs": [asdict(pair) for pair in made], **versions})
+        return Certificate(path, _plain(cfg), schedule, made)
+
+    missing = [number for number in range(pairs) if number not in known]
+    done = pairs - len(missing)
+    on_pair(done, pairs)
+    last = time.monotonic()
+    try:
+        for pair in _made(plan, schedule, missing, end):
+            known[pair.number] = pair
+            done += 1
+            on_pair(done, pairs)
+            if time.monotonic() > last + STORED:
+                store()
+                last = time.monotonic()
+    finally:
+        certificate = store()
+    return certificate
+
+
+def _plain(cfg: DictConfig) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+
+    found = OmegaConf.to_container(cfg, resolve=True)
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items()}
+
+
+def chosen(plan: Plan, named: Mapping[str, int | None]) -> Schedule:
+    """The schedule: what was named, and what a pilot chooses."""
+    lag, k, m = named["lag"], named["k"], named["m"]
+    most = int(plan.cfg.iterations)
+    if lag is None or k is None:
+        # of those that have not met by then nothing is taken but that
+        alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)))
+        pilots = [pair.meeting for pair in _made(plan, alone, range(FIRST_PILOT, FIRST_PILOT + PILOTS), math.inf)]
+        times = np.array([math.inf if t is None else t for t in pilots])
+        typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
+        lag = max(1, round(typical)) if lag is None else lag
+        k = lag if k is None else k
+    m = 5 * max(k, lag) if m is None else m
+    if not 0 <= k <= m:
+        raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
+    return Schedule(lag, k, m, most)
+
+
+def _made(plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float) -> Iterable[Pair]:
+    """Make pairs in threads; yields them as they are finished. After `end` none is begun."""
+    waiting = iter(numbers)
+    running: set[Future[Pair | None]] = set()
+    chains: dict[int, CoupledChains] = {}
+    stop = threading.Event()
+
+    def halt() -> None:
+        stop.set()
+        for pair in list(chains.values()):
+            pair.halt()
+
+    with interrupts.AnsweredBy(halt), ThreadPoolExecutor(plan.workers) as pool:
+        try:
+            while not stop.is_set():
+                while len(running) < plan.workers and time.monotonic() < end and not stop.is_set():
+                    number = next(waiting, None)
+                    if number is None:
+                        break
+                    running.add(pool.submit(_pair, plan, schedule, number, chains))
+                if not running:
+                    break
+                done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in done:
+                    pair = future.result()
+                    if pair is not None:
+                        yield pair
+        finally:
+            halt()
+    if interrupts.seen():
+        raise KeyboardInterrupt
+
+
+def _pair(plan: Plan, schedule: Schedule, number: int, under_way: dict[int, CoupledChains]) -> Pair | None:
+    """One pair of chains; None where it was halted."""
+    began = time.thread_time()
+    chains = plan.builder.coupled(number if number >= FIRST_PILOT else FIRST_PAIR + number, schedule.lag)
+    under_way[number] = chains
+    rows = chains.advance(schedule.iterations)
+    met = chains.meeting >= 0
+    distance = 0.0 if met else chains.distance
+    clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
+    estimates: dict[str, float] = {}
+    if met and schedule.m > 0:
+        if chains.iteration < schedule.m:
+            more = chains.advance(schedule.m - chains.iteration, until_met=False)
+            rows = {name: np.concatenate([rows[name], more[name]]) for name in rows}
+        values = _values(rows)
+        x, y = values[:, 0], values[schedule.lag :, 1]
+        found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
+        estimates = dict(zip(QUANTITIES, found.tolist(), strict=True))
+    del under_way[number]
+    if chains.rng.halted:
+        return None
+    seconds = time.thread_time() - began if plan.cfg.timing else 0.0
+    return Pair(number, chains.meeting if met else None, chains.iteration, seconds, distance, clusters, estimates)
+
+
+def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """`QUANTITIES` of both chains, shape (rows, 2, quantities)."""
+    return np.concatenate([rows["n_clusters"][..., None], rows["log_joint"][..., None], rows["largest"]], axis=2)

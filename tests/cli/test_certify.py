@@ -1,0 +1,132 @@
+"""``smcmc certify`` and `splitmerge_cli.certify`: what they write, say, refuse and continue."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import splitmerge_cli
+from splitmerge_cli.cli import app
+from splitmerge_cli.config import ConfigError
+
+CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
+SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]
+
+
+def ran(*args: str, status: int = 0) -> str:
+    result = CliRunner().invoke(app, ["certify", *args])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def test_certificate_of_a_table(tmp_path: Path) -> None:
+    found = splitmerge_cli.certify("gaussian", CLOUDS, "sams", pairs=20, store=tmp_path, progress="none")
+    assert len(found.met) == len(found.pairs) == 20
+    assert found.bound is not None and found.bound.upper[-1] < 0.2 < found.bound.upper[0]
+    text = " ".join(found.lines())
+    assert "20 of 20 pairs have met" in text and "estimated upper bound" in text
+    estimates = found.estimates().set_index("quantity")
+    assert estimates.loc["n_clusters", "low"] < estimates.loc["n_clusters", "mean"] < 6
+    assert (found.path / "certificate.pdf").is_file()
+    for name, rows in {"pairs": 20, "estimates": 7, "bound": len(found.bound.t)}.items():
+        assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
+
+
+def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
+    """E[K] of five rows, from pairs that stop soon after their start: without bias."""
+    from splitmerge_cli.models.bernoulli import Bernoulli
+    from splitmerge_cli.verify.cases import small_case
+
+    case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})
+    rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)
+    model = {"name": "bernoulli", "concentration": 1.0, "beta1": 0.5, "beta0": 0.5}
+    found = splitmerge_cli.certify(
+        model, rows, "gibbs", pairs=4000, lag=2, k=0, m=3, store=tmp_path, progress="none", options={"chains": 1}
+    )
+    exact = sum(p * K for (_, K), p in zip(*case.partitions, strict=True))
+    K = found.estimates().set_index("quantity").loc["n_clusters"]
+    assert abs(K["mean"] - exact) < 4 * K["standard_error"] and K["standard_error"] < 0.05
+
+
+def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
+    one = [*SMALL, "timing=false", f"out={tmp_path / 'a'}", "workers=1"]
+    path = Path(ran(*one, "--pairs", "6", "--lag", "3").strip().splitlines()[-1])
+    first = json.loads((path / "pairs.json").read_text())["pairs"]
+    again = Path(ran(*one, "--pairs", "10", "--lag", "3").strip().splitlines()[-1])
+    assert again == path and json.loads((path / "pairs.json").read_text())["pairs"][:6] == first
+    two = [*SMALL, "timing=false", f"out={tmp_path / 'b'}", "workers=2"]
+    other = Path(ran(*two, "--pairs", "10", "--lag", "3").strip().splitlines()[-1])
+    assert other.name == path.name
+    for name in ("pairs.json", "pairs.parquet", "bound.parquet", "estimates.parquet", "certificate.png"):
+        assert (other / name).read_bytes() == (path / name).read_bytes()
+
+
+def test_pairs_that_do_not_meet_leave_no_bound(tmp_path: Path) -> None:
+    text = ran(*SMALL, "N=200", "iterations=3", f"out={tmp_path}", "--pairs", "5")
+    assert "no bound: " in text and "of 5 pairs have not met within 3 iterations" in text
+    path = Path(text.strip().splitlines()[-1])
+    assert not (path / "bound.parquet").exists() and len(pd.read_parquet(path / "estimates.parquet")) == 0
+
+
+def test_one_start_for_all_is_flagged(tmp_path: Path) -> None:
+    text = ran(*SMALL, "init=singletons", f"out={tmp_path}", "--pairs", "5")
+    assert "a mode that none of them visits stays unseen" in text
+    assert "stays unseen" not in ran(*SMALL, f"out={tmp_path}", "--pairs", "5")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["sampler=arm", "model=bernoulli", "data=jain_neal"], "history of several chains"),
+        (["sampler=neal8", "model=lines", "data=lines", "model.conjugate=false"], "keep parameters"),
+        (["--pairs", "1"], "pairs=1: expected at least 2"),
+        (["--lag", "0"], "lag=0: expected at least 1"),
+        (["-k", "9", "-m", "3", "--lag", "2"], "k=9, m=3: expected 0 <= k <= m"),
+        (["--seconds", "0"], "seconds=0: expected a positive number"),
+        (["warmup=5"], "warmup=5: a coupled chain has no warm-up"),
+    ],
+)
+def test_what_cannot_be_certified_is_said(args: list[str], message: str, tmp_path: Path) -> None:
+    assert message in ran(*args, f"out={tmp_path}", status=2)
+    assert not list(tmp_path.rglob("pairs.json"))
+
+
+def test_damaged_pairs_are_not_believed(tmp_path: Path) -> None:
+    path = Path(ran(*SMALL, f"out={tmp_path}", "--pairs", "3").strip().splitlines()[-1]) / "pairs.json"
+    path.write_text(path.read_text().replace('"meeting": ', '"meeting": 1', 1))
+    assert "pairs.json: damaged; resume=false begins the certificate anew" in ran(
+        *SMALL, f"out={tmp_path}", "--pairs", "3", status=1
+    )
+    ran(*SMALL, f"out={tmp_path}", "--pairs", "3", "resume=false")
+
+
+def test_interrupted_is_continued(tmp_path: Path) -> None:
+    args = [*SMALL, f"out={tmp_path}", "timing=false", "workers=1"]
+    command = [sys.executable, "-m", "splitmerge_cli", "certify", *args, "--pairs", "1000000", "--lag", "5", "-k", "5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.rglob("lock")) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(3.0)
+        os.kill(process.pid, signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "the same command continues it" in said
+    (stored,) = tmp_path.rglob("pairs.json")
+    assert json.loads(stored.read_text())["schedule"]["lag"] == 5
+    made = len(json.loads(stored.read_text())["pairs"])
+    assert made > 0
+    ran(*args, "--pairs", str(made + 2), "--lag", "5", "-k", "5")
+    assert len(json.loads(stored.read_text())["pairs"]) == made + 2
+
+
+def test_python_says_what_is_wrong() -> None:
+    with pytest.raises(ConfigError, match="pairs=1"):
+        splitmerge_cli.certify("gaussian", CLOUDS, pairs=1)

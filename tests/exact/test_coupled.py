@@ -1,0 +1,198 @@
+"""The gate of coupled chains: the joint kernel of every sampler that couples, enumerated over all pairs of states.
+
+Both margins are the transition matrix of the compiled sampler; equal states stay equal; from the joint kernel follow
+the exact law of the meeting time, beside which simulated ones stand, and the bound, which lies above the exact distance
+after any number of iterations. What breaks one of these is found.
+"""
+
+from functools import cache, partial
+
+import numpy as np
+import pytest
+from every_sampler import CASES, MODEL_CLASSES, SAMPLERS, case_of, learns, supported
+from scipy.stats import chisquare
+
+from splitmerge_cli.core.coupled import CoupledChains
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import PythonSampler, Sampler
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.verify.cases import Case, small_case
+from splitmerge_cli.verify.coupled import JointKernel, bound_of, joint_kernel
+from splitmerge_cli.verify.transitions import total_variation
+
+TOLERANCE = 1e-12
+MODELS = ("bernoulli", "gaussian-diag", "irm", "emm", "mixed", "lines")
+MANY = {"triadic", "rm", "srm"}
+"""Samplers with so many execution paths that of them three items are enumerated."""
+
+
+@cache
+def of_size(name: str, size: int) -> Case:
+    """The case of this name, of another number of items."""
+    model, _, seed, params = CASES[name]
+    return small_case(MODEL_CLASSES[model], size, seed, params)
+
+
+def made(name: str, model: Model, rng: Rng) -> Sampler:
+    form = SAMPLERS[name]
+    return form.sampler(model, rng, **form.options)
+
+
+def coupling(case_name: str, name: str) -> bool:
+    """Whether a sampler couples on a case."""
+    if not supported(case_name, name) or learns(name):
+        return False
+    return made(name, case_of(case_name).model, Rng(0)).couples()[0]
+
+
+def check(kernel: JointKernel, lag: int = 1) -> None:
+    """The margins, that equal states stay equal, and the bound, from one state for all chains and from all states."""
+    assert kernel.margin_defect < TOLERANCE
+    assert kernel.parting < TOLERANCE
+    n = len(kernel.P)
+    for start in (np.eye(n)[0], np.full(n, 1 / n)):
+        law = kernel.meeting_law(start, lag, 400)
+        if law.sum() < 1 - 1e-9:
+            # a kernel that is not irreducible, or slow: nothing is known of the bound
+            continue
+        # where the chains are in the end
+        limit = start @ np.linalg.matrix_power(kernel.P, 5000)
+        now = start
+        for t in range(60):
+            assert total_variation(now, limit) <= bound_of(law, lag, t) + 1e-9, t
+            now = now @ kernel.P
+
+
+@pytest.mark.parametrize(("case_name", "name"), [(c, s) for c in MODELS for s in SAMPLERS if coupling(c, s)])
+def test_joint_kernel(case_name: str, name: str) -> None:
+    size = 3 if name.split("-")[0] in MANY or case_name == "emm" else 4
+    case = of_size(case_name, size)
+    check(joint_kernel(case.build, partial(made, name), case.states))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lag", [1, 3])
+@pytest.mark.parametrize(("case_name", "name"), [(c, s) for c in CASES for s in SAMPLERS if coupling(c, s)])
+def test_every_joint_kernel(case_name: str, name: str, lag: int) -> None:
+    case = case_of(case_name)
+    check(joint_kernel(case.build, partial(made, name), case.states, limit=20_000_000), lag)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gibbs-scan=site", "dyadic", "dyadic-allocation=sams", "rgsm", "sdds", "ss"])
+@pytest.mark.parametrize("case_name", ["bernoulli", "gaussian-diag"])
+def test_five_items(case_name: str, name: str) -> None:
+    case = of_size(case_name, 5)
+    check(joint_kernel(case.build, partial(made, name), case.states, limit=20_000_000))
+
+
+@pytest.mark.parametrize("name", ["gibbs", "dyadic-allocation=sams", "sdds"])
+def test_simulated_meeting_times_have_the_exact_law(name: str) -> None:
+    case, lag = of_size("bernoulli", 4), 2
+    law = joint_kernel(case.build, partial(made, name), case.states).meeting_law(np.eye(15)[0], lag, 600)
+    assert law.sum() > 1 - 1e-9
+    x, y, rng = case.build(), case.build(), Rng(7)
+    samplers = [made(name, x, rng)], [made(name, y, rng)]
+    labels = np.array(case.states[0][0])
+    met = np.zeros(len(law), dtype=int)
+    for _ in range(10_000):
+        x.set_labels(labels)
+        y.set_labels(labels)
+        chains = CoupledChains(x, y, rng, *samplers, lag)
+        chains.advance(len(law) - 1)
+        met[chains.meeting] += 1
+    # times of a hundred expected meetings each
+    cuts = np.searchsorted(np.cumsum(law), np.arange(0.01, 1.0, 0.01))
+    groups = np.searchsorted(np.unique(cuts), np.arange(len(law)))
+    expected = np.bincount(groups, law)
+    assert chisquare(np.bincount(groups, met), expected / expected.sum() * 10_000).pvalue > 1e-4
+
+
+class Wrong(PythonSampler):
+    """Puts one item where another is, or by itself, each with a probability; the other way round where `turned`."""
+
+    MOVES = ("move",)
+    turned = False
+
+    def python_step(self) -> None:
+        self.begin("move")
+        i = self.rng.index(self.model.N)
+        joins = not self.rng.coin(0.7) if self.turned else self.rng.coin(0.3)
+        labels = self.model.labels
+        labels[i] = labels[(i + 1) % self.model.N] if joins else labels.max() + 1
+        self.model.set_labels(np.unique(labels, return_inverse=True)[1])
+        self.accepts(0.0)
+
+
+class Turned(Wrong):
+    turned = True
+
+
+def test_a_wrong_margin_is_found() -> None:
+    """One chain's concentration is wrong by a hundredth."""
+    case = of_size("bernoulli", 4)
+    models = iter([case.build(), small_case(Bernoulli, 4, 1, {"concentration": 1.3 * 1.01}).model])
+    kernel = joint_kernel(lambda: next(models), lambda model, rng: Gibbs(model, rng, scan="site"), case.states)
+    assert kernel.margin_defect > 1e-4
+
+
+def test_a_draw_shared_with_the_wrong_side_is_found() -> None:
+    """Both margins are right: each chain flips a coin of its own. But equal states do not stay equal."""
+    case = of_size("bernoulli", 3)
+    classes = iter([Wrong, Turned])
+    kernel = joint_kernel(case.build, lambda model, rng: next(classes)(model, rng), case.states)
+    assert kernel.margin_defect < TOLERANCE < 0.1 < kernel.parting
+    same = joint_kernel(case.build, Wrong, case.states)
+    assert max(same.margin_defect, same.parting) < TOLERANCE
+
+
+def test_what_does_not_couple_says_why() -> None:
+    reasons = {
+        ("lines-conjugate-candidates", "neal8"): "keep parameters",
+        ("gaussian-diag-gamma(2,3)-gamma(2,4)-gamma(2,1)", "gibbs"): "scales of the prior",
+        ("hdp", "gibbs"): "topics have weights",
+        ("bernoulli", "arm"): "history of several chains",
+    }
+    for (case_name, name), reason in reasons.items():
+        couples, said = made(name, case_of(case_name).model, Rng(0)).couples()
+        assert not couples and reason in said
+
+
+def test_separate_clusters_meet_soon() -> None:
+    """From one cluster and from singletons: 10 clusters, a scan and five split-merge moves an iteration."""
+    rng = np.random.default_rng(0)
+    points = (rng.normal(size=(10, 20)) * 2)[rng.integers(10, size=400)] + rng.normal(size=(400, 20))
+    times = []
+    for seed in range(10):
+        stream = Rng(seed)
+        models = [Gaussian(points, kappa0=0.01, a0=2.0, b0=1.0) for _ in range(2)]
+        models[0].set_labels(np.zeros(400, dtype=int))
+        models[1].set_labels(np.arange(400))
+        samplers = [[Gibbs(m, stream), *[Dyadic(m, stream, allocation="sams")] * 5] for m in models]
+        chains = CoupledChains(*models, stream, *samplers, 1)
+        chains.advance(500)
+        assert chains.meeting > 0 and chains.distance == 0.0
+        times.append(chains.meeting)
+    assert np.median(times) < 40
+
+
+def test_random_concentrations_meet_too() -> None:
+    """The state holds the concentration: a maximal coupling of its continuous draws makes it equal."""
+    from splitmerge_cli.samplers.refresh import Refresh
+
+    rows = np.random.default_rng(3).integers(2, size=(30, 6)).astype(np.uint8)
+    for seed in range(5):
+        stream = Rng(seed)
+        models = [Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2)]
+        models[0].set_labels(np.zeros(30, dtype=int))
+        models[1].set_labels(np.arange(30))
+        models[1].set_concentration(5.0)
+        samplers = [[Gibbs(m, stream), Refresh(m, stream)] for m in models]
+        chains = CoupledChains(*models, stream, *samplers, 1)
+        chains.advance(3000)
+        assert chains.meeting > 0
+        assert models[0].concentration == models[1].concentration
