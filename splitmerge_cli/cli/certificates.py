@@ -51,7 +51,10 @@ def certify(
         from rich.table import Table
 
         table = Table("posterior mean of", "estimate", "95 % interval", box=None)
-        for name, mean, _, low, high, _ in estimates.itertuples(index=False):
+        means = estimates.set_index("quantity")["mean"]
+        # most models keep no empty clusters
+        shown = estimates if means["K"] != means["n_clusters"] else estimates[estimates["quantity"] != "K"]
+        for name, mean, _, low, high, _ in shown.itertuples(index=False):
             table.add_row(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}")
         console().print(table)
     typer.echo(found.path)

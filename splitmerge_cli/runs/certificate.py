@@ -16,8 +16,9 @@ from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound
 from splitmerge_cli.results.files import replaced
 
 PAIRS = "pairs.json"
-QUANTITIES = ("n_clusters", "log_joint", *(f"largest{s}" for s in range(1, 6)))
-"""Functions of the state whose posterior means are estimated; `largest`: fractions of the items."""
+QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
+"""Functions of the state whose posterior means are estimated; K counts empty clusters too; `largest`: fractions of the
+items."""
 DISTANCES = (0.5, 0.25, 0.1, 0.05)
 """Total variation distances for which the number of iterations is said."""
 ONE_START = ("one_cluster", "singletons", "truth")

@@ -113,7 +113,7 @@ def certify(
     """
     cfg = plan.cfg
     named = {"lag": lag, "k": k, "m": m}
-    key = json.dumps([plan.id, named])
+    key = json.dumps([plan.id, named, QUANTITIES])
     path = Path(cfg.out) / "certificates" / plan.path.parent.name / hashlib.sha256(key.encode()).hexdigest()[:12]
     try:
         with locked(path / LOCK):
@@ -184,7 +184,9 @@ def chosen(plan: Plan, named: Mapping[str, int | None]) -> Schedule:
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
         lag = max(1, round(typical)) if lag is None else lag
         k = lag if k is None else k
-    m = 5 * max(k, lag) if m is None else m
+    if lag >= most:
+        raise ConfigError(f"lag={lag}: expected fewer than the iterations of a pair, {most}")
+    m = min(5 * max(k, lag), most) if m is None else m
     if not 0 <= k <= m:
         raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
     return Schedule(lag, k, m, most)
@@ -250,4 +252,5 @@ def _pair(plan: Plan, schedule: Schedule, number: int, under_way: dict[int, Coup
 
 def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     """`QUANTITIES` of both chains, shape (rows, 2, quantities)."""
-    return np.concatenate([rows["n_clusters"][..., None], rows["log_joint"][..., None], rows["largest"]], axis=2)
+    of_state = [rows[name][..., None] for name in ("n_clusters", "K", "log_joint")]
+    return np.concatenate([*of_state, rows["largest"]], axis=2)

@@ -36,7 +36,7 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
     estimates = found.estimates().set_index("quantity")
     assert estimates.loc["n_clusters", "low"] < estimates.loc["n_clusters", "mean"] < 6
     assert (found.path / "certificate.pdf").is_file()
-    for name, rows in {"pairs": 20, "estimates": 7, "bound": len(found.bound.t)}.items():
+    for name, rows in {"pairs": 20, "estimates": 8, "bound": len(found.bound.t)}.items():
         assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
 
 
