@@ -25,11 +25,6 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.errors import Interrupted
 
-FIRST_ITERATIONS = 1_000
-"""Iterations of the first attempt of `until`; each further one makes twice as many."""
-MOST_ITERATIONS = 1_000_000
-"""Iterations of a chain at most, with `until` and no `iterations`."""
-
 
 def sample(
     model: str | Mapping[str, Any],
@@ -39,7 +34,7 @@ def sample(
     chains: int = 4,
     iterations: int | None = None,
     budget: float | None = None,
-    until: float | None = None,
+    until: float | Mapping[str, float] | None = None,
     seed: int = 0,
     truth: ArrayLike | None = None,
     store: str | Path | None = None,
@@ -69,9 +64,11 @@ def sample(
         Iterations of each chain; by default those of the command line.
     budget : float, optional
         Seconds of sampling per chain, after which it ends.
-    until : float, optional
-        Run until R-hat of all that is recorded is below this number, such as 1.05: with 1,000 iterations, then anew
-        with 2,000, 4,000, ..., at most `iterations`.
+    until : float or mapping, optional
+        End when the chains have run long enough: ``{"rhat": 1.01, "ess": 400}``, R-hat of all that is recorded at most
+        and bulk and tail effective sample size at least so much, looked at after 1,000 iterations and each time half as
+        many more. A number is that of R-hat. `iterations`, by default a hundred times the usual, and `budget` are the
+        most.
     seed : int
         Of the chains.
     truth : array_like, optional
@@ -106,14 +103,11 @@ def sample(
     >>> posterior = smcmc.sample({"name": "gaussian", "covariance": "full"}, iris.data, iterations=2000)
     >>> posterior.point_estimate()
     """
-    if until is not None:
-        if budget is not None or not until > 1:
-            raise ConfigError(f"until={until}: expected a number greater than 1, and no budget beside it")
-        same: dict[str, Any] = {"chains": chains, "seed": seed, "truth": truth, "store": store, "options": options}
-        same |= {"workers": workers, "progress": progress}
-        return _until(model, data, sampler, until, iterations or MOST_ITERATIONS, same)
     keys: dict[str, Any] = {"chains": chains, "seed": seed, "iterations": iterations, "budget": budget}
     keys |= {"workers": workers, "progress": shown(progress)}
+    if until is not None:
+        wanted = until if isinstance(until, Mapping) else {"rhat": until}
+        keys |= {f"until.{name}": value for name, value in wanted.items()}
     overrides, dataset = overrides_of(model, data, sampler, keys, truth, options)
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     from splitmerge_cli import runs
@@ -148,15 +142,6 @@ def overrides_of(
     keys |= of_data | dict(options or {})
     overrides = [f"{key}={AUTO}" if value == AUTO else override(key, value) for key, value in keys.items()]
     return settle(overrides, None, print), dataset
-
-
-def _until(model: Any, data: Any, sampler: Any, until: float, most: int, same: dict[str, Any]) -> Posterior:
-    iterations = min(FIRST_ITERATIONS, most)
-    while True:
-        posterior = sample(model, data, sampler, iterations=iterations, **same)
-        if not posterior.complete or posterior.rhat < until or iterations >= most:
-            return posterior
-        iterations = min(2 * iterations, most)
 
 
 def shown(progress: str) -> str:

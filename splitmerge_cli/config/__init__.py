@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         quote_priors,
         rewrite,
         shared_choices,
+        stops,
     )
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import choice, choices, complete, describe, plain, shared, unshared
@@ -38,6 +39,7 @@ _MODULES = {
         "quote_priors",
         "rewrite",
         "shared_choices",
+        "stops",
     ),
     "errors": ("ConfigError", "show"),
     "hydra_adapter": ("hydra_session", "unreadable"),
@@ -75,6 +77,7 @@ __all__ = [
     "shared",
     "shared_choices",
     "show",
+    "stops",
     "unreadable",
     "unshared",
 ]

@@ -22,6 +22,7 @@ from splitmerge_cli.config.schema import (
     DEFAULT_SCANS,
     DEFAULT_WARMUP,
     GROUPS,
+    LONGER,
     RUNTIME_KEYS,
     SHARED,
     validate,
@@ -117,9 +118,11 @@ class Draft:
         _resolve_start(values)
         if values["iterations"] is None and values["budget"] is None:
             scans = locate(values["model"]["_target_"]).kind == "documents"
-            values["iterations"] = DEFAULT_SCANS if scans else DEFAULT_ITERATIONS
+            values["iterations"] = (DEFAULT_SCANS if scans else DEFAULT_ITERATIONS) * (LONGER if stops(values) else 1)
         if values["budget"] is not None and not values["timing"]:
             raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+        if values["until"]["rhat"] is not None and values["chains"] < 2:
+            raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
         every = values["perplexity"]["every"]
         if values["iterations"] is not None and every > values["iterations"]:
             raise ConfigError(f"perplexity.every={every}: expected at most {values['iterations']}, the iterations")
@@ -284,6 +287,9 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
     left_out = RUNTIME_KEYS if cfg.perplexity.every else (*RUNTIME_KEYS, "perplexity")
     values = {key: value for key, value in plain(cfg).items() if key not in left_out}
     values["data"] = later.without("data", moved.under_first_names(values["data"]))
+    if not stops(values):
+        # it came after runs were stored
+        del values["until"]
     return {key: unshared(key, value) if key in SHARED else value for key, value in values.items()}
 
 
@@ -294,6 +300,11 @@ def _resolve_start(values: dict[str, Any]) -> None:
         values["init"] = "random"
     if values["warmup"] is None:
         values["warmup"] = DEFAULT_WARMUP if learns(values) else 0
+
+
+def stops(cfg: Mapping[str, Any] | DictConfig) -> bool:
+    """Whether chains end when they have run long enough (``until``)."""
+    return any(value is not None for value in cfg["until"].values())
 
 
 def learns(cfg: Mapping[str, Any] | DictConfig) -> bool:

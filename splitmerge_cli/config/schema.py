@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
-from splitmerge_cli.core.options import Choice, Count, Flag, Option, Positive, Text
+from splitmerge_cli.core.options import Choice, Count, Flag, Number, Option, Positive, Text
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """Groups whose choices are files of ``conf/GROUP``."""
@@ -26,6 +26,8 @@ INITIAL = ("one_cluster", "singletons", "random", "prior", "mixture", "truth")
 DEFAULT_ITERATIONS = 10_000
 DEFAULT_SCANS = 1_000
 """The same of documents, of which an iteration costs as much as they have tokens."""
+LONGER = 100
+"""Times as many are the most where `until` ends chains before."""
 
 DEFAULT_WARMUP = 50
 """Gibbs scans before samplers that learn from the history of the chains (Herlau et al. 2014, section 3)."""
@@ -51,6 +53,32 @@ class Trace:
             "record every n-th partition; 0: none; null: up to 500 a chain, fewer of many items",
             optional=True,
             most=_COUNT,
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Until:
+    """When chains have run long enough; without either they run to their end."""
+
+    rhat: float | None = _key(
+        Number(
+            "rhat",
+            None,
+            "chains end when R-hat of all that is recorded is at most this",
+            optional=True,
+            least=1.0,
+            most=1e6,
+            inside=True,
+        )
+    )
+    ess: float | None = _key(
+        Positive(
+            "ess",
+            None,
+            "and when bulk and tail ESS are at least this; iterations is the most",
+            optional=True,
+            most=1e12,
         )
     )
 
@@ -95,6 +123,7 @@ class Schema:
     budget: float | None = _key(
         Positive("budget", None, "seconds of sampling per chain; null: no limit", optional=True, most=1e9)
     )
+    until: Until
     thin: int = _key(Count("thin", 1, "record every thin-th iteration", least=1, most=_COUNT))
     K0: int | None = _key(
         Count(

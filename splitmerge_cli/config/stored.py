@@ -42,6 +42,8 @@ def check_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path |
     checked = {str(key): value for key, value in config.items()}
     try:
         checked = aliases.in_values(checked)
+        # it came after runs were stored
+        checked.setdefault("until", {"rhat": None, "ess": None})
         validate(checked)
         mix = checked["schedule"].get("mix")
         for group in ("data", "model") if mix is not None else REQUIRED:

@@ -95,6 +95,16 @@ def ess(draws: ArrayLike) -> float:
     return np.nan if why_no_ess(x) else float(array_stats.ess(_scaled(x), chain_axis=0, draw_axis=1, method="bulk"))
 
 
+def ess_tail(draws: ArrayLike) -> float:
+    """Effective sample size of the .05 and .95 quantiles, the smaller one; NaN where undefined."""
+    x = _chains(draws)
+    return (
+        np.nan
+        if why_no_ess(x)
+        else float(array_stats.ess(_scaled(x), chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)))
+    )
+
+
 def autocorrelation_time(series: ArrayLike) -> float:
     """Integrated autocorrelation time 1 + 2 sum r(lag), in draws.
 

@@ -182,7 +182,7 @@ def chosen(plan: Plan, named: Mapping[str, int | None]) -> Schedule:
         pilots = [pair.meeting for pair in _made(plan, alone, range(FIRST_PILOT, FIRST_PILOT + PILOTS), math.inf)]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
-        lag = max(1, round(typical)) if lag is None else lag
+        lag = max(1, min(round(typical), most - 1)) if lag is None else lag
         k = lag if k is None else k
     if lag >= most:
         raise ConfigError(f"lag={lag}: expected fewer than the iterations of a pair, {most}")

@@ -1,7 +1,8 @@
 """What ``smcmc run`` says of a run at its end, on stderr."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, summaries
@@ -16,8 +17,21 @@ def say(run: Run) -> None:
     if run.has_cluster_summary:
         for line in summaries.lines(run, MOST_CLUSTERS):
             print(line, file=sys.stderr, flush=True)
+    if stopped := run.summary.get("until"):
+        print(stopping(stopped, run.config["until"]), file=sys.stderr, flush=True)
     for warning in warnings(run):
         print(warning, file=sys.stderr, flush=True)
+
+
+def stopping(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """What the last look at chains has found that end when they have run long enough."""
+    held = []
+    for key, name, bound in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")):
+        if asked[key] is not None:
+            value = "undefined" if found[key] is None else f"{bound} {found[key]:.4g} (of {found[f'{key}_of']})"
+            held.append(f"{name} {value}, asked for {asked[key]:g}")
+    ended = "long enough" if found["reached"] else "not long enough"
+    return f"{ended} after {found['iterations']:,} iterations: {'; '.join(held)}"
 
 
 def warnings(run: Run) -> Iterator[str]:

@@ -11,7 +11,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, identity, learns
+from splitmerge_cli.config import ConfigError, identity, learns, stops
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked
@@ -30,6 +30,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import ChainProgress, Reporter, is_live, reporter
+from splitmerge_cli.runs.stopping import Look, look, looks
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -145,24 +146,30 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     progress.start(cfg.chains)
     interrupts.say(f"smcmc: {Interrupted(store.path)}")
     try:
-        with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
-            if learns(cfg):
-                drives = [pool.submit(_drive_together, plan, store, chains, stop, batch, on_progress)]
-            else:
-                drives = [pool.submit(_drive, plan, chain, stop, batch, on_progress) for chain in chains]
-            try:
-                _await(drives, stop, lambda: store.write_status("running", share=sum(share) / cfg.chains))
-            except BaseException:
-                stop.set()
-                raise
-        for drive in drives:
-            drive.result()
+        found: Look | None = None
+        for end in looks(plan):
+            with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
+                if learns(cfg):
+                    drives = [pool.submit(_drive_together, plan, store, chains, stop, batch, on_progress, end)]
+                else:
+                    drives = [pool.submit(_drive, plan, chain, stop, batch, on_progress, end) for chain in chains]
+                try:
+                    _await(drives, stop, lambda: store.write_status("running", share=sum(share) / cfg.chains))
+                except BaseException:
+                    stop.set()
+                    raise
+            for drive in drives:
+                drive.result()
+            saved = [chain.saved() for chain in chains]
+            outcomes = [s["outcome"] for s in saved if s]
+            if len(outcomes) < cfg.chains or not _all_have_ended(plan, outcomes, end):
+                raise KeyboardInterrupt
+            if stops(cfg):
+                found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
+                if found.reached or all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
+                    break
         progress.stop()
-        saved = [chain.saved() for chain in chains]
-        outcomes = [s["outcome"] for s in saved if s and s["finished"]]
-        if len(outcomes) < cfg.chains:
-            raise KeyboardInterrupt
-        finish.assemble(plan, store, chains, outcomes)
+        finish.assemble(plan, store, chains, outcomes, found)
         store.finish()
     except KeyboardInterrupt:
         store.write_status("interrupted", share=sum(share) / cfg.chains)
@@ -224,11 +231,11 @@ def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) ->
             write()
 
 
-def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress: OnProgress) -> None:
-    """Run one chain to its end, or until `stop`."""
+def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress: OnProgress, end: int) -> None:
+    """Run one chain to so many iterations, or its budget, or until `stop`."""
     number = store.chain
     saved = store.saved()
-    if (saved and saved["finished"]) or stop.is_set():
+    if (saved and _has_ended(plan, saved["outcome"], end)) or stop.is_set():
         if saved:
             on_progress(number, _progress(plan, saved["outcome"]))
         return
@@ -240,38 +247,51 @@ def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress:
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chain.iteration, time.perf_counter()
-            _advance(plan, chain, store, began + wall, stop)
-            finished = _at_end(plan, chain)
+            _advance(plan, chain, store, began + wall, stop, end)
+            finished = _at_end(plan, chain, end)
             outcome = _outcome(plan, chain, (chain.iteration - before) / max(time.perf_counter() - began, 1e-9))
             store.checkpoint(chain.state, outcome, finished)
             on_progress(number, _progress(plan, outcome))
             wall = batch
 
 
-def _at_end(plan: Plan, chain: Chain) -> bool:
-    return chain.iteration >= plan.iterations or chain.seconds >= plan.budget
+def _at_end(plan: Plan, chain: Chain, end: int) -> bool:
+    return chain.iteration >= end or chain.seconds >= plan.budget
 
 
-def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float, stop: Stop) -> None:
+def _has_ended(plan: Plan, outcome: Mapping[str, Any], end: int) -> bool:
+    """The same of a chain that is stored."""
+    return bool(outcome["iterations"] >= end or outcome["seconds"] >= plan.budget)
+
+
+def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float, stop: Stop, end: int) -> None:
     """Make the iterations of one batch, which ends at the time `until`, with the evaluations that fall among them."""
     while True:
         before = chain.iteration
         wall = max(0.0, until - time.perf_counter())
-        rows = chain.advance(plan.until_next(before), budget=plan.budget, wall=wall)
+        rows = chain.advance(plan.until_next(before, end), budget=plan.budget, wall=wall)
         _check_densities(store.chain, rows)
         store.append(plan.recorder.spacing.thinned(rows))
         if chain.iteration > before:
             plan.recorder.evaluate(chain, store)
-        if not plan.recorder.evaluates or _at_end(plan, chain) or time.perf_counter() >= until or stop.is_set():
+        if not plan.recorder.evaluates or _at_end(plan, chain, end) or time.perf_counter() >= until or stop.is_set():
             return
 
 
 def _drive_together(
-    plan: Plan, run_store: RunStore, stores: list[ChainStore], stop: Stop, batch: float, on_progress: OnProgress
+    plan: Plan,
+    run_store: RunStore,
+    stores: list[ChainStore],
+    stop: Stop,
+    batch: float,
+    on_progress: OnProgress,
+    end: int,
 ) -> None:
-    """Run chains that learn from each other to their end, or until `stop`; they are stored together."""
+    """Run chains that learn from each other to so many iterations, or their budget, or until `stop`; they are stored
+    together."""
     saved = [store.saved() for store in stores]
-    if all(entry and entry["finished"] for entry in saved) or stop.is_set():
+    made = [entry["outcome"] for entry in saved if entry]
+    if (len(made) == len(stores) and _all_have_ended(plan, made, end)) or stop.is_set():
         for store, entry in zip(stores, saved, strict=True):
             if entry:
                 on_progress(store.chain, _progress(plan, entry["outcome"]))
@@ -286,10 +306,9 @@ def _drive_together(
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chains[0].iteration, time.perf_counter()
-            rows = advance_together(chains, plan.until_next(before), plan.budget, wall, workers)
+            rows = advance_together(chains, plan.until_next(before, end), plan.budget, wall, workers)
             rate = (chains[0].iteration - before) / max(time.perf_counter() - began, 1e-9)
-            mean_seconds = sum(chain.seconds for chain in chains) / len(chains)
-            finished = chains[0].iteration >= plan.iterations or mean_seconds >= plan.budget
+            finished = _have_ended(plan, chains[0].iteration, [chain.seconds for chain in chains], end)
             entries = []
             for store, chain, its_rows in zip(stores, chains, rows, strict=True):
                 _check_densities(store.chain, its_rows)
@@ -303,6 +322,19 @@ def _drive_together(
             # the history of all chains is in there
             del entries, entry
             wall = batch
+
+
+def _all_have_ended(plan: Plan, outcomes: Sequence[Mapping[str, Any]], end: int) -> bool:
+    """Whether all chains that are stored have ended."""
+    if learns(plan.cfg):
+        seconds = [outcome["seconds"] for outcome in outcomes]
+        return _have_ended(plan, min(outcome["iterations"] for outcome in outcomes), seconds, end)
+    return all(_has_ended(plan, outcome, end) for outcome in outcomes)
+
+
+def _have_ended(plan: Plan, iterations: int, seconds: Sequence[float], end: int) -> bool:
+    """Whether chains that learn from each other have made their iterations, or, in the mean, used their budget."""
+    return iterations >= end or sum(seconds) / len(seconds) >= plan.budget
 
 
 @contextmanager

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.runs.clusterings import Pooled
     from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.stopping import Look
 
 
 def assemble(
-    plan: "Plan", store: RunStore, chains: Sequence[ChainStore], outcomes: Sequence[Mapping[str, Any]]
+    plan: "Plan",
+    store: RunStore,
+    chains: Sequence[ChainStore],
+    outcomes: Sequence[Mapping[str, Any]],
+    found: "Look | None" = None,
 ) -> None:
-    """Write the parquet files, the diagnosis and the summary of complete chains."""
+    """Write the parquet files, the diagnosis and the summary of complete chains; `found`: of the last look at chains
+    that end when they have run long enough."""
     # imported late: pandas, arviz and scikit-learn take longer than a short run
     import pandas as pd
 
@@ -42,6 +48,8 @@ def assemble(
     store.write_frame(schema.DIAGNOSTICS, diagnostics)
     judged = convergence(diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, clusterings["point"].note) | fields
+    if found is not None:
+        summary["until"] = asdict(found)
     membership = None
     # what pools chains that differ describes none of them
     if pooled is not None and judged.converged is not False:

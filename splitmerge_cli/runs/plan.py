@@ -90,9 +90,9 @@ class Plan:
         """Chains that run at the same time."""
         return workers(self.cfg)
 
-    def until_next(self, iteration: int) -> int:
-        """Iterations that a chain makes at most before the next thing to do: its end, or an evaluation."""
-        return min(self.iterations - iteration, self.recorder.until_evaluation(iteration))
+    def until_next(self, iteration: int, end: int) -> int:
+        """Iterations that a chain makes at most before the next thing to do: its `end`, or an evaluation."""
+        return min(end - iteration, self.recorder.until_evaluation(iteration))
 
     def chain(self, number: int) -> Chain:
         """Chain `number` at its start; raises as `Builder.chain`."""

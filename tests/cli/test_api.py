@@ -146,11 +146,11 @@ def test_draws_of_a_budget_weigh_the_same() -> None:
 
 
 def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.api.sampling.FIRST_ITERATIONS", 50)
+    monkeypatch.setattr("splitmerge_cli.runs.stopping.FIRST", 50)
     few = {key: value for key, value in FEW.items() if key != "iterations"}
     points = np.concatenate([np.zeros((10, 1)), np.ones((10, 1)) * 50]) + np.random.default_rng(0).normal(size=(20, 1))
     found = sm.sample("gaussian", points, until=1.2, **few)
-    assert found.rhat < 1.2
+    assert found.rhat < 1.2 and found.run.summary["until"]["reached"]
     # what never changes has an R-hat of 1: points of which the chains make this and that
     points = np.random.default_rng(0).normal(size=(20, 1))
     short = sm.sample("gaussian", points, until=1.0000001, iterations=100, **few)
@@ -163,7 +163,7 @@ def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch)
         (lambda: sm.sample("gausian", np.eye(3)), ConfigError, "model=gausian"),
         (lambda: sm.sample({"covariance": "full"}, np.eye(3)), ConfigError, "a mapping without a name"),
         (lambda: sm.sample("gaussian", np.eye(3), "nuts"), ConfigError, "sampler=nuts"),
-        (lambda: sm.sample("gaussian", np.eye(3), until=0.9), ConfigError, "until=0.9"),
+        (lambda: sm.sample("gaussian", np.eye(3), until=0.9), ConfigError, "until.rhat=0.9"),
         (lambda: sm.sample("gaussian", np.eye(3), options={"colour": 1}), ConfigError, "colour"),
         (lambda: sm.sample("bernoulli", np.eye(3) * 2), DataError, "expected 0 or 1"),
         (lambda: sm.sample("gaussian", "no such file.csv"), DataError, "no such file"),
@@ -178,10 +178,10 @@ def test_bad_input_is_said(call: Any, error: type[Exception], said: str) -> None
     "text", ["plain", "it's", 'a "quote"', "comma, brackets [1] {2}", "back\\", "a=b", "é \n line", "$x ${y}"]
 )
 def test_texts_reach_the_configuration_as_they_are(text: str) -> None:
-    from splitmerge_cli.api.sampling import _override
+    from splitmerge_cli.api.sampling import override
     from splitmerge_cli.config import hydra_adapter
 
-    (parsed,) = hydra_adapter.parsed([_override("data.path", text)])
+    (parsed,) = hydra_adapter.parsed([override("data.path", text)])
     assert parsed.value == text
 
 

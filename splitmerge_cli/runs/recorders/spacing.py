@@ -6,10 +6,11 @@ spread over the whole run, at less than 2 % of its time:
 * at most `MOST_ROWS` a chain, and at most `MOST_LABELS` labels over all chains (160 MB while the run is under way);
 * at most one in `OF_SCANS` iterations where each scans all items; else `LABELS_PER_MOVE` labels for each.
 
-A run that has a budget of seconds may end at any iteration. It records every n-th partition up to `MOST_ROWS` / 2 of
-them, then every 2n-th up to twice that iteration, every 4n-th up to four times, and so on: the second half of the run
-has its share whenever it ends, and what is recorded grows with the logarithm of the iterations. Which iterations are
-recorded depends on their numbers alone, never on the time they take: states that take long would come up too often.
+A run that has a budget of seconds, or ends when it has run long enough, may end at any iteration. It records every
+n-th partition up to `MOST_ROWS` / 2 of them, then every 2n-th up to twice that iteration, every 4n-th up to four times,
+and so on: the second half of the run has its share whenever it ends, and what is recorded grows with the logarithm of
+the iterations. Which iterations are recorded depends on their numbers alone, never on the time they take: states that
+take long would come up too often.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from splitmerge_cli.config import stops
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -80,6 +83,6 @@ def spacing_of(cfg: "DictConfig", N: int, most: int = MOST_ROWS) -> Spacing:
         return Spacing(int(cfg.trace.partitions))
     rows = max(1, min(most, MOST_LABELS // (N * cfg.chains)))
     least = OF_SCANS if cfg.schedule.name == "full_scan" else max(OF_SCANS, -(-N // LABELS_PER_MOVE))
-    if cfg.budget is not None:
+    if cfg.budget is not None or stops(cfg):
         return Spacing(least, max(1, rows // 2))
     return Spacing(max(least, -(-cfg.iterations // rows)))

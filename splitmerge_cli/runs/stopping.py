@@ -1,0 +1,153 @@
+"""When chains have run long enough: ``until={rhat: 1.01, ess: 400}``.
+
+Chains are looked at when all of them have made `FIRST` iterations, and each time half as many more: at iterations that
+depend on nothing else, so that a run ends where it ends whatever the workers. What is looked at is the second half of
+what each chain has made by then.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import stops
+from splitmerge_cli.results import schema
+
+if TYPE_CHECKING:
+    from splitmerge_cli.results.store import ChainStore
+    from splitmerge_cli.runs.plan import Plan
+
+FIRST = 1_000
+"""Iterations before the first look."""
+GROWTH = 1.5
+"""Times as many before the next."""
+DISTANCE = "distance"
+"""Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
+whose partitions differ may have as many clusters, as large ones, and as high a density."""
+NOT_LOOKED_AT = ("chain", "iteration", "seconds", "nmi", "ari", "sizes")
+"""Columns of the trace."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found at one look.
+
+    Attributes
+    ----------
+    iterations : int
+        Of every chain, the first half of which was left out.
+    reached : bool
+        Whether all that ``until`` asks for holds.
+    rhat, ess : float or None
+        The largest R-hat, and the smallest bulk or tail effective sample size; None: undefined, or infinite.
+    rhat_of, ess_of : str or None
+        The quantities that have them; None where every quantity is the same in all chains at all times.
+    """
+
+    iterations: int
+    reached: bool
+    rhat: float | None
+    rhat_of: str | None
+    ess: float | None
+    ess_of: str | None
+
+
+def looks(plan: "Plan") -> Iterator[int]:
+    """Iterations after which chains are looked at; the last is their end."""
+    if stops(plan.cfg):
+        at = float(FIRST)
+        while at < plan.iterations:
+            yield int(at)
+            at *= GROWTH
+    yield plan.iterations
+
+
+def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
+    """Whether the chains have run long enough after so many iterations."""
+    # a run without `until` does not need it
+    from splitmerge_cli.diagnostics import mixing
+
+    rhat, ess = {}, {}
+    few = True
+    for name, draws in _series(plan, chains, upto).items():
+        few = draws.shape[1] < mixing.MIN_DRAWS
+        if few or np.all(draws == draws[0, 0]):
+            continue  # the same in all chains at all times: nothing that could differ
+        # undefined for another reason than that chains differ: of one chain
+        rhat[name] = math.inf if mixing.why_no_rhat(draws) in mixing.INFINITE else mixing.rhat(draws)
+        if name != DISTANCE:  # of which few are recorded
+            ess[name] = min(mixing.ess(draws), mixing.ess_tail(draws))
+    worst = max(rhat, key=lambda name: _or(math.inf, rhat[name]), default=None)
+    least = min(ess, key=lambda name: _or(0.0, ess[name]), default=None)
+    until = plan.cfg.until
+    reached = not few
+    if until.rhat is not None and worst is not None:
+        reached &= _or(math.inf, rhat[worst]) <= until.rhat
+    if until.ess is not None and least is not None:
+        reached &= _or(0.0, ess[least]) >= until.ess
+    numbers = [values.get(name or "", math.nan) for values, name in ((rhat, worst), (ess, least))]
+    shown = [value if math.isfinite(value) else None for value in numbers]
+    return Look(upto, reached, shown[0], worst, shown[1], least)
+
+
+def _or(instead: float, value: float) -> float:
+    return instead if math.isnan(value) else value
+
+
+def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str, NDArray[np.float64]]:
+    """Second halves of what the chains recorded by then: arrays ``[chains, draws]`` by name."""
+    parts: dict[str, list[NDArray[np.float64]]] = {}
+    for chain in chains:
+        table = chain.table(schema.TRACE, plan.cfg.chains)
+        rows = _late(table, upto)
+        for name in table.column_names:
+            if name in NOT_LOOKED_AT:
+                continue
+            values = _numbers(table[name])
+            if values.ndim == 1:
+                parts.setdefault(name, []).append(values[rows])
+            else:
+                for s in range(values.shape[1]):
+                    parts.setdefault(f"{name}{s + 1}", []).append(values[rows, s])
+    if distances := _distances(plan, chains, upto):
+        parts[DISTANCE] = distances
+    # a budget ends chains at different iterations
+    draws = {name: min(map(len, rows)) for name, rows in parts.items()}
+    return {
+        name: np.stack([row[len(row) - draws[name] :] for row in rows]) for name, rows in parts.items() if draws[name]
+    }
+
+
+def _late(table: Any, upto: int) -> NDArray[np.bool_]:
+    """Rows of the second half of so many iterations."""
+    at = table["iteration"].to_numpy()
+    return np.asarray((at > upto / 2) & (at <= upto))
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    """A column of numbers, or of lists of equally many: ``[rows]`` or ``[rows, numbers]``."""
+    import pyarrow as pa
+
+    values = column.combine_chunks()
+    if pa.types.is_list(column.type):
+        return np.asarray(values.flatten().to_numpy(), dtype=float).reshape(len(values), -1)
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=float)
+
+
+def _distances(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> list[NDArray[np.float64]]:
+    """Of the recorded partitions of each chain, where there are some of all chains."""
+    from splitmerge_cli.diagnostics.partition_losses import distances
+
+    if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed]:
+        return []
+    late = []
+    for chain in chains:
+        table = chain.table(schema.PARTITIONS, plan.cfg.chains)
+        rows = _late(table, upto)
+        if not rows.any():
+            return []
+        late.append(_numbers(table["labels"]).astype(np.int32)[rows])
+    return [distances(late[0][-1], labels) for labels in late]
