@@ -49,11 +49,11 @@ def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
     rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)
     model = {"name": "bernoulli", "concentration": 1.0, "beta1": 0.5, "beta0": 0.5}
     found = splitmerge_cli.certify(
-        model, rows, "gibbs", pairs=4000, lag=2, k=0, m=3, store=tmp_path, progress="none", options={"chains": 1}
+        model, rows, "gibbs", pairs=1500, lag=2, k=0, m=3, store=tmp_path, progress="none", options={"chains": 1}
     )
     exact = sum(p * K for (_, K), p in zip(*case.partitions, strict=True))
     K = found.estimates().set_index("quantity").loc["n_clusters"]
-    assert abs(K["mean"] - exact) < 4 * K["standard_error"] and K["standard_error"] < 0.05
+    assert abs(K["mean"] - exact) < 4 * K["standard_error"] and K["standard_error"] < 0.08
 
 
 def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_interrupted_is_continued(tmp_path: Path) -> None:
         deadline = time.monotonic() + 60
         while not list(tmp_path.rglob("lock")) and time.monotonic() < deadline:
             time.sleep(0.1)
-        time.sleep(3.0)
+        time.sleep(1.5)
         os.kill(process.pid, signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "the same command continues it" in said

@@ -314,7 +314,7 @@ def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:
     said = sum(recorded_bytes(runs.prepare(compose(args))).values())
     sizes = []
 
-    def measured(plan, run_store, chains, outcomes):
+    def measured(plan, run_store, chains, outcomes, found):
         sizes.extend(file.stat().st_size for file in run_store.work.glob("*.arrows"))
 
     with pytest.MonkeyPatch.context() as patch:

@@ -269,7 +269,7 @@ def test_parameters_and_concentration_go_through_checkpoints(smcmc, monkeypatch:
     monkeypatch.setattr(drive, "BATCH", 0.003)
     drive_one = drive._drive
 
-    def in_two_sittings(plan, store, stop, batch, on_progress):
+    def in_two_sittings(plan, store, stop, batch, on_progress, end):
         """Stop after the first batches, and take the chain up from its checkpoint."""
         heard_of = iter(range(5))
 
@@ -279,8 +279,8 @@ def test_parameters_and_concentration_go_through_checkpoints(smcmc, monkeypatch:
             on_progress(number, at)
 
         pause = drive.Stop()
-        drive_one(plan, store, pause, batch, hear)
-        drive_one(plan, store, stop, batch, on_progress)
+        drive_one(plan, store, pause, batch, hear, end)
+        drive_one(plan, store, stop, batch, on_progress, end)
 
     monkeypatch.setattr(drive, "_drive", in_two_sittings)
     two = run_path(smcmc("run", *args, "workers=2", "out=two"))
