@@ -89,8 +89,17 @@ def test_models_that_share_are_of_their_own(name):
         np.testing.assert_array_equal(b._scan(i), w)
 
 
+@pytest.fixture(scope="module")
+def little_to_collect():
+    """The collector looks at what is made from here on alone: all that the tests have imported takes it a second."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.mark.parametrize("name", BUILD)
-def test_the_last_model_frees_what_they_shared(name):
+def test_the_last_model_frees_what_they_shared(name, little_to_collect):
     a, b = BUILD[name](), BUILD[name]()
     held = [weakref.ref(part) for part in a.shared]
     del a
