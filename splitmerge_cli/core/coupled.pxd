@@ -20,7 +20,7 @@ cdef class CoupledChains:
     cdef double *weights
     cdef Py_ssize_t n_steps
     cdef bint begun                     # the start was recorded
-    cdef int32_t *dense                 # [4 N + 64] items in common, where clusters are few
+    cdef int32_t *dense                 # [4 N + 64, kmax at least] items in common, where clusters are few
     cdef int64_t *keys                  # [N]
     cdef cell_t *cells                  # [N]
     cdef int32_t *match_of_x            # [room] cluster of Y, or -1

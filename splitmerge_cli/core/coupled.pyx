@@ -113,12 +113,13 @@ cdef class CoupledChains:
             self.steps_x[t], self.steps_y[t] = <void *> self.samplers_x[t], <void *> self.samplers_y[t]
             if weights is not None:
                 self.weights[t] = weights[t]
-        self.dense = ints(4 * x.N + 64)
+        # where empty clusters are kept there may be more of them than items
+        self.dense = ints(max(4 * x.N + 64, x.kmax))
         self.keys = <int64_t *> doubles(x.N)
         self.cells = <cell_t *> doubles(2 * x.N)
         x.name_clusters()
         y.name_clusters()
-        rng.couple(x.N)
+        rng.couple(max(x.N, x.kmax))
 
     def __dealloc__(self):
         free(self.steps_x)

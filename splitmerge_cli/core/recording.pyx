@@ -32,7 +32,7 @@ cdef class Recording:
     Parameters
     ----------
     N : int
-        Items.
+        Items, or clusters where there may be more of these.
 
     Notes
     -----

@@ -4,6 +4,8 @@ Thin calls into arviz-stats, plus what it leaves to the caller: a series that ne
 such value, and NaN is returned for it instead of a number that looks like good news.
 """
 
+from typing import Any
+
 import numpy as np
 from arviz_stats.base import array_stats
 from numpy.typing import ArrayLike, NDArray
@@ -91,18 +93,17 @@ def _rhat(draws: ArrayLike, method: str) -> float:
 
 def ess(draws: ArrayLike) -> float:
     """Bulk effective sample size of ``[chains, draws]`` (or of one chain ``[draws]``); NaN where undefined."""
-    x = _chains(draws)
-    return np.nan if why_no_ess(x) else float(array_stats.ess(_scaled(x), chain_axis=0, draw_axis=1, method="bulk"))
+    return _ess(draws, method="bulk")
 
 
 def ess_tail(draws: ArrayLike) -> float:
     """Effective sample size of the .05 and .95 quantiles, the smaller one; NaN where undefined."""
+    return _ess(draws, method="tail", prob=(0.05, 0.95))
+
+
+def _ess(draws: ArrayLike, **how: Any) -> float:
     x = _chains(draws)
-    return (
-        np.nan
-        if why_no_ess(x)
-        else float(array_stats.ess(_scaled(x), chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)))
-    )
+    return np.nan if why_no_ess(x) else float(array_stats.ess(_scaled(x), chain_axis=0, draw_axis=1, **how))
 
 
 def autocorrelation_time(series: ArrayLike) -> float:

@@ -31,7 +31,7 @@ from splitmerge_cli.results.names import LOCK
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.certificate import PAIRS, QUANTITIES, Certificate, Pair, Schedule
 from splitmerge_cli.runs.errors import Interrupted, WrittenElsewhere
-from splitmerge_cli.runs.plan import Plan, prepare
+from splitmerge_cli.runs.plan import Plan, prepare, threads
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -42,6 +42,8 @@ FIRST_PILOT = 1 << 30
 """Number of the first of them: their generators are no pair's."""
 FIRST_PAIR = 1 << 29
 """Of the first pair: its generator is no chain's of ``smcmc run``."""
+CHUNK = 4_096
+"""Iterations whose rows have room at a time."""
 STORED = 10.0
 """Seconds between two writes of the pairs."""
 MIXTURE = "mixture"
@@ -198,16 +200,17 @@ def _made(plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float) ->
     running: set[Future[Pair | None]] = set()
     chains: dict[int, CoupledChains] = {}
     stop = threading.Event()
+    workers = threads(plan.cfg)
 
     def halt() -> None:
         stop.set()
         for pair in list(chains.values()):
             pair.halt()
 
-    with interrupts.AnsweredBy(halt), ThreadPoolExecutor(plan.workers) as pool:
+    with interrupts.AnsweredBy(halt), ThreadPoolExecutor(workers) as pool:
         try:
             while not stop.is_set():
-                while len(running) < plan.workers and time.monotonic() < end and not stop.is_set():
+                while len(running) < workers and time.monotonic() < end and not stop.is_set():
                     number = next(waiting, None)
                     if number is None:
                         break
@@ -230,17 +233,15 @@ def _pair(plan: Plan, schedule: Schedule, number: int, under_way: dict[int, Coup
     began = time.thread_time()
     chains = plan.builder.coupled(number if number >= FIRST_PILOT else FIRST_PAIR + number, schedule.lag)
     under_way[number] = chains
-    rows = chains.advance(schedule.iterations)
+    rows = _advanced(chains, schedule.iterations, until_met=True)
     met = chains.meeting >= 0
     distance = 0.0 if met else chains.distance
     clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
     estimates: dict[str, float] = {}
     if met and schedule.m > 0:
         if chains.iteration < schedule.m:
-            more = chains.advance(schedule.m - chains.iteration, until_met=False)
-            rows = {name: np.concatenate([rows[name], more[name]]) for name in rows}
-        values = _values(rows)
-        x, y = values[:, 0], values[schedule.lag :, 1]
+            rows = np.concatenate([rows, _advanced(chains, schedule.m, until_met=False)])
+        x, y = rows[:, 0], rows[schedule.lag :, 1]
         found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
         estimates = dict(zip(QUANTITIES, found.tolist(), strict=True))
     del under_way[number]
@@ -248,6 +249,14 @@ def _pair(plan: Plan, schedule: Schedule, number: int, under_way: dict[int, Coup
         return None
     seconds = time.thread_time() - began if plan.cfg.timing else 0.0
     return Pair(number, chains.meeting if met else None, chains.iteration, seconds, distance, clusters, estimates)
+
+
+def _advanced(chains: CoupledChains, end: int, until_met: bool) -> NDArray[np.float64]:
+    """Let X make iterations up to number `end`, at most until the chains have met; `QUANTITIES` of each."""
+    parts: list[NDArray[np.float64]] = []
+    while not parts or (chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.halted):
+        parts.append(_values(chains.advance(min(CHUNK, end - chains.iteration), until_met)))
+    return np.concatenate(parts)
 
 
 def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:

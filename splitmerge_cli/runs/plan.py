@@ -109,7 +109,12 @@ class Plan:
 
 def workers(cfg: "DictConfig") -> int:
     """Chains that run at the same time."""
-    return int(min(cfg.chains, cfg.workers or os.cpu_count() or 1))
+    return min(int(cfg.chains), threads(cfg))
+
+
+def threads(cfg: "DictConfig") -> int:
+    """Threads that a run may have."""
+    return int(cfg.workers or os.cpu_count() or 1)
 
 
 def prepare(cfg: "DictConfig") -> Plan:

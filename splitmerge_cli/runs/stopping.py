@@ -27,8 +27,6 @@ GROWTH = 1.5
 DISTANCE = "distance"
 """Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
 whose partitions differ may have as many clusters, as large ones, and as high a density."""
-NOT_LOOKED_AT = ("chain", "iteration", "seconds", "nmi", "ari", "sizes")
-"""Columns of the trace."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,10 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     from splitmerge_cli.diagnostics import mixing
 
     rhat, ess = {}, {}
-    few = True
-    for name, draws in _series(plan, chains, upto).items():
-        few = draws.shape[1] < mixing.MIN_DRAWS
-        if few or np.all(draws == draws[0, 0]):
+    series = _series(plan, chains, upto)
+    few = not series or series["log_joint"].shape[1] < mixing.MIN_DRAWS
+    for name, draws in series.items():
+        if draws.shape[1] < mixing.MIN_DRAWS or np.all(draws == draws[0, 0]):
             continue  # the same in all chains at all times: nothing that could differ
         # undefined for another reason than that chains differ: of one chain
         rhat[name] = math.inf if mixing.why_no_rhat(draws) in mixing.INFINITE else mixing.rhat(draws)
@@ -99,42 +97,31 @@ def _or(instead: float, value: float) -> float:
 
 def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str, NDArray[np.float64]]:
     """Second halves of what the chains recorded by then: arrays ``[chains, draws]`` by name."""
-    parts: dict[str, list[NDArray[np.float64]]] = {}
+    import pandas as pd
+
+    from splitmerge_cli.diagnostics.summary import LONGEST, second_half
+
+    traces = []
     for chain in chains:
-        table = chain.table(schema.TRACE, plan.cfg.chains)
-        rows = _late(table, upto)
-        for name in table.column_names:
-            if name in NOT_LOOKED_AT:
-                continue
-            values = _numbers(table[name])
-            if values.ndim == 1:
-                parts.setdefault(name, []).append(values[rows])
-            else:
-                for s in range(values.shape[1]):
-                    parts.setdefault(f"{name}{s + 1}", []).append(values[rows, s])
+        trace = chain.table(schema.TRACE, plan.cfg.chains).to_pandas()
+        traces.append(trace[trace["iteration"] <= upto])
+    if any(trace.empty for trace in traces):
+        return {}
+    trace = pd.concat(traces, ignore_index=True)
+    largest = np.stack(trace.pop("largest").tolist())
+    each = pd.DataFrame(largest, columns=[f"largest{s + 1}" for s in range(largest.shape[1])])
+    series = second_half(pd.concat([trace, each], axis=1))
     if distances := _distances(plan, chains, upto):
-        parts[DISTANCE] = distances
-    # a budget ends chains at different iterations
-    draws = {name: min(map(len, rows)) for name, rows in parts.items()}
-    return {
-        name: np.stack([row[len(row) - draws[name] :] for row in rows]) for name, rows in parts.items() if draws[name]
-    }
+        # a budget ends chains at different iterations
+        draws = min(map(len, distances))
+        series[DISTANCE] = np.stack([of_chain[len(of_chain) - draws :] for of_chain in distances])
+    return {name: draws[:, :: -(-draws.shape[1] // LONGEST)] for name, draws in series.items()}
 
 
 def _late(table: Any, upto: int) -> NDArray[np.bool_]:
     """Rows of the second half of so many iterations."""
     at = table["iteration"].to_numpy()
     return np.asarray((at > upto / 2) & (at <= upto))
-
-
-def _numbers(column: Any) -> NDArray[np.float64]:
-    """A column of numbers, or of lists of equally many: ``[rows]`` or ``[rows, numbers]``."""
-    import pyarrow as pa
-
-    values = column.combine_chunks()
-    if pa.types.is_list(column.type):
-        return np.asarray(values.flatten().to_numpy(), dtype=float).reshape(len(values), -1)
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=float)
 
 
 def _distances(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> list[NDArray[np.float64]]:
@@ -149,5 +136,5 @@ def _distances(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> list[
         rows = _late(table, upto)
         if not rows.any():
             return []
-        late.append(_numbers(table["labels"]).astype(np.int32)[rows])
+        late.append(np.stack(table["labels"].to_numpy()[rows]).astype(np.int32))
     return [distances(late[0][-1], labels) for labels in late]

@@ -82,6 +82,12 @@ def test_one_start_for_all_is_flagged(tmp_path: Path) -> None:
     assert "stays unseen" not in ran(*SMALL, f"out={tmp_path}", "--pairs", "5")
 
 
+def test_there_may_be_many_more_clusters_than_items(tmp_path: Path) -> None:
+    emm = ["model=emm", "data=emm", "N=4", "model.kmax=300", "sampler=sdds", "iterations=20", "progress=none"]
+    text = ran(*emm, f"out={tmp_path}", "--pairs", "5", "--lag", "1")
+    assert " of 5 pairs have" in text
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -1,0 +1,48 @@
+"""What ``until`` looks at, on chains made up for the purpose."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from splitmerge_cli.results import schema
+from splitmerge_cli.runs.stopping import look
+
+DRAWS = 400
+
+
+def chain(number: int, labels: list[int], seed: int) -> SimpleNamespace:
+    """A chain whose trace is noise and whose partition never changes."""
+    noise = np.random.default_rng(seed).normal(size=DRAWS)
+    at = np.arange(1, DRAWS + 1)
+    trace = pd.DataFrame({"chain": number, "iteration": at, "seconds": 0.0, "K": 2, "log_joint": noise})
+    trace["largest"] = [[0.5, 0.5, 0.0, 0.0, 0.0]] * DRAWS
+    partitions = pd.DataFrame({"chain": number, "iteration": at, "labels": [labels] * DRAWS})
+    tables = {schema.TRACE: pa.Table.from_pandas(trace), schema.PARTITIONS: pa.Table.from_pandas(partitions)}
+    return SimpleNamespace(table=lambda name, _: tables[name])
+
+
+def plan() -> SimpleNamespace:
+    until = SimpleNamespace(rhat=1.1, ess=50)
+    streamed = [SimpleNamespace(table=name) for name in (schema.TRACE, schema.PARTITIONS)]
+    return SimpleNamespace(
+        cfg=SimpleNamespace(chains=2, until=until), recorder=SimpleNamespace(streamed=streamed), iterations=DRAWS
+    )
+
+
+@pytest.mark.parametrize(("labels", "reached"), [([0, 0, 1, 1], True), ([0, 1, 0, 1], False)])
+def test_chains_of_other_partitions_do_not_agree(labels: list[int], reached: bool) -> None:
+    """As many clusters, as large, at the same density: only the distance between partitions tells them apart."""
+    found = look(plan(), [chain(0, [0, 0, 1, 1], 1), chain(1, labels, 2)], DRAWS)
+    assert found.reached == reached
+    assert found.ess_of == "log_joint"
+    if not reached:
+        assert found.rhat_of == "distance" and found.rhat is None
+
+
+def test_too_few_draws_reach_nothing() -> None:
+    chains = [chain(0, [0, 0, 1, 1], 1), chain(1, [0, 0, 1, 1], 2)]
+    assert not look(plan(), chains, 0).reached
+    assert not look(plan(), chains, 4).reached
