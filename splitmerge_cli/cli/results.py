@@ -93,9 +93,12 @@ def checked_scale(scale: str) -> str:
 @explained
 def diagnose(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every quantity of every chain, and why a value is missing.")
+    ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Show R-hat, effective sample size, autocorrelation time, acceptance per move, scores against the truth.
+    """Say whether chains have converged and what to do next; show R-hat, effective sample size, acceptance, scores.
 
     Of several runs of topics also how far their topics agree.
     """
@@ -103,9 +106,9 @@ def diagnose(
 
     from splitmerge_cli.config import ConfigError, learns
     from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
-    from splitmerge_cli.diagnostics.summary import table
+    from splitmerge_cli.diagnostics.summary import short_lines, short_table, table
     from splitmerge_cli.results.files import DamagedRun
-    from splitmerge_cli.runs import open_run
+    from splitmerge_cli.runs import closing, open_run
 
     console = Console() if sys.stdout.isatty() else Console(width=200)
     status, of_topics = 0, []
@@ -114,7 +117,12 @@ def diagnose(
             try:
                 one = open_run(one.path, config_dir)
                 frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
-                console.print(table(frame, title=f"{one.path} ({one.status['state']})"))
+                for line in closing.verdict(one, None if one.done else frame):
+                    console.print(line, highlight=False, markup=False)
+                title = f"{one.path} ({one.status['state']})"
+                console.print(table(frame, title) if everything else short_table(frame, title))
+                for line in () if everything else short_lines(frame):
+                    console.print(line, highlight=False, markup=False)
                 if learns(one.config):
                     console.print(_LEARNT, highlight=False)
                 if one.done and one.has_topics:

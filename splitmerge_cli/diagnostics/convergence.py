@@ -26,12 +26,18 @@ class Convergence:
         Its R-hat; None where there is none, or it is infinite.
     note : str or None
         Why it cannot be judged, or why R-hat is infinite.
+    ess : float or None
+        The smallest bulk effective sample size of all chains together; None where none is defined.
+    ess_of : str or None
+        The quantity that has it.
     """
 
     converged: bool | None
     quantity: str | None = None
     rhat: float | None = None
     note: str | None = None
+    ess: float | None = None
+    ess_of: str | None = None
 
     @property
     def shown(self) -> str:
@@ -52,17 +58,27 @@ def convergence(diagnosis: pd.DataFrame) -> Convergence:
     Convergence
         Of one chain, and of chains too short for R-hat, nothing is known.
     """
-    rows = diagnosis[diagnosis["chain"].isna() & diagnosis["quantity"].str.startswith("rhat/")]
-    names, values = rows["quantity"].str.removeprefix("rhat/").tolist(), rows["value"].tolist()
+    rows = _overall(diagnosis, "rhat/")
     notes = rows["note"].tolist()
-    for name, note in zip(names, notes, strict=True):
+    for name, note in zip(rows["quantity"], notes, strict=True):
         if note in INFINITE:
             return Convergence(False, name, None, note)
-    known = [(value, name) for name, value in zip(names, values, strict=True) if math.isfinite(value)]
-    if known:
+    least, ess_of = min(_known(_overall(diagnosis, "ess/")), default=(None, None))
+    if known := _known(rows):
         worst, name = max(known, key=lambda item: item[0])
-        return Convergence(worst < NOT_CONVERGED, name, worst)
+        return Convergence(worst < NOT_CONVERGED, name, worst, ess=least, ess_of=ess_of)
     if diagnosis["chain"].dropna().nunique() < 2:
         return Convergence(None, note=ONE_CHAIN)
     # every quantity is one number in all chains, or there are too few draws
     return Convergence(None, note=next((note for note in notes if note), None))
+
+
+def _overall(diagnosis: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Rows of one kind over all chains, the quantities without it."""
+    rows = diagnosis[diagnosis["chain"].isna() & diagnosis["quantity"].str.startswith(kind)]
+    return rows.assign(quantity=rows["quantity"].str.removeprefix(kind))
+
+
+def _known(rows: pd.DataFrame) -> list[tuple[float, str]]:
+    """Values that are numbers, and their quantities."""
+    return [(value, name) for name, value in zip(rows["quantity"], rows["value"], strict=True) if math.isfinite(value)]

@@ -1,6 +1,6 @@
 """The diagnosis of one run: one row per quantity and chain."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,11 @@ from splitmerge_cli.diagnostics.agreement import SCORES
 
 NO_SERIES = ("chain", "iteration", "seconds", "nmi", "ari", "run_id", "sampler", "seed")
 """Columns of a trace that are not diagnosed; every other one is."""
+OF_ALL_RUNS = (
+    *("mean", "rhat", "rhat_classic", "ess", "tau"),
+    *("acceptance", "null", "seconds_per_iteration"),
+)
+"""Kinds of quantity that every diagnosis has, besides scores."""
 COLUMNS = ["quantity", "chain", "value", "note"]
 LONGEST = 100_000
 """Draws of a chain beyond which every m-th is looked at: an effective sample size of millions takes minutes and
@@ -187,8 +192,65 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     return out
 
 
+def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
+    """What a first look needs, for a terminal: a row for each quantity, over all chains.
+
+    Parameters
+    ----------
+    diagnosis : pandas.DataFrame
+        As of `diagnose`.
+    title : str, optional
+        Above the table.
+
+    Returns
+    -------
+    rich.table.Table
+        Mean, R-hat, bulk effective sample size and autocorrelation time of each column of the trace.
+    """
+    over_all = _over_all(diagnosis)
+    kinds = {"mean": "mean", "R-hat": "rhat", "ESS": "ess", "autocorrelation": "tau"}
+    out = Table(title=None if title is None else Text(title), title_justify="left")
+    out.add_column("", overflow="fold")
+    for heading in kinds:
+        out.add_column(heading, justify="right", overflow="fold")
+    infinite = set(diagnosis.loc[diagnosis["note"].isin(mixing.INFINITE), "quantity"])
+
+    def cell(quantity: str) -> str:
+        return "infinite" if quantity in infinite else _shown(over_all.get(quantity, np.nan))
+
+    for name in _of_kind(over_all, "mean"):
+        out.add_row(Text(name), *(cell(f"{kind}/{name}") for kind in kinds.values()))
+    return out
+
+
+def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
+    """What stands below `short_table`: accepted shares by move, scores of the estimate, what a kind of data adds."""
+    over_all = _over_all(diagnosis)
+    if moves := [(name, over_all[f"acceptance/{name}"]) for name in _of_kind(over_all, "acceptance")]:
+        yield "accepted: " + ", ".join(
+            f"{name} {f'{x:.2%}' if np.isfinite(x) else 'never proposed'}" for name, x in moves
+        )
+    scores = {score: over_all.get(f"{score}/point", np.nan) for score in SCORES}
+    if known := [f"{score} {value:.3f}" for score, value in scores.items() if np.isfinite(value)]:
+        yield "point estimate beside the truth: " + ", ".join(known)
+    added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *SCORES)]
+    if known := [f"{name} {over_all[name]:.4g}" for name in added if np.isfinite(over_all[name])]:
+        yield ", ".join(known)
+
+
+def _over_all(diagnosis: pd.DataFrame) -> dict[str, float]:
+    """Values over all chains by quantity."""
+    rows = diagnosis[diagnosis["chain"].isna()]
+    return dict(zip(rows["quantity"], rows["value"], strict=True))
+
+
+def _of_kind(over_all: Mapping[str, float], kind: str) -> list[str]:
+    return [name.removeprefix(f"{kind}/") for name in over_all if name.startswith(f"{kind}/")]
+
+
 def _number(values: pd.Series) -> str:
-    if not len(values):
-        return ""
-    value = float(values.iloc[0])
+    return _shown(float(values.iloc[0])) if len(values) else ""
+
+
+def _shown(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "–"

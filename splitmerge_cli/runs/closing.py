@@ -2,25 +2,32 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, summaries
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEW_DRAWS = 100
+"""Effective sample size below which intervals and certainties are noisy."""
 MOST_CLUSTERS = 10
 """Clusters that are shown; `smcmc summary` shows all."""
 
 
 def say(run: Run) -> None:
-    """Print what a recorder says of a finished run, its clusters where it describes them, then what to be warned of."""
+    """Print what a recorder says of a finished run, its clusters where it describes them, what to be warned of, and
+    last whether its chains have converged."""
     recorders.say(run)
     if run.has_cluster_summary:
         for line in summaries.lines(run, MOST_CLUSTERS):
             print(line, file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
         print(stopping(stopped, run.config["until"]), file=sys.stderr, flush=True)
-    for warning in warnings(run):
-        print(warning, file=sys.stderr, flush=True)
+    for line in (*warnings(run), *verdict(run)):
+        print(line, file=sys.stderr, flush=True)
 
 
 def stopping(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
@@ -34,27 +41,70 @@ def stopping(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     return f"{ended} after {found['iterations']:,} iterations: {'; '.join(held)}"
 
 
-def warnings(run: Run) -> Iterator[str]:
-    """What to say of a run whose chains have not converged or cannot show it, or could not move."""
-    summary = run.summary
-    # runs made earlier do not have it
-    judged = summary.get("convergence") or {"converged": True}
+def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:
+    """Whether the chains of a run have converged, why not, and what to do next.
+
+    Parameters
+    ----------
+    run : Run
+        Finished, or with traces that can be read.
+    diagnosis : pandas.DataFrame, optional
+        Of a run that is not finished: its diagnosis so far.
+
+    Yields
+    ------
+    str
+        The verdict, then a line ``next: ...`` where something is to be done. Nothing of a run that was made before
+        runs were judged.
+    """
+    if diagnosis is None:
+        judged = run.summary.get("convergence")
+        if judged is None:
+            return
+    else:
+        # a run that was finished before needs no tables
+        from splitmerge_cli.diagnostics.convergence import convergence
+
+        judged = asdict(convergence(diagnosis))
+    if judged["converged"] is None:
+        if run.config["chains"] == 1:
+            yield "cannot tell whether the chain has converged: R-hat compares chains"
+            yield "next: several chains, such as chains=4"
+        else:
+            yield f"cannot tell whether the chains have converged: {judged['note']}"
+            if (judged["note"] or "").startswith("fewer"):
+                yield f"next: {_longer(run)}"
+        return
+    rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
     if judged["converged"] is False:
-        rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
-        budget = run.config["budget"]
-        more = f"budget={2 * budget:g}" if budget else f"iterations={2 * max(summary['iterations'])}"
+        held = ": the best state stands in place of an estimate over all chains" if run.done else ""
+        yield f"not converged, because R-hat of {judged['quantity']} is {rhat}{held}"
         # of normal and mixed tables it mixes best by measurement: docs/decisions/0018-sampler-of-own-tables.md
         named = run.config["model"]["name"] in ("gaussian", "mixed") and run.config["sampler"]["name"] != "sams"
         other = "sampler=sams" if named else "another sampler (smcmc list sampler)"
-        yield (
-            f"the chains have not converged (R-hat of {judged['quantity']}: {rhat}): the best state stands in place of "
-            f"an estimate over all chains; run longer ({more}) or try {other}, and see smcmc diagnose {run.path}"
-        )
-    elif judged["converged"] is None and summary["chains"] == 1:
-        yield "one chain cannot show whether it has converged; several can, such as chains=4"
-    tables = summary.get("hash_tables")
+        yield f"next: {_longer(run)}, or {other}; smcmc diagnose --all {run.path} shows every quantity"
+        return
+    ess = judged.get("ess")  # runs made earlier do not have it
+    few = ess is not None and ess < FEW_DRAWS
+    draws = "" if ess is None else f", ESS at least {ess:,.0f} (of {judged['ess_of']})"
+    held = "converged as far as R-hat shows" + ", with few independent draws" * few
+    yield f"{held}: R-hat at most {rhat} (of {judged['quantity']}){draws}"
+    if few:
+        yield f"next: {_longer(run)}; intervals and certainties are noisy below an ESS of {FEW_DRAWS}"
+
+
+def _longer(run: Run) -> str:
+    """The keys of a run of twice the length."""
+    budget = run.config["budget"]
+    return "run longer, " + (f"budget={2 * budget:g}" if budget else f"iterations={2 * run.config['iterations']}")
+
+
+def warnings(run: Run) -> Iterator[str]:
+    """What to say of a run that could not move."""
+    tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         yield (
             f"lshsm proposed nothing: no item finds another in its hash tables ({tables['without_direction']} of "
-            f"{summary['N']} items equal the mean and have no direction); fewer than sampler.bits={tables['bits']} may"
+            f"{run.summary['N']} items equal the mean and have no direction); fewer than "
+            f"sampler.bits={tables['bits']} may"
         )

@@ -8,7 +8,7 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 
 RUN = ["sampler=gibbs", "iterations=5", "chains=1", "progress=none"]
-ALONE = "one chain cannot show whether it has converged; several can, such as chains=4"
+ALONE = "next: several chains, such as chains=4"
 NOTE = "t.csv: column 1 ('') has no name and counts the rows from 0: it is left out (data.columns would read it)"
 
 

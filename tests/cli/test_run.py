@@ -162,11 +162,11 @@ def test_without_partitions_the_point_estimate_is_the_best_state(smcmc) -> None:
 def test_chains_that_disagree_are_named(smcmc) -> None:
     # Gibbs scans keep the number of entities that each chain began with
     stuck = smcmc("run", "N=100", "init=prior", "sampler=gibbs", "chains=3", "iterations=300", "progress=none")
-    assert "the chains have not converged (R-hat of" in stuck.stderr
+    assert "not converged, because R-hat of" in stuck.stderr
     assert Path(stuck.stdout.splitlines()[-1]).is_dir()
     assert "iterations=600" in stuck.stderr and "smcmc list sampler" in stuck.stderr
     agree = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5")
-    assert "have not converged" not in agree.stderr
+    assert "converged as far as R-hat shows" in agree.stderr and "\nnext: " not in agree.stderr
 
 
 def test_hash_tables_that_find_nothing_are_named(smcmc, tmp_path) -> None:
@@ -433,3 +433,27 @@ def test_readers_do_not_keep_a_run_from_starting(tmp_path: Path) -> None:
         over.set()
         reader.join()
     assert not is_locked(lock)
+
+
+def test_a_diagnosis_begins_with_the_verdict_and_is_short(smcmc) -> None:
+    run = run_path(smcmc("run", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5"))
+    short, long = smcmc("diagnose", str(run)).stdout, smcmc("diagnose", "--all", str(run)).stdout
+    for text in (short, long):
+        assert text.startswith("converged as far as R-hat shows: R-hat at most ")
+    diagnosis = Run(run).diagnostics()
+    over_all = diagnosis[diagnosis["chain"].isna()].set_index("quantity")["value"]
+    assert f"{over_all['ess/log_joint']:.4g}" in short and "accepted: smart_split" in short
+    assert f"nmi {over_all['nmi/point']:.3f}" in short
+    assert "chain 1" in long and "rhat_classic/K" in long and "chain 1" not in short and len(short) < len(long) / 3
+
+
+def test_few_draws_and_none_are_told_apart(smcmc) -> None:
+    few = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=60", "model.kmax=5", "init=prior")
+    none = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=2")
+    assert (
+        "cannot tell whether the chains have converged: fewer than 4 draws a chain\nnext: run longer, iterations=4"
+        in (none.stderr)
+    )
+    assert (
+        ", with few independent draws: R-hat at most" in few.stderr and "next: run longer, iterations=120" in few.stderr
+    )

@@ -137,7 +137,7 @@ def test_an_unfinished_run_is_diagnosed(smcmc, monkeypatch: pytest.MonkeyPatch) 
         assert smcmc("run", *SMALL).exit_code == 1
     result = smcmc("diagnose", "results")
     assert result.exit_code == 0
-    assert "rhat/alpha0" in result.stdout
+    assert "│ alpha0 " in result.stdout
     assert smcmc("run", *SMALL).exit_code == 0
 
 
