@@ -204,9 +204,13 @@ def _topics_of(run: "Run") -> "RunTopics":
 @explained
 def verify(
     args: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", show_default=False)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="A table for every small data set.")] = False,
     config_dir: ConfigDir = None,
 ) -> None:
     """Compare samplers with the enumerated posterior of small data, alone and with Gibbs.
+
+    A line for each model says which samplers are exact. Of one that is not it names the transition that is furthest
+    from balance, its move, and what its ratio would need.
 
     smcmc verify sampler=sdds,ss model=emm mode=both size=4 seed=0 iterations=200000 sampler.kernel=ssdm model.alpha=0.1
 
@@ -220,7 +224,7 @@ def verify(
     for key, equals, value in pairs:
         if not key or not equals or not value:
             raise ConfigError(f"{key}{equals}{value}: expected KEY=VALUE")
-    raise typer.Exit(verify_command({key: value for key, _, value in pairs}, config_dir))
+    raise typer.Exit(verify_command({key: value for key, _, value in pairs}, config_dir, everything))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from splitmerge_cli.config import ConfigError, check_options, choice, import_beside, load, places
 from splitmerge_cli.core.capabilities import Weighted
@@ -17,6 +19,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import VARIANTS, Case, small_case
 from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_topics
+from splitmerge_cli.verify.explain import Worst, worst_transition
 from splitmerge_cli.verify.forms import forms_of, own_options, prints_another, refusal, small_options
 from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
 from splitmerge_cli.verify.options import checked_options
@@ -25,6 +28,8 @@ from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, 
 ADAPTATIONS = ("frozen", "population")
 """How the chains of the sampled check learn: from a snapshot that is fixed, or from other chains' present states."""
 
+TV_ALONE = 4
+"""Column of the table."""
 LEGEND = (
     "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
     "balance: max|π_a P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). "
@@ -43,8 +48,42 @@ LEGEND = (
 )
 
 
-def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int:
-    """Check samplers on small data and print a table.
+@dataclass(frozen=True)
+class Checked:
+    """One form of a sampler on one case.
+
+    Attributes
+    ----------
+    sampler, mode : str
+    cells : list of str
+        Its line of the table.
+    defect : float
+        max |pi P - pi|; nan where the choices cannot be listed.
+    mutants : tuple of int
+        Found, and all.
+    good : bool
+        Whether it is exact.
+    biased : bool
+        Whether it is not, as printed.
+    judged : bool
+        Whether anything was compared: choices that cannot be listed are, where a chain is sampled.
+    worst : Worst or None
+        Where it leaves balance most, if it does.
+    """
+
+    sampler: str
+    mode: str
+    cells: list[str]
+    defect: float
+    mutants: tuple[int, int]
+    good: bool
+    biased: bool
+    judged: bool
+    worst: Worst | None
+
+
+def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everything: bool = False) -> int:
+    """Check samplers on small data; print a line for each model and a summary, or all tables.
 
     Parameters
     ----------
@@ -54,6 +93,8 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int
         check (0: none).
     config_dir : str or Path, optional
         A folder with the user's own groups.
+    everything : bool
+        Print a table for each small case.
 
     Returns
     -------
@@ -67,19 +108,98 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None) -> int
     """
     own = places(config_dir)
     import_beside(own)
-    options = checked_options(args, own)
+    options = {**checked_options(args, own), "everything": everything}
     console = Console()
     wide = console.width if console.is_terminal else 152
     console = Console(width=max(wide, 110))
-    failures = 0
-    for model_name, case in _cases(options):
-        table, wrong = _compared(case, model_name, options)
-        failures += wrong
-        console.print(table)
-    console.print(LEGEND, style="dim")
-    if failures:
-        console.print(f"{failures} exact sampler(s) are NOT exact", style="bold red")
-    return 1 if failures else 0
+    found: dict[str, list[Checked]] = {}
+    refused: dict[str, dict[str, dict[str, None]]] = {}
+    worst: list[tuple[str, Checked]] = []
+    cases = _cases(options)
+    for number, (model_name, case) in enumerate(cases):
+        checked, rejected = _compared(case, model_name, options)
+        found.setdefault(model_name, []).extend(checked)
+        for name, reason in rejected:
+            refused.setdefault(name, {}).setdefault(reason, {})[model_name] = None
+        worst += [(case.title, one) for one in checked if one.worst is not None]
+        if everything:
+            console.print(_table(case, model_name, checked, rejected))
+        elif number + 1 < len(cases) and cases[number + 1][0] == model_name:
+            continue
+        else:
+            console.print(_line(model_name, found[model_name]), highlight=False, soft_wrap=True)
+        for title, one in worst if everything else _one_a_form(worst):
+            console.print(Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"), soft_wrap=True)
+        worst.clear()
+    if everything:
+        console.print(LEGEND, style="dim")
+    for name, reasons in refused.items():
+        supported = {
+            model for model, checked in found.items() if any(one.sampler == name.split()[0] for one in checked)
+        }
+        said = "; ".join(
+            f"{', '.join('part of ' * (model in supported) + model for model in models)} ({reason})"
+            for reason, models in reasons.items()
+        )
+        console.print(Text(f"{name} does not support {said}"), soft_wrap=True)
+    forms = [one for checked in found.values() for one in checked]
+    wrong = sum(one.mode == "exact" and not one.good for one in forms)
+    console.print(_summary(forms, len(cases), wrong), highlight=False, soft_wrap=True)
+    return 1 if wrong else 0
+
+
+def _one_a_form(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
+    """Of each form the case on which it is furthest from balance."""
+    forms: dict[str, list[tuple[str, Checked]]] = {}
+    for title, one in worst:
+        forms.setdefault(one.cells[0], []).append((title, one))
+    for found in forms.values():
+        yield max(found, key=lambda item: item[1].worst.imbalance if item[1].worst else 0.0)
+
+
+def _line(model_name: str, checked: list[Checked]) -> Text:
+    """What was found of one model."""
+    parts = []
+    judged = [one for one in checked if one.judged]
+    if exact := [one for one in judged if one.mode == "exact" and one.good]:
+        parts.append(f"exact: {_names(exact)} ({_figures(exact)})")
+    if parted := [one for one in judged if one.mode == "exact" and one.cells[TV_ALONE] == "reducible"]:
+        parts.append(f"alone not in reach of every state: {_names(parted)}")
+    if biased := [one for one in checked if one.biased]:
+        parts.append(f"biased as printed: {_names(biased)}")
+    if same := [one for one in judged if one.mode == "as_printed" and not one.biased]:
+        parts.append(f"as printed like the exact one: {_names(same)}")
+    if left := [one for one in checked if not one.judged]:
+        parts.append(f"not compared, as iterations=0 and draws from a continuum cannot be listed: {_names(left)}")
+    line = Text(f"{model_name}: ")
+    if wrong := [one for one in checked if one.mode == "exact" and not one.good]:
+        line.append(f"NOT EXACT: {_names(wrong)}", style="bold red")
+        line.append("; " if parts else "")
+    return line.append("; ".join(parts) if checked else "no sampler of these supports it")
+
+
+def _names(checked: list[Checked]) -> str:
+    return ", ".join(dict.fromkeys(one.sampler for one in checked))
+
+
+def _figures(exact: list[Checked]) -> str:
+    """The largest defect, mutants, and how many forms were sampled alone."""
+    defects = [one.defect for one in exact if not np.isnan(one.defect)]
+    said = [f"max|πP-π| {max(defects):.1e}"] if defects else []
+    if among := sum(one.mutants[1] for one in exact):
+        said.append(f"{sum(one.mutants[0] for one in exact)} of {among} mutants found")
+    if alone := len(exact) - len(defects):
+        said.append(f"{alone} of {len(exact)} forms sampled alone" if defects else "sampled alone")
+    return ", ".join(said)
+
+
+def _summary(forms: list[Checked], cases: int, wrong: int) -> Text:
+    exact = sum(one.mode == "exact" and one.good and one.judged for one in forms)
+    biased = sum(one.biased for one in forms)
+    text = Text(f"{cases} small cases: {exact} of {exact + wrong} forms exact")
+    if wrong:
+        text.append(f", {wrong} NOT EXACT", style="bold red")
+    return text.append(f"; {biased} biased as printed" if biased else "")
 
 
 def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
@@ -92,11 +212,11 @@ def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
     return cases
 
 
-def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[Table, int]:
-    """The table of one case, and how many exact samplers failed."""
-    failures, rejected = 0, []
+def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[list[Checked], list[tuple[str, str]]]:
+    """What was found of every form on one case; and which were refused, and why."""
+    checked: list[Checked] = []
+    rejected: list[tuple[str, str]] = []
     gibbs = kernel_of(case, choice("sampler", "gibbs"), {}).matrices if case.model.conjugate else []
-    table = _table(f"model={model_name}: {len(case.states)} states; {case.title}")
     for sampler_name in options["samplers"]:
         given = choice("sampler", sampler_name, options["own"])
         sampler_class: type[Sampler] = load(given["_target_"])
@@ -111,14 +231,20 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
                 if reason := refusal(case, given, form, mode):
                     rejected.append((" ".join([sampler_name, *map(str, form.values())]), reason))
                     continue
-                for row, exact in _rows(case, given, form, mode, gibbs, options):
-                    failures += mode == "exact" and not exact
-                    table.add_row(*row)
+                checked.extend(_rows(case, given, form, mode, gibbs, options))
+    return checked, rejected
+
+
+def _table(case: Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]) -> Table:
+    """The table of one case."""
+    table = _empty_table(f"model={model_name}: {len(case.states)} states; {case.title}")
+    for one in checked:
+        table.add_row(*one.cells)
     skipped: dict[str, dict[str, None]] = {}
     for name, reason in rejected:
         skipped.setdefault(reason, {})[name] = None
     table.caption = "\n".join(f"skipped {', '.join(names)}: {reason}" for reason, names in skipped.items())
-    return table, failures
+    return table
 
 
 def _rows(
@@ -128,8 +254,8 @@ def _rows(
     mode: str,
     gibbs: list[NDArray[np.float64]],
     options: Mapping[str, Any],
-) -> Iterator[tuple[list[str], bool]]:
-    """The lines of a form, and of each whether it is exact: one, or one for each way in which chains learn."""
+) -> Iterator[Checked]:
+    """What was found of a form: once, or once for each way in which chains learn."""
     name = given["name"]
     own = own_options(given, options)
     small = small_options(case, given) | own
@@ -139,6 +265,9 @@ def _rows(
     named = {k: v for k, v in (own if form else small).items() if k not in form}
     shown = " ".join([name, *map(str, form.values()), *(f"{k}={v}" for k, v in named.items())])
     exact, cells = _of_matrices(case, kernel, gibbs, "adaptation" in given)
+    defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
+    asked = not exact and (mode == "exact" or options["everything"])
+    worst = worst_transition(case, given, extra) if asked else None
     ways: list[dict[str, str]] = [{}]
     if "adaptation" in given and "adaptation" not in own:
         ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
@@ -150,13 +279,15 @@ def _rows(
             sampled, far = sampled_check(case, given, extra | way, kernel, options)
             close = mode == "as_printed" or not far
         good = exact and close
+        # where the choices cannot be listed the chain decides
+        biased = mode == "as_printed" and (far if not kernel.matrices else not exact)
         verdict = "[green]exact[/]" if good else "[bold red]NOT EXACT[/]"
         if mode == "as_printed":
-            # where the choices cannot be listed the chain decides
-            biased = far if not kernel.matrices else not exact
             verdict = "biased, as printed" if biased else "as the exact one"
         mutants = "{}/{}".format(*kernel.mutants) if kernel.mutants[1] else ""
-        yield [" ".join([shown, *way.values()]), mode, *cells, *sampled, mutants, verdict], good
+        judged = bool(kernel.matrices) or bool(options["iterations"])
+        row = [" ".join([shown, *way.values()]), mode, *cells, *sampled, mutants, verdict]
+        yield Checked(name, mode, row, defect, kernel.mutants, good, biased, judged, worst)
 
 
 def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], learns: bool) -> tuple[bool, list[str]]:
@@ -178,7 +309,7 @@ def _tv(matrices: list[NDArray[np.float64]], case: Case) -> str:
     return f"{max(distances):.4f}" if distances else "reducible"
 
 
-def _table(title: str) -> Table:
+def _empty_table(title: str) -> Table:
     table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
     alone = "max|πP-π| alone", "balance", "TV alone"
     beside, sampled = ("with Gibbs", "TV"), ("sampled TV", "noise")

@@ -46,6 +46,8 @@ class Proposals:
         The term that the printed form adds; -1: there is none.
     origin, target : ndarray of int, shape (P,)
         Numbers of the states.
+    move : ndarray of int, shape (P,)
+        Number of the move.
     probability, log_ratio : ndarray of float, shape (P,)
         Of proposing it; of accepting it (nan: null).
     values : ndarray of float, shape (P, T)
@@ -58,6 +60,7 @@ class Proposals:
     printed: int
     origin: NDArray[np.int64]
     target: NDArray[np.int64]
+    move: NDArray[np.int64]
     probability: NDArray[np.float64]
     log_ratio: NDArray[np.float64]
     values: NDArray[np.float64]
@@ -95,12 +98,16 @@ class Proposals:
                 counted[self.printed] = True
             log_ratio = self._sum(counted, np.where(np.isin(self.terms, list(flip)), -1.0, 1.0))
             log_ratio = np.where(np.isnan(self.log_ratio), np.nan, log_ratio)
+        return self.with_ratio(log_ratio)
+
+    def with_ratio(self, log_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The transition matrix with these log acceptance ratios, shape (P,), nan where there is no proposal."""
         # a ratio that is 1 but for rounding counts as 1, as in the generator; nan is no proposal
         accepted = np.where(np.isnan(log_ratio), 0.0, np.exp(np.minimum(log_ratio, 0.0)))
         accepted[log_ratio >= -1e-12] = 1.0
         n, p = self.states, self.probability
         flat = np.bincount(self.origin * n + self.target, p * accepted, n * n)
-        P = flat.reshape(n, n)
+        P: NDArray[Any] = flat.reshape(n, n)
         P[np.diag_indices(n)] += np.bincount(self.origin, p * (1.0 - accepted), n)
         return P
 
@@ -170,6 +177,7 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
         printed=sampler.TERMS.index(printed) if printed else -1,
         origin=np.repeat(np.arange(len(states)), [len(row["K"]) for row in rows]),
         target=all_of("target"),
+        move=all_of("move"),
         probability=all_of("probability"),
         log_ratio=all_of("log_ratio"),
         values=all_of("terms"),

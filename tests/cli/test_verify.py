@@ -29,7 +29,7 @@ class Drift(PythonSampler):
 
 
 def test_exact_and_as_printed(smcmc) -> None:
-    result = smcmc("verify", "sampler=sdds,rm", "model=emm", "size=3", "iterations=2000")
+    result = smcmc("verify", "--all", "sampler=sdds,rm", "model=emm", "size=3", "iterations=2000")
     assert result.exit_code == 0
     rows = [line for line in result.stdout.splitlines() if line.startswith("│ ")]
     assert [[cell.strip() for cell in row.split("│")[1:3]] for row in rows] == [
@@ -43,7 +43,9 @@ def test_exact_and_as_printed(smcmc) -> None:
 
 def test_one_item(smcmc) -> None:
     assert (
-        smcmc("verify", "sampler=gibbs,sdds", "size=1", "iterations=2000", "model.alpha=1e-3", "model=emm").exit_code
+        smcmc(
+            "verify", "--all", "sampler=gibbs,sdds", "size=1", "iterations=2000", "model.alpha=1e-3", "model=emm"
+        ).exit_code
         == 0
     )
 
@@ -52,9 +54,119 @@ def test_a_wrong_sampler_of_the_users_own_is_found(smcmc) -> None:
     Path("mine/sampler").mkdir(parents=True)
     Path("mine/drifting_moves.py").write_text(MOVES)
     Path("mine/sampler/drift.yaml").write_text("name: drift\n_target_: drifting_moves.Drift\nmode: exact\n")
-    result = smcmc("verify", "sampler=drift", "model=emm", "iterations=0", "--config-dir", "mine")
+    result = smcmc("verify", "--all", "sampler=drift", "model=emm", "iterations=0", "--config-dir", "mine")
     assert result.exit_code == 1
     assert "NOT EXACT" in result.stdout
+
+
+STEPS = '''
+import numpy as np
+
+from splitmerge_cli.core.sampler import PythonSampler
+
+
+class Moved(PythonSampler):
+    """One item to any of the clusters, or to one of its own; a part of the ratio is left out."""
+
+    MOVES = ("away", "along")
+
+    def python_step(self):
+        model, rng = self.model, self.rng
+        labels, K = model.labels, model.K
+        item, to = rng.index(model.N), rng.index(K + 1)
+        if labels[item] == to:
+            return
+        sizes = np.bincount(labels, minlength=K + 1)
+        if to == K and sizes[labels[item]] == 1:
+            return
+        self.begin("away" if to == K else "along")
+        before = model.log_joint()
+        changed = labels.copy()
+        changed[item] = to
+        left = np.unique(changed, return_inverse=True)[1].astype(np.int32)
+        model.set_labels(left, int(left.max()) + 1)
+        terms = {
+            "density": model.log_joint() - before,
+            "forward": np.log(K + 1.0),
+            "reverse": -np.log(model.K + 1.0),
+        }
+        if not self.accepts(RATIO):
+            model.set_labels(labels, K)
+'''
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        ("terms['forward'] + terms['reverse']", "the ratio of the posterior densities is left out"),
+        ("terms['density']", "the probabilities of proposing the move and its inverse are left out"),
+        ("terms['density'] + terms['reverse']", "the probability of proposing the move (forward) is left out"),
+        ("terms['density'] + terms['forward']", "the probability of proposing the inverse move (reverse) is left out"),
+        ("2 * terms['density'] + terms['forward'] + terms['reverse']", "should count once, not twice"),
+        ("sum(terms.values()) + (np.log(2.0) if to == K else 0.0)", "its ratio lacks a factor 0.5 of away"),
+        ("0.3 * terms['density']", "no single term explains it"),
+    ],
+)
+def test_what_a_ratio_lacks_is_named(smcmc, ratio: str, said: str) -> None:
+    Path("mine/sampler").mkdir(parents=True)
+    module = f"moves_{abs(hash(ratio))}"
+    Path(f"mine/{module}.py").write_text(STEPS.replace("RATIO", ratio))
+    Path("mine/sampler/moved.yaml").write_text(f"name: moved\n_target_: {module}.Moved\nmode: exact\n")
+    result = smcmc("verify", "sampler=moved", "model=bernoulli", "size=3", "iterations=0", "--config-dir", "mine")
+    assert result.exit_code == 1
+    assert "worst: {" in result.stdout and " by a" in result.stdout
+    assert said in result.stdout, result.stdout
+
+
+@pytest.mark.parametrize("name", ["rgsm", "sams", "triadic", "rm"])
+def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
+    """A term that is named and does not count, or counts with the wrong sign, is the one that is said."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from splitmerge_cli.core.rng import Rng
+    from splitmerge_cli.models.bernoulli import Bernoulli
+    from splitmerge_cli.verify import explain
+    from splitmerge_cli.verify.proposals import proposals
+    from splitmerge_cli.verify.transitions import balance_defect, build_sampler
+
+    case = small_case(Bernoulli)
+    built = build_sampler(case.model, Rng(0), choice("sampler", name), SMALL.get(name, {}))
+    made = proposals(case.model, built.rng, built, case.states)
+    assert made.named()
+    tried = 0
+    for term, counts in zip(made.terms, made.counted, strict=True):
+        P = made.matrix(omit=(term,))
+        if not counts or not made.factor(term) or balance_defect(P, case.pi) < 1e-10:
+            continue
+        t = made.terms.index(term)
+        less = replace(
+            made,
+            counted=made.counted & (np.arange(len(made.terms)) != t),
+            log_ratio=made.log_ratio - made.values[:, t],
+        )
+        said = [
+            text
+            for text, change in explain._of_terms(less)
+            if balance_defect(less.with_ratio(less.log_ratio + change), case.pi) < 1e-10
+        ]
+        assert f"its term {term!r} is left out" in said
+        tried += 1
+    assert tried >= 2
+
+
+def test_a_line_for_each_model_and_a_summary(smcmc) -> None:
+    result = smcmc("verify", "sampler=sdds,lshsm", "model=emm,bernoulli", "iterations=0")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("emm: exact: sdds (max|πP-π| ") and lines[0].endswith("; biased as printed: sdds")
+    assert lines[1].startswith("bernoulli: exact: sdds, lshsm (max|πP-π| ")
+    assert lines[2].startswith("lshsm does not support emm, part of bernoulli (its items are no vectors")
+    assert lines[-1].startswith("4 small cases: 16 of 16 forms exact; 8 biased as printed")
+    # of topics nothing can be listed, and nothing was sampled
+    topics = smcmc("verify", "sampler=smag", "model=hdp", "iterations=0").stdout
+    assert "not compared, as iterations=0" in topics and ": 0 of 0 forms exact" in topics
 
 
 @pytest.mark.parametrize(
@@ -94,7 +206,7 @@ def test_bad_input(smcmc, argument: str, message: str) -> None:
 def test_a_resampled_concentration_is_held_for_the_matrices(smcmc) -> None:
     """The walk of `refresh` itself breaks off at its first continuous draw, and leaves the concentration as it was."""
     args = ["model=bernoulli", "model.concentration=gamma(2,1)", "sampler=refresh,rgsm,sams,triadic", "mode=exact"]
-    result = smcmc("verify", *args, "iterations=0")
+    result = smcmc("verify", "--all", *args, "iterations=0")
     assert result.exit_code == 0, result.output
     assert "NOT EXACT" not in result.output
     assert "continuous" in result.output
@@ -102,13 +214,13 @@ def test_a_resampled_concentration_is_held_for_the_matrices(smcmc) -> None:
 
 def test_scales_are_held_for_the_matrices_and_resampled_in_the_chain(smcmc) -> None:
     options = ["model.b0=gamma(2,3)", "model.kappa0=hierarchical", "model.covariance=iso"]
-    result = smcmc("verify", "model=gaussian", "sampler=sdds", *options, "iterations=20000")
+    result = smcmc("verify", "--all", "model=gaussian", "sampler=sdds", *options, "iterations=20000")
     assert result.exit_code == 0, result.output
     assert "+" in result.output
 
 
 def test_samplers_that_learn_have_a_row_for_each_adaptation(smcmc) -> None:
-    result = smcmc("verify", "sampler=bsm", "model=irm", "size=4", "iterations=1000")
+    result = smcmc("verify", "--all", "sampler=bsm", "model=irm", "size=4", "iterations=1000")
     assert result.exit_code == 0, result.output
     rows = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│ ")]
     found = [(row[1].strip(), row[2].strip(), row[-2].strip()) for row in rows]
@@ -135,7 +247,7 @@ def rows_of(result) -> list[list[str]]:
 
 
 def test_each_form_of_lshsm_has_a_row(smcmc) -> None:
-    result = smcmc("verify", "sampler=lshsm", "model=gaussian", "model.covariance=diag", "iterations=0")
+    result = smcmc("verify", "--all", "sampler=lshsm", "model=gaussian", "model.covariance=diag", "iterations=0")
     assert result.exit_code == 0, result.output
     rows = rows_of(result)
     forms = [
@@ -157,7 +269,7 @@ def test_a_given_option_is_that_of_all_forms(smcmc) -> None:
         "sampler.bits=2",
         "iterations=1000",
     ]
-    result = smcmc("verify", *args)
+    result = smcmc("verify", "--all", *args)
     assert result.exit_code == 0, result.output
     assert [row[0] for row in rows_of(result)] == ["lshsm sums table bits=2", "lshsm sums union bits=2"] * 2
     assert "skipped lshsm sums table lss: lss needs dense points" in result.stdout
@@ -166,14 +278,16 @@ def test_a_given_option_is_that_of_all_forms(smcmc) -> None:
 def test_forms_that_do_not_serve_say_why(smcmc) -> None:
     """Where clusters keep parameters; where nothing but the paper's own form is printed; where there are no vectors."""
     args = ["sampler=lshsm", "mode=exact", "iterations=0"]
-    kept = smcmc("verify", *args, "model=lines", "model.conjugate=false", "model.candidates=[[0,1],[1,-1]]", "size=3")
+    kept = smcmc(
+        "verify", "--all", *args, "model=lines", "model.conjugate=false", "model.candidates=[[0,1],[1,-1]]", "size=3"
+    )
     assert [row[0].split()[1] for row in rows_of(kept)] == ["paired"] * 2 + ["paired_sequential"] * 2
     assert "lshsm sums union: sums needs the parameters integrated out" in kept.stdout
     paired = smcmc(
-        "verify", "sampler=lshsm", "mode=as_printed", "sampler.proposal=paired", "model=lines", "iterations=0"
+        "verify", "--all", "sampler=lshsm", "mode=as_printed", "sampler.proposal=paired", "model=lines", "iterations=0"
     )
     assert "the paper prints sums alone" in paired.stdout
-    assert "skipped lshsm: " in smcmc("verify", *args, "model=emm").stdout
+    assert "skipped lshsm: " in smcmc("verify", "--all", *args, "model=emm").stdout
 
 
 def test_two_draws_of_the_tables_are_checked() -> None:
