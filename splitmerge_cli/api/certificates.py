@@ -99,7 +99,14 @@ def certify(
     return made(plan, pairs, lag, k, m, seconds)
 
 
-def made(plan: Plan, pairs: int, lag: int | None, k: int | None, m: int | None, seconds: float | None) -> Certificate:
+def made(
+    plan: Plan,
+    pairs: int,
+    lag: int | None = None,
+    k: int | None = None,
+    m: int | None = None,
+    seconds: float | None = None,
+) -> Certificate:
     """Make a certificate, write its tables and its picture; parameters as of `certify`."""
     for name, value, least in [("pairs", pairs, 2), ("lag", lag, 1), ("k", k, 0), ("m", m, 1)]:
         if value is not None and value < least:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 def shared_terms(
     rows: NDArray[Any], size: NDArray[Any], widths: NDArray[Any], weight: NDArray[Any], f: NDArray[Any]
 ) -> NDArray[Any]: ...
+def shared_between(rows: NDArray[Any], others: NDArray[Any], f: NDArray[Any]) -> NDArray[Any]: ...
 def place_blocks(
     order: NDArray[Any],
     begin: int,

@@ -70,6 +70,57 @@ def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int6
     return np.asarray(found)
 
 
+def shared_between(const int32_t[:, ::1] rows, const int32_t[:, ::1] others, const double[::1] f):
+    """sum_kl f(n_kl) of every pair of partitions, one from each of two lists.
+
+    Parameters
+    ----------
+    rows : int32, shape (A, N)
+        Clusters from 0.
+    others : int32, shape (B, N)
+    f : float64, shape (N + 1,)
+        Of a number of items; f(0) = 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[A, B]``, n_kl being the items that cluster k of the one and cluster l of the other share.
+    """
+    cdef Py_ssize_t A = rows.shape[0], B = others.shape[0], N = rows.shape[1], a, b, i, k, t, first
+    cdef int32_t most = max(int(np.max(rows)), int(np.max(others))) + 1
+    cdef int32_t[::1] begins = np.empty(most + 1, dtype=np.int32)
+    cdef int32_t[::1] order = np.empty(N, dtype=np.int32)
+    cdef int32_t[::1] counts = np.zeros(most, dtype=np.int32)
+    cdef double[:, ::1] found = np.empty((A, B))
+    cdef double total
+    with nogil:
+        for a in range(A):
+            # items by their cluster, so that one row of counts is enough
+            memset(&begins[0], 0, (most + 1) * sizeof(int32_t))
+            for i in range(N):
+                begins[rows[a, i] + 1] += 1
+            for k in range(most):
+                begins[k + 1] += begins[k]
+            for i in range(N):
+                order[begins[rows[a, i]]] = <int32_t> i
+                begins[rows[a, i]] += 1
+            for b in range(B):
+                total = 0.0
+                first = 0
+                for k in range(most):
+                    if first == N:
+                        break
+                    for t in range(first, begins[k]):
+                        counts[others[b, order[t]]] += 1
+                    for t in range(first, begins[k]):
+                        # a cell is empty once it is counted, and f(0) = 0
+                        total += f[counts[others[b, order[t]]]]
+                        counts[others[b, order[t]]] = 0
+                    first = begins[k]
+                found[a, b] = total
+    return np.asarray(found)
+
+
 cdef inline void shift(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_ssize_t k,
                        int32_t by) noexcept nogil:
     """Add `by` to column k of M rows of the table."""

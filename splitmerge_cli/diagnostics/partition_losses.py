@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.diagnostics.partition_kernels import shared_terms
+from splitmerge_cli.diagnostics.partition_kernels import shared_between, shared_terms
 
 LOSSES = ("vi", "binder")
 ROUNDING = 1e-12
@@ -55,6 +55,11 @@ def checked(partitions: ArrayLike) -> NDArray[np.int32]:
     rows = np.asarray(partitions)
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
+    # those of a run are so numbered: told without a look at each
+    if rows.dtype.kind == "i" and not rows[:, 0].any() and rows.min() == 0:
+        seen = np.maximum.accumulate(rows, axis=1)
+        if (rows[:, 1:] <= seen[:, :-1] + 1).all():
+            return np.ascontiguousarray(rows, dtype=np.int32)
     return np.stack([by_appearance(row) for row in rows])
 
 
@@ -101,16 +106,43 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
     rows, own = checked(partitions), by_appearance(labels)
     if own.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
-    f, scale = terms(loss, len(own))
-    ours = f[np.bincount(own)].sum()
-    found = np.empty(len(rows))
-    for m, row in enumerate(rows):
-        width = int(row.max()) + 1
-        cells = own.astype(np.int64) * width + row
-        # a table of all cells only where it is no larger than the items
-        small = (int(own.max()) + 1) * width <= 4 * len(own) + 64
-        shared = np.bincount(cells) if small else np.unique(cells, return_counts=True)[1]
-        found[m] = ours + f[np.bincount(row)].sum() - 2 * f[shared].sum()
+    return _between(own[None, :], rows, loss)[0]
+
+
+def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
+    """The loss between each partition of a list and each of another.
+
+    Parameters
+    ----------
+    partitions : array_like of int, shape (A, N)
+    others : array_like of int, shape (B, N)
+    loss : {"vi", "binder"}
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[A, B]``: nats (vi) or shares of pairs (binder).
+
+    Raises
+    ------
+    ValueError
+        An unknown loss, or shapes that do not fit.
+
+    Examples
+    --------
+    >>> all_distances([[0, 0, 1]], [[0, 0, 1], [0, 0, 0]], "binder").round(3).tolist()
+    [[0.0, 0.667]]
+    """
+    rows, columns = checked(partitions), checked(others)
+    if rows.shape[1] != columns.shape[1]:
+        raise ValueError(f"others: expected [B, {rows.shape[1]}]; got shape {columns.shape}")
+    return _between(rows, columns, loss)
+
+
+def _between(rows: NDArray[np.int32], others: NDArray[np.int32], loss: str) -> NDArray[np.float64]:
+    f, scale = terms(loss, rows.shape[1])
+    own, theirs = (np.array([f[np.bincount(row)].sum() for row in of]) for of in (rows, others))
+    found = own[:, None] + theirs[None, :] - 2 * shared_between(rows, others, f)
     return np.maximum(found / scale, 0.0)
 
 

@@ -18,8 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.intervals import (
+from splitmerge_cli.diagnostics.intervals import (
     MOST_UNITS,
     TAIL,
     Summary,
@@ -29,6 +28,7 @@ from splitmerge_cli.papers.intervals import (
     needed_for_share,
     share_interval,
 )
+from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.results.files import undamaged
 
 REPRODUCED = "reproduced"

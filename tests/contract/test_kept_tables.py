@@ -13,9 +13,9 @@ import numpy as np
 import reproduction
 import write_readme
 
+from splitmerge_cli.diagnostics.intervals import geometric_interval, mean_interval, share_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.discovery import papers
-from splitmerge_cli.papers.intervals import geometric_interval, mean_interval, share_interval
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_distance, by_factor, exactly, within
 
 ROOT = Path(__file__).resolve().parents[2]

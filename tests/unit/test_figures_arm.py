@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.data.published import sets
+from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.arm import (
@@ -30,7 +31,6 @@ from splitmerge_cli.papers.arm import (
 from splitmerge_cli.papers.arm import (
     tables as arm_tables,
 )
-from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_rhat
 from splitmerge_cli.plots import network
 from splitmerge_cli.plots.style import styled

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.restarts import (
     indicator_times,
     largest_times,
@@ -20,7 +21,6 @@ from splitmerge_cli.diagnostics.restarts import (
 from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import jackknife_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
     INDEPENDENT,
@@ -28,7 +29,6 @@ from splitmerge_cli.papers.arm.runs import (
 )
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import jackknife_interval, median_interval
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly, no_run, within
 from splitmerge_cli.plots.runs import option, pick, thinned
 from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote, legend, powers

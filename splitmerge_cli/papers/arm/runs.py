@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import jackknife_interval, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.intervals import jackknife_interval, mean_interval
 from splitmerge_cli.papers.verdicts import Verdict
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.results.read import Run

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.intervals import geometric_interval
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, no_run
 from splitmerge_cli.plots.runs import option
 from splitmerge_cli.plots.style import COLOURS

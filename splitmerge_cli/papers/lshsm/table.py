@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from sklearn.metrics import normalized_mutual_info_score
 
+from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, untestable
 from splitmerge_cli.plots.runs import option

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values

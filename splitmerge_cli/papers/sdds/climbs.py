@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import median_interval
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority, untestable
 from splitmerge_cli.plots.runs import pick, values

@@ -14,9 +14,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import by_unit, share_interval
 from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly

@@ -11,10 +11,10 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.smag.corpus import shares_map
 from splitmerge_cli.papers.smag.runs import (
     FORMS,

@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import median_interval
 from splitmerge_cli.papers.smag.runs import (
     EARLY,
     FORMS,

@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.intervals import overlapping_interval
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import overlapping_interval
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.runs import option, pick

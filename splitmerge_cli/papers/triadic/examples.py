@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import share_interval
 from splitmerge_cli.papers.triadic.runs import chosen, number_of, on, said_of_data
 from splitmerge_cli.papers.verdicts import Verdict, within
 from splitmerge_cli.plots import points

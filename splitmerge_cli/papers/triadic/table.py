@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
+from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.triadic.runs import (
     CLAIMED,
     METHODS,

@@ -6,9 +6,9 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
+from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.intervals import mean_interval
 from splitmerge_cli.papers.triadic.runs import CLAIMED, METRICS, Scores, chosen, colour_key, on, said_of_data
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.style import COLOURS, FULL, REFERENCE

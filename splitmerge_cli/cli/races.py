@@ -1,0 +1,88 @@
+"""``smcmc race``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explained, fail
+
+
+@app.command()
+@explained
+def race(
+    given: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE...|RUN...", help="Keys of smcmc run, or folders of finished runs.")
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of each start, where seed is not named.")] = 10,
+    seconds: Annotated[
+        float, typer.Option(min=0.01, help="Of each chain, where neither iterations nor budget is named.")
+    ] = 5.0,
+    certify: Annotated[
+        int, typer.Option(min=0, help="Pairs of coupled chains of each sampler, for variances without bias; 0: none.")
+    ] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Chains at the same time; by default one per processor.")
+    ] = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Compare samplers on one posterior: smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
+
+    Every sampler runs from one cluster and from singletons (unless init is named) with every seed, all for the same
+    time. The target is the log joint density that all but 5 % of the draws of the best chains have, and a distance to
+    their partitions that all but 5 % of these keep. Shown are the time to the target, effective draws and accepted
+    moves a second; and which sampler is first, with an interval over starts and seeds, or that it is not decided.
+
+    Of finished runs of one posterior: smcmc race RUN RUN ... Runs are stored and not made twice. The folder of the
+    table and the figure is the last line on stdout.
+    """
+    from splitmerge_cli.api import races
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.runs import interrupts
+    from splitmerge_cli.runs import sweep as sweeps
+    from splitmerge_cli.runs.race import jobs_of, race_of
+
+    keys = [each for each in given if "=" in each]
+    folders = [each for each in given if "=" not in each]
+    if keys and folders:
+        raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
+    jobs: list[list[str]] = []
+    if folders:
+        from splitmerge_cli.cli.results import _runs_in
+
+        runs = [run for folder in folders for run in _runs_in(Path(folder))]
+        if certify:
+            raise ConfigError("--certify: makes pairs of chains; expected keys of smcmc run, no folders")
+    else:
+        jobs = jobs_of(keys, seeds, seconds, config_dir)
+        outcomes = sweeps.run_jobs(jobs, workers=workers, config_dir=config_dir)
+        for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
+            complain(str(error))
+        if any(outcome.status == "rejected" for outcome in outcomes):
+            raise typer.Exit(2)
+        if line := sweeps.interruption(outcomes):
+            fail(f"{line}; the same command continues the race", interrupts.STATUS)
+        if any(not outcome.complete for outcome in outcomes):
+            raise typer.Exit(1)
+        from splitmerge_cli.results.read import Run
+
+        runs = [Run(outcome.path, config_dir) for outcome in outcomes if outcome.path]
+    found = race_of(runs)
+    from rich.table import Table
+
+    table = Table(box=None)
+    for name in ("sampler", "from", "reached", "median s", "ESS/s K", "log joint", "partition", "accepted/s"):
+        table.add_column(name, justify="left" if name in ("sampler", "from") else "right")
+    for row in found.table().itertuples(index=False):
+        median = f"{row.seconds:.3g}" if row.seconds < float("inf") else f"> {row.end:.3g}"
+        counted = (row.ess_n_clusters, row.ess_log_joint, row.ess_partition, row.accepted)
+        cells = ["–" if value != value else f"{value:,.4g}" for value in counted]
+        table.add_row(row.sampler, row.start, f"{row.reached} of {row.chains}", median, *cells)
+    console().print(table)
+    for line in found.lines():
+        typer.echo(line)
+    if certify:
+        for each in races.efficiencies(jobs, certify, config_dir):
+            typer.echo(each)
+    # beside the runs: results/SAMPLER-DATA/ID
+    typer.echo(races.written(found, runs[0].path.parents[1]))

@@ -1,0 +1,233 @@
+"""Samplers compared on one posterior: how soon chains are where the posterior is, and how fast they move there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.diagnostics import mixing
+from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL, needed_for_mean
+from splitmerge_cli.diagnostics.partition_losses import all_distances
+from splitmerge_cli.diagnostics.point_estimate import evenly
+
+TYPICAL = 0.05
+"""Share of the reference draws that are further out than the target."""
+REFERENCE = 100
+"""Reference partitions, at most."""
+RESAMPLES = 2_000
+"""Of the bootstrap."""
+ESS = ("n_clusters", "log_joint", "partition")
+"""Series whose effective sample sizes are compared; `partition`: the expected distance to the reference partitions."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is the same for all samplers: where a chain starts, and its seed."""
+
+    start: str
+    seed: int
+
+
+@dataclass(eq=False)
+class Track:
+    """One chain.
+
+    Attributes
+    ----------
+    sampler : str
+    trial : Trial
+    seconds, log_joint, n_clusters : ndarray of float64, shape (rows,)
+        Of every recorded iteration.
+    at : ndarray of float64, shape (partitions,)
+        Seconds of the recorded partitions.
+    accepted : float
+        Proposals of moves other than Gibbs scans that were accepted; nan: it makes none.
+    distance : ndarray of float64, shape (partitions,)
+        Expected distance of each recorded partition to the reference partitions.
+    """
+
+    sampler: str
+    trial: Trial
+    seconds: NDArray[np.float64]
+    log_joint: NDArray[np.float64]
+    n_clusters: NDArray[np.float64]
+    at: NDArray[np.float64]
+    accepted: float
+    distance: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def late(self) -> slice:
+        """The second half of the rows."""
+        return slice(len(self.seconds) // 2, None)
+
+    @property
+    def end(self) -> float:
+        """float: seconds of the whole chain."""
+        return float(self.seconds[-1])
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the reference draws say a chain in the posterior looks like.
+
+    Attributes
+    ----------
+    log_joint : float
+        All but `TYPICAL` of the reference draws have as much.
+    distance : float
+        Expected distance to the reference partitions, in nats; all but `TYPICAL` of them have as little.
+    best : Track
+        The chain of the highest mean log joint.
+    chains : int
+        Those that agree with it, from which the reference draws are.
+    """
+
+    log_joint: float
+    distance: float
+    best: Track
+    chains: int
+
+
+def agreeing(tracks: Sequence[Track]) -> tuple[Track, float, list[int]]:
+    """The chain whose second half has the highest mean log joint, what all but `TYPICAL` of its draws have, and the
+    numbers of the chains whose mean is at least that."""
+    best = max(tracks, key=lambda track: float(track.log_joint[track.late].mean()))
+    level = float(np.quantile(best.log_joint[best.late], TYPICAL))
+    return best, level, [k for k, t in enumerate(tracks) if t is best or t.log_joint[t.late].mean() >= level]
+
+
+def reference_of(partitions: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """At most `REFERENCE` partitions, evenly from the second halves of chains that agree, shape (M, N)."""
+    each = max(1, REFERENCE // len(partitions))
+    late = [rows[len(rows) // 2 :] for rows in partitions]
+    return np.concatenate([rows[evenly(len(rows), each)] for rows in late])
+
+
+def expected_distances(partitions: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Mean variation of information, in nats, of each partition to the reference partitions, shape (partitions,)."""
+    return np.asarray(all_distances(partitions, reference).mean(axis=1))
+
+
+def target_of(tracks: Sequence[Track], reference: NDArray[np.int32]) -> Target:
+    """The target, by the log joint of the chains that agree and the distances between the reference partitions."""
+    best, level, chosen = agreeing(tracks)
+    among = expected_distances(reference, reference) * len(reference) / max(1, len(reference) - 1)
+    return Target(level, float(np.quantile(among, 1 - TYPICAL)), best, len(chosen))
+
+
+def hitting_time(track: Track, target: Target) -> float:
+    """Seconds until a chain has had the log joint and a recorded partition within the distance; inf: never."""
+    high = np.flatnonzero(track.log_joint >= target.log_joint)
+    near = np.flatnonzero(track.distance <= target.distance)
+    if not len(high) or not len(near):
+        return float("inf")
+    return float(max(track.seconds[high[0]], track.at[near[0]]))
+
+
+def ess_per_second(track: Track, target: Target) -> dict[str, float]:
+    """Bulk effective sample size of the second half a second, of each of `ESS`.
+
+    0 where the chain has not reached the target: draws of another place are none of the posterior. NaN of a series
+    that is constant.
+    """
+    half = track.seconds[track.late]
+    took = float(half[-1] - half[0])
+    if not np.isfinite(hitting_time(track, target)) or took <= 0:
+        return dict.fromkeys(ESS, 0.0)
+    series = {
+        "n_clusters": track.n_clusters[track.late],
+        "log_joint": track.log_joint[track.late],
+        "partition": track.distance[track.at >= half[0]],
+    }
+    return {name: mixing.ess(x) / took for name, x in series.items()}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One sampler beside the fastest.
+
+    Attributes
+    ----------
+    sampler : str
+    ratio, low, high : float
+        How many times as long as the fastest it takes to the target, and the interval; a chain that does not get there
+        counts with all its time, so the ratio is at least that.
+    """
+
+    sampler: str
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """Who was first.
+
+    Attributes
+    ----------
+    first : str
+        The sampler of the smallest geometric mean time.
+    others : list of Comparison
+    trials : int
+        Pairs of start and seed.
+    decided : bool
+        Whether every interval excludes 1.
+    needed : int or None
+        Trials that would decide it, where it is not and that can be told.
+    """
+
+    first: str
+    others: list[Comparison]
+    trials: int
+    decided: bool
+    needed: int | None
+
+    def __str__(self) -> str:
+        if not self.others:
+            return f"{self.first} alone"
+        said = ", ".join(
+            f"{one.sampler} takes {one.ratio:.3g} [{one.low:.3g}, {one.high:.3g}] times as long" for one in self.others
+        )
+        if self.decided:
+            return f"{self.first} is first: {said} ({self.trials} trials)"
+        more = "" if self.needed is None else f"; some {min(self.needed, MOST_UNITS):,} would decide it"
+        most = " or more" if self.needed is not None and self.needed > MOST_UNITS else ""
+        return f"not decided ({self.trials} trials{more}{most}): {self.first} has the smallest mean, {said}"
+
+
+def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
+    """Compare samplers by their times to the target.
+
+    Parameters
+    ----------
+    times : mapping of str to ndarray of float64, shape (trials,)
+        Seconds of each sampler on the same trials; inf where it did not get there.
+    ends : mapping of str to ndarray of float64, shape (trials,)
+        Seconds after which it was stopped.
+
+    Returns
+    -------
+    Result or None
+        None where no sampler reached the target on any trial. Intervals are of a bootstrap over trials, the same
+        resamples for all.
+    """
+    if not any(np.isfinite(values).any() for values in times.values()):
+        return None
+    logs = {name: np.log(np.maximum(np.minimum(t, ends[name]), 1e-6)) for name, t in times.items()}
+    first = min(logs, key=lambda name: float(logs[name].mean()))
+    n = len(logs[first])
+    chosen = np.random.default_rng(0).integers(n, size=(RESAMPLES, n))
+    others, needed = [], []
+    for name in sorted(logs.keys() - {first}, key=lambda name: float(logs[name].mean())):
+        gap = logs[name] - logs[first]
+        low, high = np.quantile(gap[chosen].mean(axis=1), [TAIL, 1 - TAIL]) if n > 1 else (np.nan, np.nan)
+        mean = float(gap.mean())
+        others.append(Comparison(name, float(np.exp(mean)), float(np.exp(low)), float(np.exp(high))))
+        if not low > 0:
+            needed.append(needed_for_mean((mean, float(low), float(high)), n, -np.inf, 0.0))
+    known = [count for count in needed if count is not None]
+    return Result(first, others, n, not needed, max(known) if needed and len(known) == len(needed) else None)

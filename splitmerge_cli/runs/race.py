@@ -1,0 +1,224 @@
+"""Races: runs of several samplers on one posterior, made or found, and what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.diagnostics import race as races
+from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
+from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import sweep
+
+STARTS = ("one_cluster", "singletons")
+"""Where chains start, unless `init` is named."""
+SCANS = ("gibbs", "parameters", "concentration", "refresh", "scales")
+"""Moves of which acceptance says nothing: scans, and updates of parameters."""
+SAME = ("N", "data", "model", "schedule")
+"""What runs of one race share."""
+
+
+def jobs_of(args: Sequence[str], seeds: int, seconds: float, config_dir: str | Path | None = None) -> list[list[str]]:
+    """The runs of a race: every sampler from every start with every seed, for the same time.
+
+    Parameters
+    ----------
+    args : sequence of str
+        Keys of ``smcmc run``; ``sampler=a,b`` names the samplers.
+    seeds : int
+        How many, unless ``seed`` is named.
+    seconds : float
+        Budget of a chain, unless ``iterations`` or ``budget`` is named.
+    config_dir : str or Path, optional
+        A folder with the user's own groups.
+    """
+    named = {arg.lstrip("+~").partition("=")[0] for arg in args}
+    more = {"init": ",".join(STARTS), "seed": f"range({seeds})", "chains": "1", "progress": "none"}
+    if not named & {"iterations", "budget"}:
+        more["budget"] = f"{seconds:g}"
+    return sweep.expand([*args, *(f"{key}={value}" for key, value in more.items() if key not in named)], config_dir)
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """What runs of several samplers on one posterior say.
+
+    Attributes
+    ----------
+    runs : list of Run
+    tracks : list of Track
+        Their chains.
+    target : Target
+    """
+
+    runs: list[Run]
+    tracks: list[Track]
+    target: Target
+
+    @property
+    def samplers(self) -> list[str]:
+        """Their names, in the order of the runs."""
+        return list(dict.fromkeys(track.sampler for track in self.tracks))
+
+    @property
+    def starts(self) -> list[str]:
+        """Where chains start."""
+        return list(dict.fromkeys(track.trial.start for track in self.tracks))
+
+    @cached_property
+    def chains(self) -> pd.DataFrame:
+        """A row a chain: sampler, start, seed, seconds (to the target; inf: never), end (of the chain), and a second:
+        ESS of `ESS`, accepted."""
+        rows = []
+        for track in self.tracks:
+            ess = races.ess_per_second(track, self.target)
+            rows.append(
+                {
+                    "sampler": track.sampler,
+                    "start": track.trial.start,
+                    "seed": track.trial.seed,
+                    "seconds": races.hitting_time(track, self.target),
+                    "end": track.end,
+                    **{f"ess_{name}": value for name, value in ess.items()},
+                    "accepted": track.accepted / track.end if track.end else np.nan,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def result(self, start: str | None = None) -> Result | None:
+        """Who was first, from one start or over all of them. Chains of one trial count with their geometric mean."""
+        of = self.chains if start is None else self.chains[self.chains["start"] == start]
+        trials = [set(map(tuple, part[["start", "seed"]].to_numpy())) for _, part in of.groupby("sampler", sort=False)]
+        shared = sorted(set.intersection(*trials))
+        times, ends = {}, {}
+        for name, part in of.groupby("sampler", sort=False):
+            by_trial = dict(iter(part.groupby(["start", "seed"])))
+            times[str(name)] = np.array([_together(by_trial[trial], "seconds") for trial in shared])
+            ends[str(name)] = np.array([_together(by_trial[trial], "end") for trial in shared])
+        return races.result_of(times, ends) if shared else None
+
+    def table(self) -> pd.DataFrame:
+        """A row for each sampler and start: chains, reached, median of seconds, and means of what is counted a second
+        (ESS: of chains that have not reached the target 0)."""
+        rows = []
+        for (sampler, start), part in self.chains.groupby(["sampler", "start"], sort=False):
+            rows.append(
+                {
+                    "sampler": sampler,
+                    "start": start,
+                    "chains": len(part),
+                    "reached": int(np.isfinite(part["seconds"]).sum()),
+                    "seconds": float(np.median(part["seconds"])),
+                    "end": float(part["end"].median()),
+                    **{f"ess_{name}": float(part[f"ess_{name}"].mean()) for name in ESS},
+                    "accepted": float(part["accepted"].mean()),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def lines(self) -> Iterable[str]:
+        """The results, over all starts and from each."""
+        yield (
+            f"target: log joint {self.target.log_joint:,.1f}, and within {self.target.distance:.3g} nats of the "
+            f"reference partitions, from {self.target.chains} of {len(self.tracks)} chains that agree with the best "
+            f"({self.target.best.sampler} from {self.target.best.trial.start})"
+        )
+        whole = self.result()
+        yield "no chain has reached the target" if whole is None else str(whole)
+        for start in self.starts if len(self.starts) > 1 else ():
+            found = self.result(start)
+            yield f"from {start}: " + ("no chain has reached the target" if found is None else str(found))
+
+    def write(self, out: Path) -> Path:
+        """Write ``race.csv``, ``chains.csv`` and the runs' folders to a folder of `out`, and return it."""
+        ids = sorted(run.path.name for run in self.runs)
+        name = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:12]
+        folder = out / "races" / f"{self.runs[0].config['data']['name']}-{name}"
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, frame in {"race": self.table(), "chains": self.chains}.items():
+            with replaced(folder / f"{file}.csv") as path:
+                frame.to_csv(path, index=False)
+        with replaced(folder / "runs.txt") as path:
+            path.write_text("".join(f"{run.path}\n" for run in self.runs), encoding="utf-8")
+        return folder
+
+
+def _together(part: pd.DataFrame, column: str) -> float:
+    """Geometric mean over the chains of a trial; of times inf where one has not got there."""
+    return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), 1e-6)).mean()))
+
+
+def race_of(runs: Sequence[Run]) -> Race:
+    """The race of finished runs.
+
+    Raises
+    ------
+    ConfigError
+        A run is not finished, was made without times or without partitions, or is of other data or another model.
+    """
+    runs = list(runs)
+    if not runs:
+        raise ConfigError("a race needs finished runs")
+    for run in runs:
+        _check(run, runs[0])
+    tracks = [track for run in runs for track in _tracks(run)]
+    _, _, chosen = races.agreeing(tracks)
+    of_chain = [(run, chain) for run in runs for chain in range(run.config["chains"])]
+    reference = races.reference_of([_labels(*of_chain[k]) for k in chosen])
+    target = races.target_of(tracks, reference)
+    for track, (run, chain) in zip(tracks, of_chain, strict=True):
+        track.distance = races.expected_distances(_labels(run, chain), reference)
+    return Race(runs, tracks, target)
+
+
+def _check(run: Run, first: Run) -> None:
+    if not run.done:
+        raise ConfigError(f"{run.path}: {run.status['state']}; a race compares finished runs")
+    for key in SAME:
+        if run.config[key] != first.config[key]:
+            raise ConfigError(
+                f"{run.path}: another {key} than {first.path}; runs of a race differ in sampler and start"
+            )
+    if not run.config["timing"]:
+        raise ConfigError(f"{run.path}: timing=false: no times were taken")
+    if not len(run.partitions(["chain"])):
+        raise ConfigError(f"{run.path}: no partitions were recorded (trace.partitions=0)")
+
+
+def _tracks(run: Run) -> Iterable[Track]:
+    config = run.config
+    trial = Trial(str(config["init"]), int(config["seed"]))
+    trace = run.trace(["chain", "iteration", "seconds", "log_joint", "n_clusters"])
+    partitions = run.partitions(["chain", "iteration"])
+    moves = run.moves()
+    of_moves = moves[~moves["move"].isin(SCANS)]
+    for chain, rows in trace.groupby("chain", sort=True):
+        at = partitions.loc[partitions["chain"] == chain, "iteration"].to_numpy()
+        where = np.minimum(np.searchsorted(rows["iteration"].to_numpy(), at), len(rows) - 1)
+        seconds = rows["seconds"].to_numpy(float)
+        yield Track(
+            sampler=str(config["sampler"]["name"]),
+            trial=trial,
+            seconds=seconds,
+            log_joint=rows["log_joint"].to_numpy(float),
+            n_clusters=rows["n_clusters"].to_numpy(float),
+            at=seconds[where],
+            accepted=float(of_moves.loc[of_moves["chain"] == chain, "accepted"].sum()) if len(of_moves) else np.nan,
+        )
+
+
+def _labels(run: Run, chain: int) -> NDArray[np.int32]:
+    """Recorded partitions of a chain, shape (partitions, N)."""
+    frame: Any = run.partitions(["chain", "labels"])
+    return np.stack(frame.loc[frame["chain"] == chain, "labels"].to_numpy()).astype(np.int32)

@@ -1,0 +1,89 @@
+"""``smcmc race``: what it runs, writes, says and refuses."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+SMALL = ["model=bernoulli", "data=jain_neal", "N=30"]
+SWAP = '''
+from splitmerge_cli.core.sampler import PythonSampler
+
+
+class Swap(PythonSampler):
+    """Exchange the clusters of two items."""
+
+    MOVES = ("swap",)
+    TERMS = ("target",)
+
+    def python_step(self):
+        model, rng = self.model, self.rng
+        self.begin("swap")
+        i, j = rng.index(model.N), rng.index(model.N)
+        labels, joint = model.labels, model.log_joint()
+        if labels[i] == labels[j]:
+            return self.null_proposal()
+        swapped = labels.copy()
+        swapped[[i, j]] = labels[[j, i]]
+        model.set_labels(swapped)
+        if not self.accepts(model.log_joint() - joint):
+            model.set_labels(labels)
+'''
+
+
+def test_samplers_race_from_both_starts(smcmc) -> None:
+    args = ["race", "sampler=sams,gibbs", *SMALL, "iterations=300", "--seeds", "3"]
+    result = smcmc(*args)
+    assert result.exit_code == 0, result.output
+    folder = Path(result.stdout.splitlines()[-1])
+    chains = pd.read_csv(folder / "chains.csv")
+    assert len(chains) == 12 and set(chains["start"]) == {"one_cluster", "singletons"}
+    assert len(pd.read_csv(folder / "race.csv")) == 4
+    assert (folder / "race.png").stat().st_size > 10_000 and (folder / "race.pdf").is_file()
+    assert "target: log joint -" in result.stdout and "from singletons: " in result.stdout
+    assert any(word in result.stdout for word in ("is first", "not decided"))
+    # of the same runs, found: the same
+    again = smcmc("race", *(folder / "runs.txt").read_text().split())
+    assert again.stdout.splitlines()[-1] == str(folder)
+    assert again.stdout == result.stdout
+
+
+def test_a_move_of_the_users_own_races(smcmc) -> None:
+    Path("my/sampler").mkdir(parents=True)
+    Path("my/racing_moves.py").write_text(SWAP)
+    Path("my/sampler/swap.yaml").write_text("name: swap\n_target_: racing_moves.Swap\nmode: exact\n")
+    args = ["sampler=swap,sams", *SMALL, "init=singletons", "iterations=100", "--seeds", "2", "--config-dir", "my"]
+    result = smcmc("race", *args)
+    assert result.exit_code == 0, result.output
+    assert " swap " in result.stdout and " sams " in result.stdout and "2 trials" in result.stdout
+
+
+def test_certificates_beside_it(smcmc) -> None:
+    args = ["sampler=sams,arm", *SMALL, "N=12", "iterations=400", "chains=2", "--seeds", "2", "--certify", "4"]
+    result = smcmc("race", *args)
+    assert result.exit_code == 0, result.output
+    assert "sams: variance x seconds of an estimate without bias" in result.stdout
+    assert "history of several chains" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["sampler=sams,nosuch", *SMALL], "nosuch"),
+        (["sampler=sams", "results"], "not both"),
+        (["nowhere"], "nowhere: no run here"),
+        (
+            ["sampler=sams", *SMALL, "timing=false", "iterations=20", "--seeds", "1"],
+            "timing=false: no times were taken",
+        ),
+        (
+            ["sampler=sams", *SMALL, "trace.partitions=0", "iterations=20", "--seeds", "1"],
+            "no partitions were recorded",
+        ),
+        (["sampler=sams", *SMALL, "N=20,30", "iterations=20", "--seeds", "1"], "another N than"),
+    ],
+)
+def test_what_cannot_race_is_said(smcmc, args: list[str], said: str) -> None:
+    result = smcmc("race", *args)
+    assert result.exit_code == 2 and said in result.stderr, result.output
+    assert not list(Path().rglob("race.csv"))
