@@ -194,9 +194,11 @@ class Result:
         )
         if self.decided:
             return f"{self.first} is first: {said} ({self.trials} trials)"
-        more = "" if self.needed is None else f"; some {min(self.needed, MOST_UNITS):,} would decide it"
-        most = " or more" if self.needed is not None and self.needed > MOST_UNITS else ""
-        return f"not decided ({self.trials} trials{more}{most}): {self.first} has the smallest mean, {said}"
+        more = ""
+        if self.needed is not None:
+            some = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"some {self.needed:,}"
+            more = f"; {some} would decide it"
+        return f"not decided ({self.trials} trials{more}): {self.first} has the smallest mean, {said}"
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
