@@ -70,6 +70,8 @@ def checked(cfg: DictConfig) -> Plan:
         couples, reason = sampler.couples()
         if not couples:
             raise ConfigError(f"sampler={cfg.sampler.name}, model={cfg.model.name}: cannot be coupled: {reason}")
+    if cfg.budget is not None:
+        raise ConfigError(f"budget={cfg.budget:g}: of one chain; a certificate has pairs of chains, expected --seconds")
     if cfg.warmup:
         raise ConfigError(f"warmup={cfg.warmup}: a coupled chain has no warm-up; expected warmup=0")
     return plan

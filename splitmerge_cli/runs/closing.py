@@ -1,9 +1,9 @@
 """What ``smcmc run`` says of a run at its end, on stderr."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, summaries
@@ -25,20 +25,12 @@ def say(run: Run) -> None:
         for line in summaries.lines(run, MOST_CLUSTERS):
             print(line, file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
-        print(stopping(stopped, run.config["until"]), file=sys.stderr, flush=True)
+        # a run without `until` does not need it
+        from splitmerge_cli.runs import stopping
+
+        print(stopping.said(stopped, run.config["until"]), file=sys.stderr, flush=True)
     for line in (*warnings(run), *verdict(run)):
         print(line, file=sys.stderr, flush=True)
-
-
-def stopping(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """What the last look at chains has found that end when they have run long enough."""
-    held = []
-    for key, name, bound in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")):
-        if asked[key] is not None:
-            value = "undefined" if found[key] is None else f"{bound} {found[key]:.4g} (of {found[f'{key}_of']})"
-            held.append(f"{name} {value}, asked for {asked[key]:g}")
-    ended = "long enough" if found["reached"] else "not long enough"
-    return f"{ended} after {found['iterations']:,} iterations: {'; '.join(held)}"
 
 
 def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:

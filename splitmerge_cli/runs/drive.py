@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.stopping import Look, look, looks
+from splitmerge_cli.runs.stopping import Look, look, looks, said
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -168,6 +169,8 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
                 if found.reached or all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
+                if end < plan.iterations:
+                    progress.say(said(asdict(found), cfg.until))
         progress.stop()
         finish.assemble(plan, store, chains, outcomes, found)
         store.finish()
@@ -382,7 +385,9 @@ def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
 
 def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
-    left = min((plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9), plan.budget - outcome["seconds"])
+    # chains that end when they have run long enough end before the most that they may take, nobody knows when
+    most = math.inf if stops(plan.cfg) else (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
+    left = min(most, plan.budget - outcome["seconds"])
     return ChainProgress(
         outcome["iterations"], min(1.0, share), outcome["rate"], outcome["K"], outcome["log_joint"], max(0.0, left)
     )

@@ -68,6 +68,9 @@ class Reporter:
     def update(self, chain: int, at: ChainProgress) -> None:
         """A batch of a chain is done."""
 
+    def say(self, line: str) -> None:
+        """Something on all chains."""
+
     def stop(self) -> None:
         """The run is over."""
 
@@ -103,6 +106,10 @@ class Bars(Reporter):
         state = f"{at.rate:,.0f} it/s  K={at.K}  log joint {_shown(at.log_joint)}"
         self._progress.update(self._tasks[chain], completed=at.fraction, state=state)
 
+    def say(self, line: str) -> None:
+        """Print a line above the bars."""
+        self._progress.console.print(line, highlight=False, markup=False)
+
     def stop(self) -> None:
         """Leave the last state of the bars on the screen."""
         self._progress.stop()
@@ -129,6 +136,10 @@ class Lines(Reporter):
                 file=sys.stderr,
                 flush=True,
             )
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        print(line, file=sys.stderr, flush=True)
 
 
 def reporter(kind: str) -> Reporter:

@@ -6,7 +6,7 @@ what each chain has made by then.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,17 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     numbers = [values.get(name or "", math.nan) for values, name in ((rhat, worst), (ess, least))]
     shown = [value if math.isfinite(value) else None for value in numbers]
     return Look(upto, reached, shown[0], worst, shown[1], least)
+
+
+def said(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """What a look has found, in words; `found` as of `Look`."""
+    held = []
+    for key, name, bound in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")):
+        if asked[key] is not None:
+            value = "undefined" if found[key] is None else f"{bound} {found[key]:.4g} (of {found[f'{key}_of']})"
+            held.append(f"{name} {value}, asked for {asked[key]:g}")
+    ended = "long enough" if found["reached"] else "not long enough"
+    return f"{ended} after {found['iterations']:,} iterations: {'; '.join(held)}"
 
 
 def _or(instead: float, value: float) -> float:
