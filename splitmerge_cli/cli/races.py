@@ -54,8 +54,9 @@ def race(
         if certify:
             raise ConfigError("--certify: makes pairs of chains; expected keys of smcmc run, no folders")
     else:
+        keys, launcher = sweeps.split_hydra(keys)
         jobs = jobs_of(keys, seeds, seconds, config_dir)
-        outcomes = sweeps.run_jobs(jobs, workers=workers, config_dir=config_dir)
+        outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher, config_dir=config_dir)
         for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
             complain(str(error))
         if any(outcome.status == "rejected" for outcome in outcomes):

@@ -25,7 +25,7 @@ STARTS = ("one_cluster", "singletons")
 """Where chains start, unless `init` is named."""
 SCANS = ("gibbs", "parameters", "concentration", "refresh", "scales")
 """Moves of which acceptance says nothing: scans, and updates of parameters."""
-SAME = ("N", "data", "model", "schedule")
+SAME = ("N", "data", "model")
 """What runs of one race share."""
 
 
@@ -172,7 +172,7 @@ def race_of(runs: Sequence[Run]) -> Race:
         raise ConfigError("a race needs finished runs")
     for run in runs:
         _check(run, runs[0])
-    tracks = [track for run in runs for track in _tracks(run)]
+    tracks = [track for run, name in zip(runs, _names(runs), strict=True) for track in _tracks(run, name)]
     _, _, chosen = races.agreeing(tracks)
     of_chain = [(run, chain) for run in runs for chain in range(run.config["chains"])]
     reference = races.reference_of([_labels(*of_chain[k]) for k in chosen])
@@ -196,7 +196,22 @@ def _check(run: Run, first: Run) -> None:
         raise ConfigError(f"{run.path}: no partitions were recorded (trace.partitions=0)")
 
 
-def _tracks(run: Run) -> Iterable[Track]:
+def _names(runs: Sequence[Run]) -> list[str]:
+    """What each run's sampler is called: its name, and what tells it from others of that name."""
+    samplers = [run.config["sampler"] for run in runs]
+    schedules = [run.config["schedule"] for run in runs]
+    names = []
+    for sampler, schedule in zip(samplers, schedules, strict=True):
+        alike = [other for other in samplers if other["name"] == sampler["name"]]
+        own = [f"{key}={value}" for key, value in sampler.items() if any(other.get(key) != value for other in alike)]
+        if any(other != schedule for other in schedules):
+            mix = schedule.get("mix")
+            own.append(schedule["name"] if mix is None else f"{schedule['name']} {json.dumps(mix)}")
+        names.append(" ".join([str(sampler["name"]), *own]))
+    return names
+
+
+def _tracks(run: Run, name: str) -> Iterable[Track]:
     config = run.config
     trial = Trial(str(config["init"]), int(config["seed"]))
     trace = run.trace(["chain", "iteration", "seconds", "log_joint", "n_clusters"])
@@ -208,7 +223,7 @@ def _tracks(run: Run) -> Iterable[Track]:
         where = np.minimum(np.searchsorted(rows["iteration"].to_numpy(), at), len(rows) - 1)
         seconds = rows["seconds"].to_numpy(float)
         yield Track(
-            sampler=str(config["sampler"]["name"]),
+            sampler=name,
             trial=trial,
             seconds=seconds,
             log_joint=rows["log_joint"].to_numpy(float),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-SMALL = ["model=bernoulli", "data=jain_neal", "N=30"]
+SMALL = ["model=bernoulli", "data=jain_neal", "N=30", "hydra/launcher=basic"]
 SWAP = '''
 from splitmerge_cli.core.sampler import PythonSampler
 
@@ -32,12 +32,12 @@ class Swap(PythonSampler):
 
 
 def test_samplers_race_from_both_starts(smcmc) -> None:
-    args = ["race", "sampler=sams,gibbs", *SMALL, "iterations=300", "--seeds", "3"]
+    args = ["race", "sampler=sams,gibbs", *SMALL, "iterations=300", "--seeds", "2"]
     result = smcmc(*args)
     assert result.exit_code == 0, result.output
     folder = Path(result.stdout.splitlines()[-1])
     chains = pd.read_csv(folder / "chains.csv")
-    assert len(chains) == 12 and set(chains["start"]) == {"one_cluster", "singletons"}
+    assert len(chains) == 8 and set(chains["start"]) == {"one_cluster", "singletons"}
     assert len(pd.read_csv(folder / "race.csv")) == 4
     assert (folder / "race.png").stat().st_size > 10_000 and (folder / "race.pdf").is_file()
     assert "target: log joint -" in result.stdout and "from singletons: " in result.stdout
@@ -58,8 +58,27 @@ def test_a_move_of_the_users_own_races(smcmc) -> None:
     assert " swap " in result.stdout and " sams " in result.stdout and "2 trials" in result.stdout
 
 
+def test_options_and_schedules_race_too(smcmc) -> None:
+    args = ["sampler=rgsm", "sampler.t=1,5", "schedule=move_only,full_scan", *SMALL, "init=singletons", "iterations=60"]
+    result = smcmc("race", *args, "--seeds", "1")
+    assert result.exit_code == 0, result.output
+    chains = pd.read_csv(Path(result.stdout.splitlines()[-1]) / "chains.csv")
+    assert set(chains["sampler"]) == {f"rgsm t={t} {s}" for t in (1, 5) for s in ("move_only", "full_scan")}
+
+
 def test_certificates_beside_it(smcmc) -> None:
-    args = ["sampler=sams,arm", *SMALL, "N=12", "iterations=400", "chains=2", "--seeds", "2", "--certify", "4"]
+    args = [
+        "sampler=sams,arm",
+        *SMALL,
+        "N=12",
+        "init=singletons",
+        "iterations=200",
+        "chains=2",
+        "--seeds",
+        "1",
+        "--certify",
+        "3",
+    ]
     result = smcmc("race", *args)
     assert result.exit_code == 0, result.output
     assert "sams: variance x seconds of an estimate without bias" in result.stdout
