@@ -25,6 +25,8 @@ STARTS = ("one_cluster", "singletons")
 """Where chains start, unless `init` is named."""
 SCANS = ("gibbs", "parameters", "concentration", "refresh", "scales")
 """Moves of which acceptance says nothing: scans, and updates of parameters."""
+FEW = 0.2
+"""Share of the chains that agree with the best, below which the target is to be doubted."""
 SAME = ("N", "data", "model")
 """What runs of one race share."""
 
@@ -134,9 +136,14 @@ class Race:
             f"reference partitions, from {self.target.chains} of {len(self.tracks)} chains that agree with the best "
             f"({self.target.best.sampler} from {self.target.best.trial.start})"
         )
+        if self.target.chains < FEW * len(self.tracks):
+            yield (
+                "few chains agree with the best, which may not be in the posterior either: longer chains (--seconds) "
+                "may show another target"
+            )
         whole = self.result()
         yield "no chain has reached the target" if whole is None else str(whole)
-        for start in self.starts if len(self.starts) > 1 else ():
+        for start in self.starts if len(self.starts) > 1 and len(self.samplers) > 1 else ():
             found = self.result(start)
             yield f"from {start}: " + ("no chain has reached the target" if found is None else str(found))
 
