@@ -68,7 +68,7 @@ def test_config_dir_may_hold_modules(smcmc) -> None:
 
 def test_diagnose(smcmc) -> None:
     smcmc("run", "N=20", "chains=2", "iterations=100", "progress=none")
-    result = smcmc("diagnose", "results")
+    result = smcmc("diagnose", "--all", "results")
     assert result.exit_code == 0
     for quantity in ("rhat/log_joint", "ess/n_clusters", "acceptance/smart_split", "ari/best"):
         assert quantity in result.stdout

@@ -131,7 +131,7 @@ def test_damage_to_a_finished_run(smcmc, stored: Path, file: str, damage: str) -
     assert len(result.stderr.splitlines()) == 1
     assert f"{path / file}: damaged" in result.stderr
     if command[0] == "diagnose":
-        assert "rhat/log_joint" in result.stdout  # of the other run
+        assert "│ log_joint " in result.stdout  # of the other run
 
 
 def test_a_finished_run_without_its_files_is_made_anew(smcmc, stored: Path) -> None:
