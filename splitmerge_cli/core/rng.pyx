@@ -378,5 +378,8 @@ cdef class Rng:
         self.threshold_drawn = False
 
     def couple(self, N):
-        """Be the generator of two chains of N items, or so many clusters if more, which take turns (``splitmerge_cli.core.coupled``)."""
+        """Be the generator of two chains of N items, or so many clusters if more, which take turns.
+
+        See ``splitmerge_cli.core.coupled``.
+        """
         self.recording = Recording(N)
