@@ -48,9 +48,9 @@ def race(
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
     jobs: list[list[str]] = []
     if folders:
-        from splitmerge_cli.cli.results import _runs_in
+        from splitmerge_cli.cli.results import runs_in
 
-        runs = [run for folder in folders for run in _runs_in(Path(folder))]
+        runs = [run for folder in folders for run in runs_in(Path(folder))]
         if certify:
             raise ConfigError("--certify: makes pairs of chains; expected keys of smcmc run, no folders")
     else:

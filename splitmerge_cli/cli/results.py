@@ -113,7 +113,7 @@ def diagnose(
     console = Console() if sys.stdout.isatty() else Console(width=200)
     status, of_topics = 0, []
     for path in runs:
-        for one in _runs_in(path):
+        for one in runs_in(path):
             try:
                 one = open_run(one.path, config_dir)
                 frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
@@ -162,7 +162,7 @@ def summary(
     width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
     status = 0
     for path in runs:
-        found = _runs_in(path)
+        found = runs_in(path)
         for one in found:
             try:
                 one = open_run(one.path, config_dir)
@@ -179,7 +179,7 @@ def summary(
     raise typer.Exit(status)
 
 
-def _runs_in(path: Path) -> "list[Run]":
+def runs_in(path: Path) -> "list[Run]":
     """The run of a folder, or those below it; raises `ConfigError` where there is none."""
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.results.read import find_runs

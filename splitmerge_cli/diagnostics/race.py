@@ -17,6 +17,8 @@ TYPICAL = 0.05
 """Share of the reference draws that are further out than the target."""
 REFERENCE = 100
 """Reference partitions, at most."""
+SHORTEST = 1e-6
+"""Seconds that a time counts at least, of which the logarithm is taken."""
 RESAMPLES = 2_000
 """Of the bootstrap."""
 ESS = ("n_clusters", "log_joint", "partition")
@@ -219,7 +221,7 @@ def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArr
     """
     if not any(np.isfinite(values).any() for values in times.values()):
         return None
-    logs = {name: np.log(np.maximum(np.minimum(t, ends[name]), 1e-6)) for name, t in times.items()}
+    logs = {name: np.log(np.maximum(np.minimum(t, ends[name]), SHORTEST)) for name, t in times.items()}
     first = min(logs, key=lambda name: float(logs[name].mean()))
     n = len(logs[first])
     chosen = np.random.default_rng(0).integers(n, size=(RESAMPLES, n))

@@ -163,7 +163,7 @@ class Race:
 
 def _together(part: pd.DataFrame, column: str) -> float:
     """Geometric mean over the chains of a trial; of times inf where one has not got there."""
-    return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), 1e-6)).mean()))
+    return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), races.SHORTEST)).mean()))
 
 
 def race_of(runs: Sequence[Run]) -> Race:
@@ -199,8 +199,6 @@ def _check(run: Run, first: Run) -> None:
             )
     if not run.config["timing"]:
         raise ConfigError(f"{run.path}: timing=false: no times were taken")
-    if not len(run.partitions(["chain"])):
-        raise ConfigError(f"{run.path}: no partitions were recorded (trace.partitions=0)")
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -223,6 +221,8 @@ def _tracks(run: Run, name: str) -> Iterable[Track]:
     trial = Trial(str(config["init"]), int(config["seed"]))
     trace = run.trace(["chain", "iteration", "seconds", "log_joint", "n_clusters"])
     partitions = run.partitions(["chain", "iteration"])
+    if not len(partitions):
+        raise ConfigError(f"{run.path}: no partitions were recorded (trace.partitions=0)")
     moves = run.moves()
     of_moves = moves[~moves["move"].isin(SCANS)]
     for chain, rows in trace.groupby("chain", sort=True):
