@@ -19,6 +19,8 @@ REFERENCE = 100
 """Reference partitions, at most."""
 SHORTEST = 1e-6
 """Seconds that a time counts at least, of which the logarithm is taken."""
+FEWEST = 6
+"""Trials below which nothing is decided: resamples of fewer hardly differ."""
 RESAMPLES = 2_000
 """Of the bootstrap."""
 ESS = ("n_clusters", "log_joint", "partition")
@@ -231,7 +233,8 @@ def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArr
         low, high = np.quantile(gap[chosen].mean(axis=1), [TAIL, 1 - TAIL]) if n > 1 else (np.nan, np.nan)
         mean = float(gap.mean())
         others.append(Comparison(name, float(np.exp(mean)), float(np.exp(low)), float(np.exp(high))))
-        if not low > 0:
-            needed.append(needed_for_mean((mean, float(low), float(high)), n, -np.inf, 0.0))
-    known = [count for count in needed if count is not None]
+        if not low > 0 or n < FEWEST:
+            more = needed_for_mean((mean, float(low), float(high)), n, -np.inf, 0.0)
+            needed.append(FEWEST if n < FEWEST and (low > 0 or more is None) else more)
+    known = [max(count, FEWEST) for count in needed if count is not None]
     return Result(first, others, n, not needed, max(known) if needed and len(known) == len(needed) else None)

@@ -70,6 +70,14 @@ def test_what_is_not_decided_says_how_many_trials_would_do() -> None:
     assert f"some {found.needed:,} would decide it" in str(found)
 
 
+def test_few_trials_decide_nothing() -> None:
+    times = {"a": np.array([1.0, 1.1]), "b": np.array([5.0, 5.2])}
+    found = race.result_of(times, {name: np.full(2, 1e9) for name in times})
+    assert found is not None and not found.decided and found.needed == race.FEWEST
+    one = race.result_of({k: v[:1] for k, v in times.items()}, {name: np.full(1, 1e9) for name in times})
+    assert one is not None and not one.decided and one.needed == race.FEWEST
+
+
 def test_a_chain_that_never_gets_there_counts_with_all_its_time() -> None:
     times = {"a": np.full(8, 1.0), "b": np.array([1.0, 1.0, 1.0, 1.0, np.inf, np.inf, np.inf, np.inf])}
     found = race.result_of(times, {name: np.full(8, 100.0) for name in times})
