@@ -20,6 +20,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.normal import Normal
+from splitmerge_cli.models.scale_prior import Scaled
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.continuous import (
     candidates_log_weight,
@@ -381,7 +382,7 @@ def sampled_frequencies(
     """
     held = case.model.concentration
     # b0 and kappa0, whatever the partition
-    scales = case.model.parameters if isinstance(case.model, Normal) else None
+    scales = case.model.parameters if isinstance(case.model, Scaled) else None
     _set_to_mode(case, case.model, rng)
     chain = Chain(case.model, rng, samplers, thin=iterations, partitions=1)
     counted = _frequencies(case, [chain], iterations, batches)

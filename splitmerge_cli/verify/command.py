@@ -28,8 +28,23 @@ from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, 
 ADAPTATIONS = ("frozen", "population")
 """How the chains of the sampled check learn: from a snapshot that is fixed, or from other chains' present states."""
 
-TV_ALONE = 4
-"""Column of the table."""
+COLUMNS = {
+    "form": "sampler",
+    "mode": "mode",
+    "defect": "max|πP-π| alone",
+    "balance": "balance",
+    "tv": "TV alone",
+    "gibbs_defect": "with Gibbs",
+    "gibbs_tv": "TV",
+    "sampled_tv": "sampled TV",
+    "noise": "noise",
+    "mutants": "mutants",
+    "verdict": "verdict",
+}
+"""Columns of the table, and what they are called above it."""
+TV_ALONE = list(COLUMNS).index("tv")
+STYLES = {"exact": "green", "NOT EXACT": "bold red"}
+"""Of verdicts."""
 LEGEND = (
     "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
     "balance: max|π_a P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). "
@@ -56,7 +71,7 @@ class Checked:
     ----------
     sampler, mode : str
     cells : list of str
-        Its line of the table.
+        Its line of the table, as of `COLUMNS`.
     defect : float
         max |pi P - pi|; nan where the choices cannot be listed.
     mutants : tuple of int
@@ -146,6 +161,26 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
     console.print(_summary(forms, len(cases), wrong), highlight=False, soft_wrap=True)
     return 1 if wrong else 0
+
+
+def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """What `verify` finds of every form of the samplers, as the cells of its tables.
+
+    Yields
+    ------
+    dict of str to str
+        sampler, model, states, case, and `COLUMNS`.
+
+    Raises
+    ------
+    ConfigError
+        As `verify`.
+    """
+    options = {**checked_options(args, places(None)), "everything": True}
+    for model_name, case in _cases(options):
+        for one in _compared(case, model_name, options)[0]:
+            of_case = {"model": model_name, "states": str(len(case.states)), "case": case.title}
+            yield {"sampler": one.sampler, **of_case, **dict(zip(COLUMNS, one.cells, strict=True))}
 
 
 def _one_a_form(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
@@ -239,7 +274,7 @@ def _table(case: Case, model_name: str, checked: list[Checked], rejected: list[t
     """The table of one case."""
     table = _empty_table(f"model={model_name}: {len(case.states)} states; {case.title}")
     for one in checked:
-        table.add_row(*one.cells)
+        table.add_row(*one.cells[:-1], Text(one.cells[-1], style=STYLES.get(one.cells[-1], "")))
     skipped: dict[str, dict[str, None]] = {}
     for name, reason in rejected:
         skipped.setdefault(reason, {})[name] = None
@@ -281,7 +316,7 @@ def _rows(
         good = exact and close
         # where the choices cannot be listed the chain decides
         biased = mode == "as_printed" and (far if not kernel.matrices else not exact)
-        verdict = "[green]exact[/]" if good else "[bold red]NOT EXACT[/]"
+        verdict = "exact" if good else "NOT EXACT"
         if mode == "as_printed":
             verdict = "biased, as printed" if biased else "as the exact one"
         mutants = "{}/{}".format(*kernel.mutants) if kernel.mutants[1] else ""
@@ -311,9 +346,7 @@ def _tv(matrices: list[NDArray[np.float64]], case: Case) -> str:
 
 def _empty_table(title: str) -> Table:
     table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
-    alone = "max|πP-π| alone", "balance", "TV alone"
-    beside, sampled = ("with Gibbs", "TV"), ("sampled TV", "noise")
-    for column in ("sampler", "mode", *alone, *beside, *sampled, "mutants", "verdict"):
+    for column in COLUMNS.values():
         table.add_column(column, overflow="fold")
     return table
 
