@@ -1,6 +1,6 @@
 """The page of a figure or table: picture, claims beside what was measured, and where both come from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +8,8 @@ import pandas as pd
 import parts
 from parts import FOLDER, cell
 
-from splitmerge_cli.papers.claims import published
-from splitmerge_cli.papers.declaration import Paper, PaperFigure
+from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
 
 CONF = "conf/experiment"
 DIGITS = 12
@@ -17,13 +17,14 @@ DIGITS = 12
 
 
 def page(
-    paper: Paper, figure: PaperFigure, title: str, source: Path, said: Mapping[str, Any] | None, claims: Any
+    of: FigureSet, figure: PaperFigure, title: str, source: Path, said: Mapping[str, Any] | None, claims: Any
 ) -> str:
     """The page.
 
     Parameters
     ----------
-    paper : Paper
+    of : FigureSet
+        The paper or comparison.
     figure : PaperFigure
     title : str
     source : Path
@@ -33,31 +34,36 @@ def page(
     claims : pandas.DataFrame or None
         Its kept claims.
     """
-    head = f"# {cell(title)}\n\n{cell(paper.citation)}. [All figures of this paper]({paper.key}.md).\n\n"
+    others = "All figures of this paper" if isinstance(of, Paper) else "All comparisons"
+    head = f"# {cell(title)}\n\n{cell(of.citation)}. [{others}]({of.key}.md).\n\n"
     if said is None or claims is None:
-        return head + _absent(figure) + _configuration(paper, figure, source)
+        return head + _absent(figure) + _configuration(of, figure, source)
     return (
         head
-        + _picture(paper, figure, title, said)
-        + _claims(claims)
+        + _picture(of, figure, title, said)
+        + (_claims(claims) if len(claims) else "")
         + _again(said)
-        + _configuration(paper, figure, source)
+        + _configuration(of, figure, source)
         + _origin(said)
     )
 
 
 def _absent(figure: PaperFigure) -> str:
+    claims = published(figure.id)
     return (
         f"{cell(figure.caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These commands "
         "make its runs, draw it, judge its\nclaims and keep it:\n```\n"
         + parts.code(f"smcmc reproduce {figure.id} --scale paper\nsmcmc keep {figure.id} --scale paper")
-        + "\n## What the paper claims\n"
-        + parts.claims_table(pd.DataFrame(map(parts.absent, published(figure.id))))
+        + (_claimed(claims) if claims else "")
     )
 
 
-def _picture(paper: Paper, figure: PaperFigure, title: str, said: Mapping[str, Any]) -> str:
-    alternative = cell(f"{title}. {paper.name}, drawn from our runs; the numbers are in the table to download.")
+def _claimed(claims: Sequence[Claim]) -> str:
+    return "\n## What the paper claims\n" + parts.claims_table(pd.DataFrame(map(parts.absent, claims)))
+
+
+def _picture(of: FigureSet, figure: PaperFigure, title: str, said: Mapping[str, Any]) -> str:
+    alternative = cell(f"{title}. {of.name}, drawn from our runs; the numbers are in the table to download.")
     # a picture with a width is a link to itself in full size
     text = (
         f"```{{image}} ../{FOLDER}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
@@ -96,10 +102,10 @@ def _again(said: Mapping[str, Any]) -> str:
     return "\n## Make it again\n" + parts.code(said["command"])
 
 
-def _configuration(paper: Paper, figure: PaperFigure, source: Path) -> str:
+def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
     """The experiment's file, folded."""
     name = f"experiment/{figure.id}.yaml"
-    for file in (paper.folder / name, source.parent / "conf" / name):
+    for file in (of.folder / name, source.parent / "conf" / name):
         if file.is_file():
             content = file.read_text(encoding="utf-8").rstrip()
             return f"\n<details>\n<summary>Configuration: {name}</summary>\n{parts.code(content, 'yaml')}\n</details>\n"

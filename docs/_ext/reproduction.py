@@ -12,8 +12,8 @@ import word_pages
 from parts import FOLDER, WIDE, cell
 
 from splitmerge_cli.papers import overview
-from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.declaration import Comparison, Paper
+from splitmerge_cli.papers.discovery import comparisons, papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.kept import INDEX, read_index
 from splitmerge_cli.papers.overview import Counts
@@ -46,6 +46,11 @@ def write(source: Path) -> None:
         for figure in paper.figures:
             name = figure.id
             pages[name] = figure_pages.page(paper, figure, titles[name], source, index.get(name), kept.get(name))
+    for comparison in comparisons():
+        pages[comparison.key] = _comparison(comparison, titles)
+        for figure in comparison.figures:
+            name = figure.id
+            pages[name] = figure_pages.page(comparison, figure, titles[name], source, index.get(name), kept.get(name))
     pages["doubtful"] = word_pages.doubtful(known, kept)
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known)
@@ -89,7 +94,21 @@ def _overview(kept: Mapping[str, pd.DataFrame]) -> str:
         text += f"\n## {paper.name}\n\n*{cell(paper.title)}*. {_kept(counts)}\n{parts.bar(counts)}"
         text += word_pages.list_findings(paper)
         text += f"\n[Figures and claims of {paper.name}]({paper.key}.md)\n"
-    return text + parts.toctree([*(paper.key for paper in papers()), *PAGES])
+    for comparison in comparisons():
+        listed = _listed(comparison, dict(list_figures()))
+        text += f"\n## {comparison.name}\n\nWhat none of the papers shows:\n\n{listed}"
+    return text + parts.toctree([*(each.key for each in (*papers(), *comparisons())), *PAGES])
+
+
+def _comparison(comparison: Comparison, titles: Mapping[str, str]) -> str:
+    """The page of figures across papers."""
+    names = [figure.id for figure in comparison.figures]
+    command = parts.code(f"smcmc reproduce {comparison.key} --scale paper")
+    return f"# {comparison.name}\n\n{_listed(comparison, titles)}{command}{parts.toctree(names)}"
+
+
+def _listed(comparison: Comparison, titles: Mapping[str, str]) -> str:
+    return "".join(f"- [{cell(titles[figure.id])}]({figure.id}.md)\n" for figure in comparison.figures)
 
 
 def _kept(counts: Counts, papers: str = "It") -> str:

@@ -1,4 +1,4 @@
-"""How a paper is declared: its citation, and what is drawn of it.
+"""How figures are declared: those of a paper, with its citation, and comparisons across papers.
 
 A paper is a folder with ``paper.py``, which says ``PAPER = Paper(...)``, ``claims.csv`` and ``errata.csv``, modules
 that draw its figures, and ``experiment/NAME.yaml`` for the runs of each (those of the first five papers are in
@@ -18,8 +18,8 @@ class PaperFigure:
     Attributes
     ----------
     id : str
-        The key of the paper, a hyphen and the name: ``sdds-fig3``. The title is the first comment of the experiment's
-        file.
+        The key of the paper, a hyphen and the name: ``sdds-fig3``; of a comparison the name alone. The title is the
+        first comment of the experiment's file.
     caption : str
         What is drawn, and how the paper was read.
     draw : str or callable
@@ -37,8 +37,49 @@ class PaperFigure:
     compute: str | Callable[[Any], Any] | None = None
 
 
-@dataclass(frozen=True)
-class Paper:
+@dataclass(frozen=True, kw_only=True)
+class FigureSet:
+    """A folder of figures.
+
+    Attributes
+    ----------
+    key : str
+        The name of its folder within the package.
+    title : str
+    figures : tuple of PaperFigure
+    package : str
+        Name under which the modules of its folder are imported; set when it is found.
+    folder : Path
+        Where its files are; set when it is found.
+    """
+
+    key: str
+    title: str
+    figures: tuple[PaperFigure, ...]
+    package: str = ""
+    folder: Path = Path()
+
+    @property
+    def name(self) -> str:
+        """What lists call it: its title."""
+        return self.title
+
+    @property
+    def citation(self) -> str:
+        """What stands above its figures: its title."""
+        return self.title
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(FigureSet):
+    """Figures of our own across papers: no claims, no errata.
+
+    The module that declares it is ``comparison.py``, with ``COMPARISON = Comparison(...)``.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper(FigureSet):
     """A paper, and what is reproduced of it.
 
     Attributes
@@ -51,20 +92,11 @@ class Paper:
     title, venue : str
         The venue, or an identifier.
     figures : tuple of PaperFigure
-    package : str
-        Name under which the modules of its folder are imported; set when the paper is found.
-    folder : Path
-        Where its files are; set when the paper is found.
     """
 
-    key: str
     authors: tuple[str, ...]
     year: int
-    title: str
     venue: str
-    figures: tuple[PaperFigure, ...]
-    package: str = ""
-    folder: Path = Path()
 
     @property
     def name(self) -> str:

@@ -1,8 +1,8 @@
-"""Which papers there are: the sub-packages of `splitmerge_cli.papers`, and a folder that the user names.
+"""Which figures there are: of the sub-packages of `splitmerge_cli.papers`, and of a folder that the user names.
 
-A folder within the package, or one that ``--config-dir`` gives, is a paper where it holds ``paper.py``. No list names
-them, so that another paper touches no file of those that are there. Nothing else is imported, whatever a folder of
-results says.
+A folder within the package, or one that ``--config-dir`` gives, is a paper where it holds ``paper.py``, and a
+comparison across papers where it holds ``comparison.py``. No list names them, so that another one touches no file of
+those that are there. Nothing else is imported, whatever a folder of results says.
 """
 
 import difflib
@@ -21,31 +21,42 @@ from typing import Any
 
 import splitmerge_cli.papers
 from splitmerge_cli.config import ConfigError, import_beside, places
-from splitmerge_cli.papers.declaration import Paper, PaperFigure
+from splitmerge_cli.papers.declaration import Comparison, FigureSet, Paper, PaperFigure
 
-DECLARATION = "paper.py"
+DECLARATIONS: dict[str, type[FigureSet]] = {"paper": Paper, "comparison": Comparison}
+"""The modules that declare figures, and what each says under its name in capitals."""
 
-_outside: dict[str, Paper] = {}
-"""Papers of folders outside the package that this process has read, by key."""
+_outside: dict[str, FigureSet] = {}
+"""Papers and comparisons of folders outside the package that this process has read, by key."""
 
 
 def papers(config_dir: str | Path | None = None) -> list[Paper]:
-    """The papers, by key.
+    """The papers, by key; parameters and errors as for `figure_sets`."""
+    return [each for each in figure_sets(config_dir) if isinstance(each, Paper)]
+
+
+def comparisons(config_dir: str | Path | None = None) -> list[Comparison]:
+    """The comparisons across papers, by key; parameters and errors as for `figure_sets`."""
+    return [each for each in figure_sets(config_dir) if isinstance(each, Comparison)]
+
+
+def figure_sets(config_dir: str | Path | None = None) -> list[FigureSet]:
+    """The papers and the comparisons, by key.
 
     Parameters
     ----------
     config_dir : str or Path, optional
-        A folder of the user's own, which may be a paper.
+        A folder of the user's own, which may be a paper or a comparison.
 
     Raises
     ------
     ConfigError
-        There is no such folder; or the ``paper.py`` of a folder cannot be imported, or declares no paper, or one that
-        is there already.
+        There is no such folder; or the declaration in a folder cannot be imported, or declares nothing, or what is
+        there already.
     """
-    found = {paper.key: paper for paper in _packaged(tuple(splitmerge_cli.papers.__path__))}
+    found = {each.key: each for each in _packaged(tuple(splitmerge_cli.papers.__path__))}
     beside = places(config_dir)
-    if config_dir is not None and (file := Path(config_dir).resolve() / DECLARATION).is_file():
+    if config_dir is not None and (file := _declaration(Path(config_dir).resolve())) is not None:
         import_beside(beside)
         own = _own(file)
         if own.key in found:
@@ -54,20 +65,25 @@ def papers(config_dir: str | Path | None = None) -> list[Paper]:
     return [found[key] for key in sorted(found)]
 
 
+def _declaration(folder: Path) -> Path | None:
+    """The module that declares the figures of a folder, if there is one."""
+    return next((file for name in DECLARATIONS if (file := folder / f"{name}.py").is_file()), None)
+
+
 @cache
-def _packaged(places: tuple[str, ...]) -> list[Paper]:
-    """The papers of the package, whose folders are in `places`."""
+def _packaged(places: tuple[str, ...]) -> list[FigureSet]:
+    """The papers and comparisons of the package, whose folders are in `places`."""
     names = [module.name for module in pkgutil.iter_modules(places) if module.ispkg]
     found = [_declared(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names]
-    for name, paper in zip(names, found, strict=True):
-        if paper.key != name:
-            raise ConfigError(f"{paper.folder / DECLARATION}: key={paper.key}: expected {name}, the name of the folder")
+    for name, each in zip(names, found, strict=True):
+        if each.key != name:
+            raise ConfigError(f"{_declaration(each.folder)}: key={each.key}: expected {name}, the name of the folder")
     return found
 
 
 @cache
-def _own(file: Path) -> Paper:
-    """The paper that a file outside the package declares."""
+def _own(file: Path) -> FigureSet:
+    """What a file outside the package declares."""
     # a package by path: its modules neither hide others of their names nor are hidden
     name = f"_paper_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
     spec = ModuleSpec(name, None, is_package=True)
@@ -76,69 +92,82 @@ def _own(file: Path) -> Paper:
     return _declared(package)
 
 
-def _declared(package: ModuleType) -> Paper:
-    """The paper that a package declares, checked."""
+def _declared(package: ModuleType) -> FigureSet:
+    """What a package declares, checked."""
     folder = Path(next(iter(package.__path__)))
-    file = folder / DECLARATION
+    file = _declaration(folder)
+    if file is None:
+        raise ConfigError(f"{folder}: declares no figures; expected {' or '.join(f'{n}.py' for n in DECLARATIONS)}")
+    kind, name = DECLARATIONS[file.stem], file.stem.upper()
     try:
-        paper = importlib.import_module(f"{package.__name__}.paper").PAPER
+        declared = getattr(importlib.import_module(f"{package.__name__}.{file.stem}"), name)
     except Exception as error:  # a module of the user's own may raise anything
         raise ConfigError(f"{file}: cannot be imported: {' '.join(str(error).split())}") from error
-    if not isinstance(paper, Paper):
-        raise ConfigError(f"{file}: PAPER={paper!r}: expected a Paper of splitmerge_cli.papers.declaration")
-    for figure in paper.figures:
-        if not figure.id.startswith(f"{paper.key}-"):
-            raise ConfigError(f"{file}: {figure.id}: expected an id that begins with {paper.key}-, the paper's key")
-    return replace(paper, package=package.__name__, folder=folder)
+    if not isinstance(declared, kind):
+        raise ConfigError(
+            f"{file}: {name}={declared!r}: expected a {kind.__name__} of splitmerge_cli.papers.declaration"
+        )
+    for figure in declared.figures if kind is Paper else ():
+        if not figure.id.startswith(f"{declared.key}-"):
+            raise ConfigError(f"{file}: {figure.id}: expected an id that begins with {declared.key}-, the paper's key")
+    return replace(declared, package=package.__name__, folder=folder)
+
+
+def set_of(figure: str) -> FigureSet | None:
+    """What a figure belongs to, from its id: of the package, or of a folder that was read; None if there is none."""
+    known = {**_outside, **{each.key: each for each in figure_sets()}}
+    named = known.get(figure.partition("-")[0])
+    return named or next((each for each in known.values() if figure in {own.id for own in each.figures}), None)
 
 
 def paper_of(figure: str) -> Paper | None:
-    """The paper of a figure, from its id: one of the package, or of a folder that was read; None if there is none."""
-    key = figure.partition("-")[0]
-    return next((paper for paper in papers() if paper.key == key), _outside.get(key))
+    """The paper of a figure, from its id; None if it is none of a paper."""
+    found = set_of(figure)
+    return found if isinstance(found, Paper) else None
 
 
 def figures(config_dir: str | Path | None = None) -> dict[str, PaperFigure]:
-    """Every figure and table by its id, in the order of the ids; parameters and errors as for `papers`."""
-    found = {figure.id: figure for paper in papers(config_dir) for figure in paper.figures}
+    """Every figure and table by its id, in the order of the ids; parameters and errors as for `figure_sets`."""
+    found = {figure.id: figure for each in figure_sets(config_dir) for figure in each.figures}
     return {name: found[name] for name in sorted(found)}
 
 
 def paper_names(config_dir: str | Path | None = None) -> dict[str, str]:
-    """The name of the paper of every figure, by its id; parameters and errors as for `papers`."""
-    return {figure.id: paper.name for paper in papers(config_dir) for figure in paper.figures}
+    """The name of the paper, or comparison, of every figure, by its id; parameters and errors as for `figure_sets`."""
+    return {figure.id: each.name for each in figure_sets(config_dir) for figure in each.figures}
 
 
 def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The function that draws or computes a figure, imported where it is named."""
     if not isinstance(named, str):
         return named
-    paper = paper_of(figure.id)
-    assert paper is not None
+    of = set_of(figure.id)
+    assert of is not None
     module, _, name = named.rpartition(".")
     try:
-        function: Callable[[Any], Any] = getattr(importlib.import_module(f"{paper.package}.{module}"), name)
+        function: Callable[[Any], Any] = getattr(importlib.import_module(f"{of.package}.{module}"), name)
     except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{paper.folder / DECLARATION}: {figure.id}: {named}: {error}") from error
+        raise ConfigError(f"{_declaration(of.folder)}: {figure.id}: {named}: {error}") from error
     return function
 
 
 def select(names: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
-    """Ids that `names` ask for: ids, papers (``sdds``), or ``all``.
+    """Ids that `names` ask for: ids, papers (``sdds``) or ``comparisons``, or ``all``.
 
     Raises
     ------
     ConfigError
-        A name that is none of these; or as for `papers`.
+        A name that is none of these; or as for `figure_sets`.
     """
+    keys = {figure.id: each.key for each in figure_sets(config_dir) for figure in each.figures}
     known = list(figures(config_dir))
     chosen: list[str] = []
     for name in names:
-        found = [i for i in known if name in ("all", i, i.partition("-")[0])]
+        found = [i for i in known if name in ("all", i, keys[i])]
         if not found:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]}?" if near else ""
-            keys = ", ".join(dict.fromkeys(i.partition("-")[0] for i in known))
-            raise ConfigError(f"{name}: no such figure; expected all, {keys}, or one of {', '.join(known)}.{hint}")
+            sets = ", ".join(dict.fromkeys(keys[i] for i in known))
+            raise ConfigError(f"{name}: no such figure; expected all, {sets}, or one of {', '.join(known)}.{hint}")
         chosen += found
     return list(dict.fromkeys(chosen))

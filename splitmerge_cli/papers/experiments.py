@@ -36,7 +36,7 @@ def _file(name: str, config_dir: str | Path | None) -> Traversable:
     ConfigError
         There is none.
     """
-    folders = [paper.folder for paper in discovery.papers(config_dir)]
+    folders = [each.folder for each in discovery.figure_sets(config_dir)]
     folders += [] if config_dir is None else [Path(config_dir)]
     places = [*(folder / FOLDER for folder in folders), resources.files("splitmerge_cli.conf.experiment")]
     for file in (place / f"{name}.yaml" for place in places):

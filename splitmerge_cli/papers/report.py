@@ -12,8 +12,8 @@ import pandas as pd
 
 from splitmerge_cli import __version__
 from splitmerge_cli.papers.claims import errata, settings
-from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.discovery import papers as known_papers
+from splitmerge_cli.papers.declaration import FigureSet, Paper
+from splitmerge_cli.papers.discovery import figure_sets
 from splitmerge_cli.papers.drawing import caption_of, manifest_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
@@ -78,18 +78,19 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "report.html"
-    html = page(known_papers(config_dir), dict(list_figures(config_dir)), out, config_dir)
+    html = page(figure_sets(config_dir), dict(list_figures(config_dir)), out, config_dir)
     with replaced(path) as part:
         part.write_text(html, encoding="utf-8")
     return path
 
 
-def page(papers: Sequence[Paper], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
+def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
     """The report.
 
     Parameters
     ----------
-    papers : sequence of Paper
+    sets : sequence of FigureSet
+        Papers and comparisons.
     titles : mapping of str to str
         The title of each of their figures, by id, in the order in which they are shown.
     out : Path
@@ -103,8 +104,10 @@ def page(papers: Sequence[Paper], titles: Mapping[str, str], out: Path, config_d
         HTML.
     """
     folder, where = out / FOLDER, folders(out, config_dir)
-    captions = {figure.id: figure.caption for paper in papers for figure in paper.figures}
-    shown = [(paper, [name for name in titles if name.startswith(f"{paper.key}-")]) for paper in papers]
+    captions = {figure.id: figure.caption for each in sets for figure in each.figures}
+    of = {each.key: {figure.id for figure in each.figures} for each in sets}
+    papers_first = sorted(sets, key=lambda each: not isinstance(each, Paper))
+    shown = [(each, [name for name in titles if name in of[each.key]]) for each in papers_first]
     verdicts = {name: _claims(folder, name, where) for name in titles}
     body = [
         "<h1>Split-merge MCMC: figures, numbers, verdicts</h1>",
@@ -112,10 +115,10 @@ def page(papers: Sequence[Paper], titles: Mapping[str, str], out: Path, config_d
         _summary(verdicts),
         _contents(shown, titles, verdicts),
     ]
-    for paper, names in shown:
-        body.append(f'<h2 id="{paper.key}">{escape(paper.citation)}</h2>')
+    for each, names in shown:
+        body.append(f'<h2 id="{each.key}">{escape(each.citation)}</h2>')
         body += [_section(name, titles[name], captions[name], verdicts[name], folder, where) for name in names]
-        body += [_errata(paper), _settings(paper)]
+        body += [_errata(each), _settings(each)] if isinstance(each, Paper) else []
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -159,20 +162,20 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
 
 
 def _contents(
-    papers: Sequence[tuple[Paper, Sequence[str]]],
+    sets: Sequence[tuple[FigureSet, Sequence[str]]],
     titles: Mapping[str, str],
     verdicts: Mapping[str, pd.DataFrame | None],
 ) -> str:
     """Table of contents, with the number of verdicts of each figure."""
     rows = []
-    for paper, name in [(paper, name) for paper, names in papers for name in names]:
-        title = f"{paper.name}, {titles[name]}"
+    for each, name in [(each, name) for each, names in sets for name in names]:
+        title = f"{each.name}, {titles[name]}"
         frame = verdicts[name]
         found = {} if frame is None else counts([frame]).to_dict()
-        scale = "not drawn" if frame is None else str(frame["scale"].iloc[0])
+        scale = "not drawn" if frame is None else _scale(frame)
         cells = [f'<td class="n {css}">{found.get(v) or ""}</td>' for v, css in CLASSES.items()]
         rows.append(f'<tr><td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}</tr>')
-    for paper, _ in papers:
+    for paper in (each for each, _ in sets if isinstance(each, Paper)):
         number = len(errata(paper))
         if number:
             link = f'<a href="#{paper.key}-errata">Errata of {escape(paper.name)}</a>'
@@ -189,15 +192,20 @@ def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, fo
         parts.append(f"<p>Not drawn yet: <code>smcmc reproduce {name}{escape(where)}</code></p>")
         return "\n".join(parts)
     data = base64.b64encode(picture.read_bytes()).decode()
-    scale = str(frame["scale"].iloc[0])
+    scale = _scale(frame)
     parts += [
         f'<img src="data:image/png;base64,{data}" alt="{escape(title)}">',
         *(f'<p class="soft">{escape(part)}</p>' for part in _said(folder, name, caption, where)),
-        f'<div class="scroll">{_table(frame)}</div>',
-        f"<p class='soft'>{escape(name)}, {escape(scale)} scale. Again: "
-        f"<code>smcmc reproduce {name} --scale {escape(scale)}{escape(where)}</code></p>",
+        f'<div class="scroll">{_table(frame)}</div>' if len(frame) else "",
+        f"<p class='soft'>{escape(name)}{f', {escape(scale)} scale' if scale else ''}. Again: "
+        f"<code>smcmc reproduce {name}{f' --scale {escape(scale)}' if scale else ''}{escape(where)}</code></p>",
     ]
     return "\n".join(parts)
+
+
+def _scale(frame: pd.DataFrame) -> str:
+    """The scale at which a figure was judged; empty of one without claims."""
+    return str(frame["scale"].iloc[0]) if len(frame) else ""
 
 
 def _said(folder: Path, name: str, caption: str, where: str) -> list[str]:

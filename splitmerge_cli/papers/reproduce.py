@@ -131,8 +131,9 @@ def _draw(
     paths.append(caption_of(out / FOLDER, entry.id))
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
-    console = Console() if sys.stdout.isatty() else Console(width=200)
-    console.print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))
+    if drawing.verdicts:  # a comparison has none
+        console = Console() if sys.stdout.isatty() else Console(width=200)
+        console.print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))
     for path in paths:
         print(path)
 

@@ -136,8 +136,8 @@ def test_the_rule_sees_imports(tmp_path: Path) -> None:
     assert {part_of(m) for m in imports(cython)} == {"_kernels", "samplers"}
 
 
-# what a figure may use of the runs: grids of them
-OF_RUNS = {"splitmerge_cli.runs.sweep"}
+# what a figure may use of the runs: grids of them, and what a race of stored ones says
+OF_RUNS = {"splitmerge_cli.runs.sweep", "splitmerge_cli.runs.race"}
 
 
 def test_figures_make_runs_by_sweeps_alone() -> None:

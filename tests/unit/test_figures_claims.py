@@ -39,7 +39,7 @@ CLAIM = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, 
 
 
 def test_every_claim_belongs_to_a_figure_and_every_figure_has_claims():
-    names = [name for name, _ in list_figures()]
+    names = [figure.id for paper in discovery.papers() for figure in paper.figures]
     counts = {name: len(claims.published(name)) for name in names}
     assert all(counts.values()), counts
     with pytest.raises(StopIteration):

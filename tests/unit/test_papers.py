@@ -23,7 +23,7 @@ NAMES = {
 
 def test_papers_are_named_by_first_author_and_year() -> None:
     assert {key: PAPERS[key].name for key in NAMES} == NAMES
-    alone = Paper("one", ("Doe, Jane",), 2026, "Alone", "Journal", ())
+    alone = Paper(key="one", authors=("Doe, Jane",), year=2026, title="Alone", venue="Journal", figures=())
     assert (alone.name, alone.citation) == ("Doe 2026", "Doe 2026: Alone (Journal)")
     assert PAPERS["arm"].citation.startswith("Herlau, Mørup, Teh & Schmidt 2014: ")
 
@@ -41,7 +41,7 @@ def test_functions_of_a_figure_are_its_papers_own(name: str) -> None:
     for named in filter(None, (figure.draw, figure.compute)):
         assert isinstance(named, str)  # so that a list imports no drawing
         function = discovery.function_of(figure, named)
-        assert callable(function) and function.__module__.startswith(f"{discovery.paper_of(name).package}.")
+        assert callable(function) and function.__module__.startswith(f"{discovery.set_of(name).package}.")
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)

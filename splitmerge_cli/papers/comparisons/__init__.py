@@ -1,0 +1,1 @@
+"""Comparisons across papers that none of them made."""

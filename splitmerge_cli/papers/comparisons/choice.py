@@ -1,0 +1,121 @@
+"""Which sampler to take where none is named: by model, from the races of the matrix, judged on data sets left out."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from splitmerge_cli.config.auto import ANY, AUTO
+from splitmerge_cli.papers.comparisons.races import MODELS, log_times, shown, table
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.plots.style import FULL, powers
+from splitmerge_cli.results.read import Run
+
+NOT_ALWAYS = ("lshsm", "arm", "sarm", "bsm")
+"""Samplers that no model takes in all its forms (lshsm needs vectors without missing cells), or whose chains learn from
+each other, after a warm-up, and have no certificate: `auto` takes none of them."""
+
+
+def losses(chains: pd.DataFrame) -> pd.DataFrame:
+    """Logarithm of the time to the target over that of the best in hindsight.
+
+    Parameters
+    ----------
+    chains : pandas.DataFrame
+        See `splitmerge_cli.papers.comparisons.races.table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each data set, a column for each schedule; 0 of the best.
+    """
+    logs = log_times(chains)
+    return logs.sub(logs.min(axis=1), axis=0)
+
+
+def best(behind: pd.DataFrame) -> str:
+    """The schedule of the smallest mean loss, among those that `auto` may take and that ran on all data sets."""
+    return str(behind.drop(columns=list(NOT_ALWAYS), errors="ignore").dropna(axis=1).mean().idxmin())
+
+
+def held_out(behind: pd.DataFrame) -> pd.Series:
+    """Loss on each data set of the schedule that the other data sets of its model choose."""
+    found = {}
+    for _, of_model in behind.groupby(level="model"):
+        for row in of_model.index:
+            found[row] = of_model.loc[row, best(of_model.drop(index=[row]))]
+    return pd.Series(found).reindex(behind.index)
+
+
+def rule(chains: pd.DataFrame) -> pd.DataFrame:
+    """What ``sampler=auto`` takes: the columns of `splitmerge_cli.config.auto.Choice`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each model, and one for `ANY`.
+    """
+    behind = losses(chains)
+    out = np.exp(held_out(behind))
+    one_move = [name for name in behind.columns if " " not in name]
+    rows = []
+    for model, of_model in behind.groupby(level="model"):
+        lost = out.loc[[model]]
+        moves, sampler = ["1", *best(of_model).split()][-2:]
+        rows.append([model, sampler, int(moves), best(of_model[one_move]), len(of_model), lost.median(), lost.max()])
+    everywhere = best(behind[one_move])
+    rows.append([ANY, everywhere, 1, everywhere, len(behind), np.nan, np.nan])
+    return pd.DataFrame(rows, columns=["model", "sampler", "moves", "single", "sets", "median", "worst"])
+
+
+def draw(runs: Sequence[Run]) -> Drawing:
+    """Losses of ``sampler=auto`` on data sets left out, beside those of each fixed sampler."""
+    chains = table(runs)
+    behind = losses(chains)
+    fixed = {AUTO: held_out(behind)} | {name: behind[name] for name in behind.columns}
+    order = sorted(fixed, key=lambda name: (name != AUTO, float(fixed[name].mean())))
+    columns = [model for model in MODELS if model in behind.index.get_level_values("model")]
+    figure, axes = plt.subplots(
+        1, len(columns), figsize=(FULL, 0.16 * len(order) + 1.0), sharey=True, sharex=True, squeeze=False
+    )
+    rows = []
+    for ax, model in zip(axes[0], columns, strict=True):
+        lost = {name: np.exp(fixed[name].loc[[model]].dropna().to_numpy()) for name in order}
+        _losses(ax, lost)
+        rows += [
+            [model, name, len(of), np.median(of), np.quantile(of, 0.9), of.max()]
+            for name, of in lost.items()
+            if len(of)
+        ]
+        ax.set_title(MODELS[model], fontsize=7.5)
+    axes[0, 0].set_yticks(range(len(order)), [shown(name) for name in order], fontsize=6.5)
+    axes[0, 0].set_ylim(len(order) - 0.4, -0.6)
+    figure.supxlabel("time to the target, in times of the best in hindsight", fontsize=7.5)
+    taken = rule(chains).set_index("model")
+    whole = np.exp(fixed[AUTO])
+    notes = (
+        "Points: medians over data sets; ends: the worst. auto: on each data set what the other data sets of its model "
+        f"choose; median {whole.median():.2g}, 90 % below {whole.quantile(0.9):.2g}, worst {whole.max():.3g}, over "
+        f"{len(whole)} data sets. All of them together choose "
+        + "; ".join(f"{MODELS[m]}: {taken['sampler'][m]}, {taken['moves'][m]} before a scan" for m in columns)
+        + f". It takes none of {', '.join(NOT_ALWAYS)}: they do not take all forms of a model, or learn from other "
+        "chains after a warm-up. The best in hindsight is the fastest of some twenty samplers with one chain from each "
+        "start, so that a sampler that were the best everywhere would lose something to chance as well."
+    )
+    plotted = pd.DataFrame(rows, columns=["model", "schedule", "sets", "median", "nine_tenths", "worst"])
+    return Drawing(figure, plotted, (), notes)
+
+
+def _losses(ax: Axes, lost: dict[str, np.ndarray]) -> None:
+    """Median and worst of each sampler, in the rows of their order."""
+    for y, (name, of) in enumerate(lost.items()):
+        if len(of):
+            colour = "#d55e00" if name == AUTO else "#0072b2"
+            ax.plot([np.median(of), of.max()], [y, y], color=colour, linewidth=0.8)
+            ax.plot(np.median(of), y, "o", color=colour, markersize=3)
+            ax.plot(of.max(), y, "|", color=colour, markersize=5)
+    ax.set_xscale("log")
+    powers(ax.xaxis)
+    ax.grid(axis="y", linewidth=0.3)

@@ -1,0 +1,83 @@
+"""What an iteration costs, and how long it is to the target, as data grow."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from splitmerge_cli.papers.comparisons.races import schedule_of, shown, table
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.plots.style import COLOURS, FULL, powers
+from splitmerge_cli.results.read import Run
+
+AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
+DASHES = (0, (3, 1.5))
+"""Of lines of samplers that make several moves before a scan."""
+
+
+def draw(runs: Sequence[Run]) -> Drawing:
+    """Seconds of an iteration and to the target, against items, dimensions and clusters."""
+    chains = _chains(runs)
+    usual = {axis: chains[axis].mode()[0] for axis in ("dimensions", "clusters")}
+    # the size at which anything else varies
+    usual["items"] = chains[chains["dimensions"] != usual["dimensions"]]["items"].max()
+    figure, axes = plt.subplots(2, len(AXES), figsize=(FULL, 4.0), sharex="col", sharey="row")
+    for column, (axis, words) in zip(axes.T, AXES.items(), strict=True):
+        others = [other for other in AXES if other != axis]
+        of_axis = chains[np.logical_and.reduce([chains[other] == usual[other] for other in others])]
+        _lines(column[0], of_axis, axis, "iteration")
+        _lines(column[1], of_axis, axis, "time")
+        column[1].set(xscale="log", xlabel=words)
+        powers(column[1].xaxis)
+    for ax, words in zip(axes[:, 0], ("seconds an iteration", "seconds to the target"), strict=True):
+        ax.set(yscale="log", ylabel=words)
+        powers(ax.yaxis)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=4)
+    reached = np.isfinite(chains["seconds"])
+    notes = (
+        f"Gaussian mixtures of {usual['clusters']} clusters in {usual['dimensions']} dimensions, "
+        f"{usual['items']:,} points, unless it is what varies; chains from one cluster. Medians over "
+        f"{chains.groupby(['schedule', *AXES]).size().max()} seeds. Hollow: fewer than half of the chains have reached "
+        f"the target, and the mark is the time that they had ({reached.mean():.0%} of all have). An iteration is a "
+        "move, or five where a 5 stands before the name, and a full Gibbs scan."
+    )
+    return Drawing(figure, chains, (), notes)
+
+
+def _chains(runs: Sequence[Run]) -> pd.DataFrame:
+    """The table of `races.table`, with what varies, and seconds an iteration."""
+    about = [
+        {
+            "dimensions": run.config["data"]["D"],
+            "clusters": run.config["data"]["components"],
+            "items": run.summary["N"],
+            "schedule": schedule_of(run.config),
+            "seed": run.config["seed"],
+            "iteration": float(np.sum(run.summary["seconds"]) / np.sum(run.summary["iterations"])),
+        }
+        for run in runs
+    ]
+    found = pd.DataFrame(about)
+    parts = []
+    for _, of_set in found.groupby(["items", "dimensions", "clusters"], sort=False):
+        raced = table([runs[k] for k in of_set.index])
+        parts.append(of_set.assign(seconds=raced["seconds"].to_numpy(), end=raced["end"].to_numpy()))
+    whole = pd.concat(parts, ignore_index=True)
+    return whole.assign(time=np.minimum(whole["seconds"], whole["end"]))
+
+
+def _lines(ax: Axes, chains: pd.DataFrame, axis: str, value: str) -> None:
+    """A line of medians for each schedule; hollow marks where most chains have not reached the target."""
+    for schedule, of in chains.groupby("schedule", sort=False):
+        by = of.groupby(axis)
+        medians, reached = by[value].median(), by["seconds"].apply(lambda x: np.isfinite(x).mean() >= 0.5)
+        several, colour = " " in str(schedule), COLOURS[str(schedule).split()[-1]]
+        dashes = DASHES if several else "-"
+        ax.plot(medians.index, medians, color=colour, linewidth=1, linestyle=dashes, label=shown(str(schedule)))
+        if value == "time":
+            for good, face in ((True, colour), (False, "white")):
+                at = medians[reached == good]
+                ax.plot(at.index, at, "o", markersize=3, color=colour, markerfacecolor=face, markeredgewidth=0.7)

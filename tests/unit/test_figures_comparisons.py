@@ -1,0 +1,140 @@
+"""Figures across papers, from small runs; what they are folded with: papers are counted without them."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import write_auto
+
+from splitmerge_cli.config import ConfigError, auto, choice, choices, compose, locate, shared_choices
+from splitmerge_cli.papers import discovery, experiments, overview, report, reproduce
+from splitmerge_cli.papers.comparisons import choice as of_choice
+from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
+from splitmerge_cli.papers.declaration import Comparison, Paper
+from splitmerge_cli.plots.style import styled
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import run as make_run
+
+SMALL = {"budget": "0.01", "N": "25", "thin": "1", "progress": "none"}
+SAMPLERS = ("gibbs", "sams", "lshsm")
+
+
+def made(jobs: list[list[str]], **own: str) -> list[Run]:
+    """The runs of jobs, with other values where they have such."""
+    composed = []
+    for job in jobs:
+        given = dict(override.split("=", 1) for override in job) | SMALL | own
+        composed.append([f"{key}={value}" for key, value in given.items()])
+    with shared_choices():
+        return [Run(make_run(compose(job))) for job in dict.fromkeys(map(tuple, composed))]
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Runs of the matrix at quick scale, of three samplers."""
+    out = tmp_path_factory.mktemp("results")
+    jobs = experiments.jobs("matrix", "quick", out)
+    return made([job for job in jobs if any(f"sampler={name}" in job for name in SAMPLERS)])
+
+
+def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> None:
+    """30 data sets of each model at least, of 100 to 100,000 items; sm is rgsm by another name."""
+    same = {key: value for key, value in choice("sampler", "sm").items() if key != "name"}
+    assert same == {key: value for key, value in choice("sampler", "rgsm").items() if key != "name"}
+    jobs = [dict(o.split("=", 1) for o in job) for job in experiments.jobs("matrix", "paper", tmp_path)]
+    models = {name: compose([f"data={name}"]).model for name in {job["data"] for job in jobs}}
+    assert {str(model.name) for model in models.values()} == set(choices("model"))
+    for data, model in models.items():
+        own = [job for job in jobs if job["data"] == data]
+        left_out = ("sampler", "init", "K0", "schedule.moves", "budget", "out", "experiment")
+        sets = {tuple(sorted((k, v) for k, v in job.items() if k not in left_out)) for job in own}
+        assert len(sets) >= 30, data
+        items = [int(job["N"]) * int(job.get("data.length", 1) if model.name == "hdp" else 1) for job in own]
+        assert (min(items), max(items)) == (100, 100_000), data
+        built = locate(model["_target_"])
+        taken = {job["sampler"] for job in own}
+        assert taken <= set(choices("sampler")) and len(taken) >= 9, built
+
+
+def test_chains_of_a_data_set_are_raced_with_each_other(raced: list[Run]) -> None:
+    table = races.table(raced)
+    assert table["data"].unique().tolist() == ["separation=1.5", "separation=6.0"]
+    assert set(table["schedule"]) == {"gibbs", "sams", "lshsm", "5 sams"}
+    assert table.groupby(["data", "schedule"])["start"].apply(sorted).tolist() == [["many", "one"]] * 8
+    behind = of_choice.losses(table)
+    assert (behind.min(axis=1) == 0).all() and (behind.to_numpy() >= 0).all()
+    assert np.allclose(matrix.relative_times(table)["gaussian"], np.exp(behind.mean()))
+
+
+def test_the_matrix_is_drawn(raced: list[Run]) -> None:
+    with styled():
+        drawing = matrix.draw(raced)
+    assert len(drawing.plotted) == len(raced) and drawing.verdicts == ()
+    assert "Gaussian 2 (" in drawing.notes
+    texts = [text.get_text() for text in drawing.figure.axes[0].texts]
+    times = matrix.relative_times(drawing.plotted)["gaussian"]
+    assert sorted(map(float, texts)) == sorted(round(t, 1) for t in times)
+
+
+def test_the_choice_is_drawn(raced: list[Run]) -> None:
+    with styled():
+        drawing = of_choice.draw(raced)
+    assert set(drawing.plotted["schedule"]) == {auto.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
+    assert (drawing.plotted["worst"] >= drawing.plotted["median"]).all()
+
+
+def test_scaling_is_drawn(tmp_path: Path) -> None:
+    jobs = [["experiment=scaling", "sampler=sams", f"out={tmp_path}", "data.separation=3"]]
+    sizes = [{"data.components": "3", "data.D": d} for d in ("2", "4")] + [{"data.components": "5", "data.D": "2"}]
+    runs = [run for size in sizes for run in made(jobs, **size)]
+    runs += made(jobs, **sizes[0], N="40")
+    with styled():
+        drawing = scaling.draw(runs)
+    assert drawing.plotted["items"].tolist() == [25, 25, 25, 40]
+    assert (drawing.plotted["iteration"] > 0).all()
+    drawn = {ax.get_xlabel(): len(ax.lines[0].get_xdata()) for ax in drawing.figure.axes[3:]}
+    assert drawn == {"items N": 2, "dimensions D": 2, "clusters K": 2}
+
+
+def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact kernels keep the posterior to rounding; as printed they do not, and a table says so without a model."""
+    monkeypatch.setattr(exactness, "ALL", ("sdds", "gibbs"))
+    asked = exactness.records
+    monkeypatch.setattr(exactness, "records", lambda keys: asked({**keys, "model": "emm"}))
+    assert reproduce.reproduce(["exactness"], "quick", tmp_path) == 0
+    table = pd.read_csv(tmp_path / "exactness" / "table.csv")
+    exact, printed = (table[table["mode"] == mode] for mode in ("exact", "as_printed"))
+    assert exact[["defect", "gibbs_defect"]].max().max() < 1e-12 and set(exact["verdict"]) == {"exact"}
+    assert printed["defect"].min() > 1e-3 and set(exact["sampler"]) == {"sdds", "gibbs"}
+    caption = (tmp_path / "figures" / "exactness-caption.txt").read_text(encoding="utf-8")
+    assert f"{len(printed)} of {len(printed)} forms have another stationary law" in caption
+    # a figure without claims is on the page of all figures
+    assert 'id="exactness"' in report.report(tmp_path).read_text(encoding="utf-8")
+
+
+def test_comparisons_are_no_papers() -> None:
+    names = {figure.id for each in discovery.comparisons() for figure in each.figures}
+    assert {"matrix", "exactness", "scaling", "auto"} <= names <= set(discovery.figures())
+    assert all(isinstance(each, Paper) for each in discovery.papers())
+    assert not names & {figure.id for paper in discovery.papers() for figure in paper.figures}
+    assert overview.total({}).figures == len(discovery.figures()) - len(names)
+    assert discovery.paper_of("matrix") is None and isinstance(discovery.set_of("matrix"), Comparison)
+    assert discovery.select(["comparisons"]) == sorted(names)
+
+
+def test_a_comparison_of_the_users_own(tmp_path: Path) -> None:
+    (tmp_path / "comparison.py").write_text(
+        "from splitmerge_cli.papers.declaration import Comparison, PaperFigure\n"
+        "COMPARISON = Comparison(key='mine', title='Mine', figures=(PaperFigure('twice', 'Two.', 'two.draw'),))\n"
+    )
+    assert discovery.select(["mine"], tmp_path) == ["twice"]
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    (wrong / "comparison.py").write_text("COMPARISON = 3\n")
+    with pytest.raises(ConfigError, match="COMPARISON=3: expected a Comparison"):
+        discovery.figures(wrong)
+
+
+def test_what_auto_takes_follows_from_the_kept_matrix() -> None:
+    assert write_auto.TARGET.read_text(encoding="utf-8") == write_auto.text(), "run python scripts/write_auto.py"
