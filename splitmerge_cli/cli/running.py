@@ -100,9 +100,8 @@ def run(
         plan = runs.prepare(composed.checked())
         for note in plan.dataset.notes:
             complain(f"note: {note}")
-        named = any(re.match(r"[+]*(sampler|schedule|experiment)\b", given) for given in overrides)
-        if plan.cfg.data.name == "csv" and not named:
-            complain(f"note: sampler={plan.cfg.sampler.name}, as none is named")
+        if said := composed.automatic:
+            complain(f"note: {said}")
         done = Run(runs.run(plan))
     closing.say(done)
     typer.echo(done.path)

@@ -13,7 +13,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from splitmerge_cli.config import aliases, hydra_adapter, later, moved
+from splitmerge_cli.config import aliases, auto, hydra_adapter, later, moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
 from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain, unshared
 from splitmerge_cli.config.options import check_options, coerced
@@ -29,6 +29,8 @@ from splitmerge_cli.config.schema import (
 )
 from splitmerge_cli.config.targets import import_beside, locate, places
 
+_MOST_MOVES = 10_000
+"""Of a sampler before each scan."""
 _WEIGHTS = (1e-100, 1e100)
 """Smallest and largest weight in a schedule: any sum and any share of such weights is a number."""
 
@@ -92,6 +94,13 @@ class Draft:
             and not any(map(decides.match, self.given))
         )
 
+    @property
+    def automatic(self) -> str | None:
+        """What is to be said of the sampler where ``sampler=auto`` chose it; None where somebody named one."""
+        if self._chosen.get("sampler") != auto.AUTO or self._body.schedule.get("mix") is not None:
+            return None
+        return auto.said(plain(self._body.model, resolve=False), plain(self._body.schedule, resolve=False))
+
     def checked(self) -> DictConfig:
         """The configuration, checked and resolved; see `compose`."""
         return self._resolved(check=True)
@@ -106,9 +115,18 @@ class Draft:
         values = self._values()
         validate(values)
         read = check_options if check else coerced
+        chosen = dict(self._chosen)
+        named = values["schedule"].get("mix") is not None
+        if chosen["sampler"] == auto.AUTO:
+            if (name := values["sampler"].get("name")) != auto.AUTO:
+                raise ConfigError(f"sampler.name={show(name)}: expected sampler=NAME")
+            chosen["sampler"], moves = auto.taken(values["model"], values["schedule"])
+            values["sampler"] = choice("sampler", chosen["sampler"])
+            if not named:
+                values["schedule"] = values["schedule"] | {"moves": moves}
         for group in ("data", "model", "sampler"):
-            values[group] = read(group, self._chosen[group], values[group], self._search_path)
-        if values["schedule"].get("mix") is not None:
+            values[group] = read(group, chosen[group], values[group], self._search_path)
+        if named:
             for override in self._hydra_config.overrides.task:
                 if re.match(r"[+]*sampler[.=]", override):
                     raise ConfigError(
@@ -318,11 +336,16 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str], check:
     schedule = values["schedule"]
     names = choices("schedule")  # what the runner knows: a file of the user's own cannot add to it
     if schedule.get("mix") is None:
-        if strange := [key for key in schedule if key not in ("name", "mix")]:
-            raise ConfigError(unknown_key(f"schedule.{strange[0]}", ["schedule.mix"]))
+        if strange := [key for key in schedule if key not in ("name", "mix", "moves")]:
+            raise ConfigError(unknown_key(f"schedule.{strange[0]}", ["schedule.mix", "schedule.moves"]))
         if schedule.get("name") not in names or schedule["name"] == "mix":
             raise ConfigError(unknown("schedule", show(schedule.get("name")), names))
+        check_moves(schedule)
         return
+    if schedule.get("moves", 1) != 1:
+        raise ConfigError(
+            f"schedule.moves={show(schedule['moves'])}: expected none beside schedule=[...], whose weights say as much"
+        )
     form = "expected a list such as [{sdds: 1}, {rgsm: {weight: 2, t: 3}}]"
     if not isinstance(schedule["mix"], list) or not schedule["mix"]:
         raise ConfigError(f"schedule.mix={show(schedule['mix'])}: {form}")
@@ -344,6 +367,17 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str], check:
     values["schedule"] = {"name": "mix", "mix": mix}
     # the list stands in place of `sampler`; only its name is kept, for folders and titles
     values["sampler"] = {"name": "+".join(entry["name"] for entry in mix)}
+
+
+def check_moves(schedule: dict[str, Any]) -> None:
+    """Check the number of moves before a scan, in place: 1 is left out, since it came after runs were stored."""
+    moves = schedule.pop("moves", 1)
+    if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= _MOST_MOVES:
+        raise ConfigError(f"schedule.moves={show(moves)}: expected a whole number from 1 to {_MOST_MOVES:,}")
+    if moves != 1:
+        if schedule["name"] != auto.SCAN:
+            raise ConfigError(f"schedule.moves={moves}: expected schedule={auto.SCAN}, whose scans they come before")
+        schedule["moves"] = moves
 
 
 def check_weight(key: str, weight: Any) -> float:

@@ -54,8 +54,8 @@ def shared(group: str) -> dict[str, Any]:
     return {key: _main()[group][key] for key in SHARED.get(group, {})}
 
 
-NOT_OFFERED = {"data": ("given",)}
-"""Choices that the program makes itself, and nobody else."""
+NOT_OFFERED = {"data": ("given",), "sampler": ("auto",)}
+"""Choices that are none of their own: what the program makes itself, and what stands for another choice."""
 
 
 def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
@@ -152,5 +152,10 @@ def explain(error: Exception, overrides: Sequence[str], search_path: Sequence[st
     if isinstance(error, yaml.YAMLError | UnicodeDecodeError):
         return f"{' '.join(groups) or 'config.yaml'}: its file is not YAML: {one_line(error)}"
     if found := re.search(r"Could not override '([^']+)'", str(error)):
+        if found[1].startswith("sampler.") and not any(o.startswith("sampler=") for o in groups):
+            given = next((o for o in overrides if o.startswith(f"{found[1]}=")), found[1])
+            if any(o.startswith("schedule.mix=") for o in overrides):
+                return f"{given}: expected no sampler beside those of schedule=[...], which stand in its place"
+            return f"{given}: no sampler is named, and sampler=auto has no options; expected sampler=NAME beside it"
         return unknown_key(found[1], known_keys(_unresolved(groups, search_path)))
     return hydra_adapter.explain(error)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import aliases, later
-from splitmerge_cli.config.composition import check_weight
+from splitmerge_cli.config.composition import check_moves, check_weight
 from splitmerge_cli.config.errors import ConfigError, show, unknown
 from splitmerge_cli.config.groups import choice, choices
 from splitmerge_cli.config.options import check_options
@@ -57,6 +57,8 @@ def check_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path |
             checked["schedule"] = {"name": "mix", "mix": [_check_entry(entry, search_path) for entry in mix]}
         elif checked["schedule"].get("name") not in choices("schedule"):
             raise ConfigError(unknown("schedule", show(checked["schedule"].get("name")), choices("schedule")))
+        else:
+            check_moves(checked["schedule"])
     except ConfigError as error:
         own = "" if config_dir is not None else " (choices of your own: --config-dir)"
         raise ConfigError(f"{file}: {error}{own}") from error

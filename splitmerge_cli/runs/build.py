@@ -149,7 +149,7 @@ def samplers_of(cfg: "DictConfig", model: Model, rng: Rng) -> tuple[list[Sampler
     if (mix := cfg.schedule.mix) is not None:
         return [sampler(entry, f"schedule.mix.{entry.name}") for entry in mix], [entry.weight for entry in mix]
     mover = sampler(cfg.sampler)
-    iteration = [mover]
+    iteration = [mover] * cfg.schedule.get("moves", 1)
     scan = _FOLLOWED_BY[cfg.schedule.name]
     if scan is not None and mover.scans:
         one_item = choice("sampler", "gibbs" if model.conjugate else "neal8")

@@ -366,7 +366,7 @@ def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
         "best_lik_iteration": chain.best_lik_iteration,
         "best_lik_labels": chain.best_lik_labels,
         "last_labels": chain.last_labels,
-        "reports": [sampler.report() for sampler in chain.samplers if hasattr(sampler, "report")],
+        "reports": [sampler.report() for sampler in dict.fromkeys(chain.samplers) if hasattr(sampler, "report")],
         "tallies": [sampler.tally() for sampler in chain.samplers],
         **plan.recorder.outcome(chain),
     }

@@ -210,8 +210,9 @@ def _names(runs: Sequence[Run]) -> list[str]:
         alike = [other for other in samplers if other["name"] == sampler["name"]]
         own = [f"{key}={value}" for key, value in sampler.items() if any(other.get(key) != value for other in alike)]
         if any(other != schedule for other in schedules):
-            mix = schedule.get("mix")
-            own.append(schedule["name"] if mix is None else f"{schedule['name']} {json.dumps(mix)}")
+            mix, moves = schedule.get("mix"), schedule.get("moves", 1)
+            several = f" moves={moves}" if moves > 1 else ""
+            own.append(schedule["name"] + (several if mix is None else f" {json.dumps(mix)}"))
         names.append(" ".join([str(sampler["name"]), *own]))
     return names
 

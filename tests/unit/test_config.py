@@ -73,7 +73,7 @@ def test_numbers_have_bounds(override, message):
         (["model.sigma=true"], "model.sigma=true: expected a positive number"),
         (["sampler=rgsm", "sampler.r=true"], "sampler.r=true: expected a whole number"),
         (["data.seed=false"], "data.seed=false: expected a whole number"),
-        (["sampler.kernel=true"], "sampler.kernel=true: expected one of both"),
+        (["sampler=sdds", "sampler.kernel=true"], "sampler.kernel=true: expected one of both"),
         (["data.N=1.5"], "data.N=1.5: expected a whole number"),
         (["data.N=true"], "data.N=true: expected a whole number"),
         (["data=jain_neal", "data.example=true"], "data.example=true: expected a whole number or null"),
@@ -108,7 +108,7 @@ def test_a_default_that_is_text_stands_beside_other_declared_types(value):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("sampler.name=../../zz", "sampler.name=../../zz: expected sdds"),
+        ("sampler.name=../../zz", "sampler.name=../../zz: expected sampler=NAME"),
         ("data.name=other", "data.name=other: expected emm"),
         ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.models.emm.EMM"),
         (

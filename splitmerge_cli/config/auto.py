@@ -1,0 +1,93 @@
+"""What ``sampler=auto`` stands for, the default where no sampler is named: by model, as the races of samplers say.
+
+``scripts/write_auto.py`` writes ``auto.csv`` from the kept figure ``matrix``.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+AUTO = "auto"
+ANY = "any"
+"""Row of the models that were in no race."""
+FILE = "auto.csv"
+SCAN = "full_scan"
+"""The schedule that stands for none of the user's own."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is taken for a model.
+
+    Attributes
+    ----------
+    model : str
+        `ANY` of one that was in no race.
+    sampler : str
+    moves : int
+        Of the sampler before each scan.
+    single : str
+        The sampler where the schedule is the user's own.
+    sets : int
+        Data sets of the races.
+    median, worst : float
+        Time to the target of the first two, in times of the best in hindsight, on data sets left out; nan of `ANY`.
+    """
+
+    model: str
+    sampler: str
+    moves: int
+    single: str
+    sets: int
+    median: float
+    worst: float
+
+
+@cache
+def _table() -> dict[str, Choice]:
+    text = (resources.files("splitmerge_cli.config") / FILE).read_text(encoding="utf-8")
+    return {
+        row["model"]: Choice(
+            row["model"],
+            row["sampler"],
+            int(row["moves"]),
+            row["single"],
+            int(row["sets"]),
+            float(row["median"] or "nan"),
+            float(row["worst"] or "nan"),
+        )
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def choice_for(model: str) -> Choice:
+    """What is taken for a model of this name."""
+    return _table().get(model, _table()[ANY])
+
+
+def taken(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
+    """The sampler for a model and a schedule as they are configured, and its moves before each scan.
+
+    The schedule stays as it is where the user names one, or a number of moves.
+    """
+    found, moves = choice_for(str(model.get("name"))), schedule.get("moves", 1)
+    own = schedule.get("name") != SCAN or moves != 1
+    return (found.single, moves) if own else (found.sampler, found.moves)
+
+
+def said(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
+    """One line: what is taken, and why."""
+    found = choice_for(str(model.get("name")))
+    sampler, moves = taken(model, schedule)
+    what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "") + ", as no sampler is named"
+    if found.model == ANY:
+        return f"{what}; model={model.get('name')} was in no race"
+    if (sampler, moves) != (found.sampler, found.moves):
+        return f"{what}: fastest of those that make one move before a scan, over {found.sets} data sets"
+    return (
+        f"{what}: fastest over {found.sets} data sets of model={found.model}; on those left out it takes "
+        f"{found.median:.2g} times as long as the best in hindsight, {found.worst:.2g} at worst"
+    )

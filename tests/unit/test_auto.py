@@ -1,0 +1,86 @@
+"""``sampler=auto``: what stands for it, where it is the default, and how it is chosen."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.config import ConfigError, auto, choices, compose, draft, identity
+from splitmerge_cli.papers.comparisons import choice
+
+
+def test_it_is_the_default_and_stands_for_what_it_takes() -> None:
+    found = auto.choice_for("irm")
+    default = compose(["data=networkx", "iterations=10"])
+    asked = compose(["data=networkx", "sampler=auto", "iterations=10"])
+    named = compose(["data=networkx", f"sampler={found.sampler}", f"schedule.moves={found.moves}", "iterations=10"])
+    assert identity(default) == identity(asked) == identity(named)
+    assert auto.AUTO not in choices("sampler")
+
+
+def test_a_schedule_of_the_users_own_stays() -> None:
+    found = auto.choice_for("gaussian")
+    alone = compose(["data=gaussian", "schedule=move_only", "iterations=10"])
+    assert (alone.sampler.name, alone.schedule.name) == (found.single, "move_only")
+    several = compose(["data=gaussian", "schedule.moves=3", "iterations=10"])
+    assert (several.sampler.name, several.schedule.moves) == (found.single, 3)
+    mixed = compose(["data=gaussian", "schedule=[{sams: 1}, {gibbs: 2}]", "iterations=10"])
+    assert [entry.name for entry in mixed.schedule.mix] == ["sams", "gibbs"]
+
+
+@pytest.mark.parametrize("data", ["emm", "gaussian", "jain_neal", "lines", "mixed", "network", "docs200"])
+def test_it_says_what_it_took(data: str) -> None:
+    composed = draft([f"data={data}"])
+    cfg, said = composed.checked(), composed.automatic
+    assert said is not None and said.startswith(f"sampler=auto: {cfg.sampler.name}")
+    assert f"model={cfg.model.name}" in said and "in hindsight" in said
+    assert draft([f"data={data}", "sampler=gibbs"]).automatic is None
+    assert draft([f"data={data}", "schedule=[{gibbs: 1}]"]).automatic is None
+
+
+def test_a_model_of_no_race_takes_what_was_best_over_all() -> None:
+    found = auto.choice_for("my_own")
+    assert found.model == auto.ANY and found.sampler in choices("sampler")
+    assert "was in no race" in auto.said({"name": "my_own"}, {"name": "full_scan", "moves": 1})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["sampler=sams", "schedule.moves=0"], "schedule.moves=0: expected a whole number from 1"),
+        (["sampler=sams", "schedule.moves=2.5"], "schedule.moves=2.5: expected a whole number from 1"),
+        (["schedule=[{sams: 1}]", "+schedule.moves=2"], "schedule.moves=2: expected none beside"),
+        (["schedule=[{sams: 1}]", "sampler=auto"], "sampler=auto: expected no sampler beside those"),
+        (["sampler.t=3"], "sampler.t=3: no sampler is named"),
+        (["sampler.name=gibbs"], "sampler.name=gibbs: expected sampler=NAME"),
+    ],
+)
+def test_what_cannot_be(given: list[str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said.replace(".", r"\.")):
+        compose(["data=gaussian", "iterations=10", *given])
+
+
+def chains(times: dict[str, list[float]], model: str = "gaussian") -> pd.DataFrame:
+    """A table as of `races.table`: seconds of each schedule on data sets 0, 1, ..., from one start."""
+    rows = [
+        {"model": model, "items": 100, "data": f"seed={k}", "schedule": name, "start": "one", "seconds": t, "end": 10.0}
+        for name, seconds in times.items()
+        for k, t in enumerate(seconds)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_the_choice_is_that_of_the_smallest_mean_loss_and_is_judged_on_data_left_out() -> None:
+    table = chains({"sams": [1, 1, 1, 8], "5 sams": [2, 2, 2, 1], "lshsm": [0.5, 4, 4, 4], "gibbs": [3, 3, 3, np.inf]})
+    behind = choice.losses(table)
+    assert np.exp(behind["sams"]).round(6).tolist() == [2, 1, 1, 8]
+    assert np.exp(behind["gibbs"]).round(6).tolist() == [6, 3, 3, 10]
+    # five moves lose 4, 2, 2, 1 and sams 2, 1, 1, 8: equal sums of logarithms are broken by the last data set
+    assert np.exp(choice.held_out(behind)).round(6).tolist() == [4, 2, 2, 8]
+    row = choice.rule(table).set_index("model").loc["gaussian"]
+    assert (row["sampler"], row["single"], row["sets"]) == ("sams", "sams", 4)
+
+
+def test_a_sampler_that_did_not_run_everywhere_is_not_chosen() -> None:
+    table = pd.concat([chains({"sams": [4, 4], "sdds": [1, 1]}), chains({"sams": [4, 4], "sdds": [1]}, "emm")])
+    found = choice.rule(table).set_index("model")["sampler"]
+    assert found.to_dict() == {"gaussian": "sdds", "emm": "sams", auto.ANY: "sams"}
