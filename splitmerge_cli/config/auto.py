@@ -86,8 +86,8 @@ def said(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     if found.model == ANY:
         return f"{what}; model={model.get('name')} was in no race"
     if (sampler, moves) != (found.sampler, found.moves):
-        return f"{what}: fastest of those that make one move before a scan, over {found.sets} data sets"
+        return f"{what} (best over {found.sets} data sets of model={found.model}, with one move before a scan)"
     return (
-        f"{what}: fastest over {found.sets} data sets of model={found.model}; on those left out it takes "
-        f"{found.median:.2g} times as long as the best in hindsight, {found.worst:.2g} at worst"
+        f"{what} (best over {found.sets} data sets of model={found.model}; on those left out {found.median:.2g} times as "
+        f"long to the posterior as the best in hindsight, {found.worst:.2g} at worst)"
     )

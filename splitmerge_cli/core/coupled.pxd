@@ -26,6 +26,8 @@ cdef class CoupledChains:
     cdef int32_t *match_of_x            # [room] cluster of Y, or -1
     cdef int32_t *match_of_y
     cdef Py_ssize_t match_room
+    cdef double *together               # [N (N - 1) / 2] weighted sums of what is together; NULL: not asked for
+    cdef int64_t k, m                   # of the estimates in `together`
 
     cdef Py_ssize_t count_common(self) noexcept nogil
     cdef int match(self) except -1 nogil
@@ -35,3 +37,4 @@ cdef class CoupledChains:
     cdef int step_alone(self, Py_ssize_t t) except -1 nogil
     cdef int iterate(self) except -1 nogil
     cdef void record(self, double *row) noexcept nogil
+    cdef void add_together(self) noexcept nogil

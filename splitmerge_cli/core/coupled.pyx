@@ -62,6 +62,15 @@ cdef void record_of(Model m, double *row) noexcept nogil:
     row[3] = m.prior.concentration
 
 
+cdef void add_pairs(double *total, int32_t *z, Py_ssize_t N, double weight) noexcept nogil:
+    """Add a weight to every pair of items that are in one cluster, pairs (0, 1), (0, 2), ..., (1, 2), ..."""
+    cdef Py_ssize_t i, j
+    for i in range(N - 1):
+        for j in range(i + 1, N):
+            total[j - i - 1] += weight * (z[i] == z[j])
+        total += N - 1 - i
+
+
 cdef class CoupledChains:
     """Two coupled chains, X and Y.
 
@@ -130,6 +139,7 @@ cdef class CoupledChains:
         free(self.cells)
         free(self.match_of_x)
         free(self.match_of_y)
+        free(self.together)
 
     # -- clusters in common
     cdef Py_ssize_t count_common(self) noexcept nogil:
@@ -286,11 +296,13 @@ cdef class CoupledChains:
                 self.record(&rows[0, 0, 0])
                 when[0] = 0
                 n = 1
+                self.add_together()
             while self.iteration < last and not (until_met and self.meeting >= 0) and not self.rng.halted:
                 self.iterate()
                 when[n] = self.iteration
                 self.record(&rows[n, 0, 0])
                 n += 1
+                self.add_together()
         out = out[:n]
         return {"iteration": at[:n], "n_clusters": out[:, :, 0], "K": out[:, :, 1], "log_joint": out[:, :, 2],
                 "concentration": out[:, :, 3], "largest": out[:, :, 4:]}
@@ -300,6 +312,57 @@ cdef class CoupledChains:
         record_of(self.x, row)
         if self.iteration >= self.lag and not 0 <= self.meeting <= self.iteration:
             record_of(self.y, row + COLUMNS)
+
+    def gather(self, int64_t k, int64_t m):
+        """Ask for the estimates of co-clustering, before the first iteration; they are whole when X has made `m`
+        iterations and the chains have met.
+
+        Parameters
+        ----------
+        k, m : int
+            The mean of the estimates H_k, ..., H_m is taken.
+        """
+        if self.begun:
+            raise ValueError("gather: expected chains that have not begun")
+        if not 0 <= k <= m:
+            raise ValueError(f"k={k}, m={m}: expected 0 <= k <= m")
+        free(self.together)
+        self.together = doubles(max(1, self.x.N * (self.x.N - 1) // 2))
+        self.k, self.m = k, m
+
+    cdef void add_together(self) noexcept nogil:
+        """Add what this iteration has in the estimates of co-clustering.
+
+        X after t stands in H_t itself, for k <= t <= m, and with Y after t - lag in the corrections of H_l for
+        l = t - j lag, k <= l <= m, j >= 1: as many as there are such j, and none once the chains have met.
+        """
+        cdef int64_t t = self.iteration, most, least, corrections = 0
+        cdef double each = 1.0 / (self.m - self.k + 1), own
+        if self.together == NULL:
+            return
+        if t > self.k and (self.meeting < 0 or t < self.meeting):
+            most = (t - self.k) // self.lag
+            least = max(1, (t - self.m + self.lag - 1) // self.lag)
+            corrections = max(0, most - least + 1)
+        own = (self.k <= t <= self.m) + corrections
+        if own > 0:
+            add_pairs(self.together, self.x.z, self.x.N, own * each)
+        if corrections > 0:
+            add_pairs(self.together, self.y.z, self.y.N, -corrections * each)
+
+    @property
+    def co_clustering(self):
+        """ndarray of float64, shape (N (N - 1) / 2,): estimates of the posterior probabilities that two items are in
+        one cluster, of pairs (0, 1), (0, 2), ..., (1, 2), ...; see `gather`."""
+        cdef Py_ssize_t i, n = self.x.N * (self.x.N - 1) // 2
+        cdef double[::1] found
+        if self.together == NULL:
+            raise ValueError("co_clustering: expected chains that gather it")
+        out = np.empty(n)
+        found = out
+        for i in range(n):
+            found[i] = self.together[i]
+        return out
 
     def halt(self):
         """Let ``advance`` return soon, from whatever thread: the chains have no state any more."""

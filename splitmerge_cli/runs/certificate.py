@@ -10,15 +10,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.files import DamagedRun, replaced
+from splitmerge_cli.results.manifest import sha256_of
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
 """Functions of the state whose posterior means are estimated; K counts empty clusters too; `largest`: fractions of the
 items."""
+FOLDER = "co_clustering"
+"""Of the estimates of every pair of items, a file a pair of chains."""
+MOST_ITEMS = 300
+"""Items up to which co-clustering is estimated: a pair of chains adds to N (N - 1) / 2 sums in every iteration."""
 DISTANCES = (0.5, 0.25, 0.1, 0.05)
 """Total variation distances for which the number of iterations is said."""
 ONE_START = ("one_cluster", "singletons", "truth")
@@ -64,6 +70,8 @@ class Pair:
         Of X and Y, at the end.
     estimates : dict of str to float
         H_{k:m} of `QUANTITIES`; empty where the chains have not met.
+    co_clustering : str or None
+        SHA-256 of the file of H_{k:m} of every pair of items; None where there is none.
     """
 
     number: int
@@ -73,6 +81,36 @@ class Pair:
     distance: float
     clusters: tuple[int, int]
     estimates: dict[str, float]
+    co_clustering: str | None = None
+
+
+def file_of(path: Path, pair: int) -> Path:
+    """The file of the co-clustering of one pair of chains, by its number."""
+    return path / FOLDER / f"{pair}.npy"
+
+
+def write_co_clustering(path: Path, pair: int, values: NDArray[np.float64]) -> str:
+    """Write the co-clustering of one pair of chains as float32; the digest of the file."""
+    file = file_of(path, pair)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replaced(file) as part, part.open("wb") as stream:
+        np.save(stream, values.astype(np.float32), allow_pickle=False)
+    return sha256_of(file)
+
+
+def read_co_clustering(path: Path, pair: Pair) -> NDArray[np.float64]:
+    """The co-clustering of one pair of chains.
+
+    Raises
+    ------
+    DamagedRun
+        The file is missing, or is not what was written.
+    """
+    file = file_of(path, pair.number)
+    if not file.is_file() or sha256_of(file) != pair.co_clustering:
+        raise DamagedRun(file, "resume=false begins the certificate anew")
+    found: NDArray[np.float64] = np.load(file, allow_pickle=False).astype(np.float64)
+    return found
 
 
 @dataclass(frozen=True)
@@ -127,6 +165,42 @@ class Certificate:
         cells = zip(QUANTITIES, mean, error, mean - half, mean + half, [n] * len(QUANTITIES), strict=True)
         return pd.DataFrame(list(cells), columns=columns)
 
+    def co_clustering(self) -> pd.DataFrame:
+        """Posterior probabilities that two items are in one cluster, which need no burn-in.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each pair of items i < j: i, j, probability, standard_error, low, high (an interval of level .95).
+            An estimate may lie outside of [0, 1]. No rows of more than `MOST_ITEMS` items, or where a pair of chains
+            has not met.
+
+        Raises
+        ------
+        DamagedRun
+            A file of a pair of chains is not what was written.
+        """
+        return self._together
+
+    @cached_property
+    def _together(self) -> pd.DataFrame:
+        columns = ["i", "j", "probability", "standard_error", "low", "high"]
+        n = len(self.met)
+        if n < max(2, len(self.pairs)) or any(pair.co_clustering is None for pair in self.met):
+            return pd.DataFrame(columns=columns)
+        # one at a time: all of them together are large
+        mean = spread = np.zeros(0)
+        for number, pair in enumerate(self.met, 1):
+            found = read_co_clustering(self.path, pair)
+            before = mean if number > 1 else np.zeros(len(found))
+            mean = before + (found - before) / number
+            spread = (spread if number > 1 else np.zeros(len(found))) + (found - before) * (found - mean)
+        error = np.sqrt(spread / (n - 1) / n)
+        half = student.ppf(0.5 + LEVEL / 2, n - 1) * error
+        items = round((1 + np.sqrt(1 + 8 * len(mean))) / 2)
+        i, j = np.triu_indices(items, 1)
+        return pd.DataFrame(dict(zip(columns, [i, j, mean, error, mean - half, mean + half], strict=True)))
+
     def meetings(self) -> pd.DataFrame:
         """A row a pair: pair, met, meeting (null: not met), iterations, seconds, distance, K_x, K_y."""
         return pd.DataFrame(
@@ -145,6 +219,10 @@ class Certificate:
     def write(self) -> None:
         """Write ``pairs.parquet``, ``estimates.parquet``, and ``bound.parquet`` where there is one."""
         tables = {"pairs": self.meetings(), "estimates": self.estimates()}
+        if len(together := self.co_clustering()):
+            tables["co_clustering"] = together
+        else:
+            (self.path / "co_clustering.parquet").unlink(missing_ok=True)
         if self.bound is not None:
             columns = {"iteration": self.bound.t, "estimate": self.bound.estimate, "upper": self.bound.upper}
             tables["bound"] = pd.DataFrame(columns)
@@ -176,6 +254,12 @@ class Certificate:
                 f"{np.quantile(tau, 0.95) - lag:.0f} in 95 %, {tau.max() - lag} in all (lag {lag})"
             )
             yield from self._distances()
+            if len(together := self.co_clustering()):
+                largest = together["standard_error"].max()
+                yield (
+                    f"co-clustering of {len(together):,} pairs of items is in co_clustering.parquet, with standard "
+                    f"errors of at most {largest:.2g}"
+                )
             yield from self._cautions()
 
     def _distances(self) -> Iterator[str]:

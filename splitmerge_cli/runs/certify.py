@@ -29,7 +29,16 @@ from splitmerge_cli.results.files import Locked, locked
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import LOCK
 from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.certificate import PAIRS, QUANTITIES, Certificate, Pair, Schedule
+from splitmerge_cli.runs.certificate import (
+    FOLDER,
+    MOST_ITEMS,
+    PAIRS,
+    QUANTITIES,
+    Certificate,
+    Pair,
+    Schedule,
+    write_co_clustering,
+)
 from splitmerge_cli.runs.errors import Interrupted, WrittenElsewhere
 from splitmerge_cli.runs.plan import Plan, prepare, threads
 
@@ -117,7 +126,7 @@ def certify(
     """
     cfg = plan.cfg
     named = {"lag": lag, "k": k, "m": m}
-    key = json.dumps([plan.id, named, QUANTITIES])
+    key = json.dumps([plan.id, named, [*QUANTITIES, FOLDER]])
     path = Path(cfg.out) / "certificates" / plan.path.parent.name / hashlib.sha256(key.encode()).hexdigest()[:12]
     try:
         with locked(path / LOCK):
@@ -156,7 +165,7 @@ def _certify(
     on_pair(done, pairs)
     last = time.monotonic()
     try:
-        for pair in _made(plan, schedule, missing, end):
+        for pair in _made(plan, schedule, missing, end, path):
             known[pair.number] = pair
             done += 1
             on_pair(done, pairs)
@@ -196,8 +205,11 @@ def chosen(plan: Plan, named: Mapping[str, int | None]) -> Schedule:
     return Schedule(lag, k, m, most)
 
 
-def _made(plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float) -> Iterable[Pair]:
-    """Make pairs in threads; yields them as they are finished. After `end` none is begun."""
+def _made(
+    plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float, path: Path | None = None
+) -> Iterable[Pair]:
+    """Make pairs in threads; yields them as they are finished. After `end` none is begun. Their co-clustering goes to a
+    folder of `path`, if there is one."""
     waiting = iter(numbers)
     running: set[Future[Pair | None]] = set()
     chains: dict[int, CoupledChains] = {}
@@ -216,7 +228,7 @@ def _made(plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float) ->
                     number = next(waiting, None)
                     if number is None:
                         break
-                    running.add(pool.submit(_pair, plan, schedule, number, chains))
+                    running.add(pool.submit(_pair, plan, schedule, number, chains, path))
                 if not running:
                     break
                 done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -230,11 +242,16 @@ def _made(plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float) ->
         raise KeyboardInterrupt
 
 
-def _pair(plan: Plan, schedule: Schedule, number: int, under_way: dict[int, CoupledChains]) -> Pair | None:
+def _pair(
+    plan: Plan, schedule: Schedule, number: int, under_way: dict[int, CoupledChains], path: Path | None
+) -> Pair | None:
     """One pair of chains; None where it was halted."""
     began = time.thread_time()
     chains = plan.builder.coupled(number if number >= FIRST_PILOT else FIRST_PAIR + number, schedule.lag)
     under_way[number] = chains
+    gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
+    if gathers:
+        chains.gather(schedule.k, schedule.m)
     rows = _advanced(chains, schedule.iterations, until_met=True)
     met = chains.meeting >= 0
     distance = 0.0 if met else chains.distance
@@ -250,7 +267,9 @@ def _pair(plan: Plan, schedule: Schedule, number: int, under_way: dict[int, Coup
     if chains.rng.halted:
         return None
     seconds = time.thread_time() - began if plan.cfg.timing else 0.0
-    return Pair(number, chains.meeting if met else None, chains.iteration, seconds, distance, clusters, estimates)
+    digest = write_co_clustering(path, number, chains.co_clustering) if path is not None and gathers and met else None
+    meeting = chains.meeting if met else None
+    return Pair(number, meeting, chains.iteration, seconds, distance, clusters, estimates, digest)
 
 
 def _advanced(chains: CoupledChains, end: int, until_met: bool) -> NDArray[np.float64]:

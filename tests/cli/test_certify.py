@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,8 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
     estimates = found.estimates().set_index("quantity")
     assert estimates.loc["n_clusters", "low"] < estimates.loc["n_clusters", "mean"] < 6
     assert (found.path / "certificate.pdf").is_file()
-    for name, rows in {"pairs": 20, "estimates": 8, "bound": len(found.bound.t)}.items():
+    of_items = len(CLOUDS) * (len(CLOUDS) - 1) // 2
+    for name, rows in {"pairs": 20, "estimates": 8, "bound": len(found.bound.t), "co_clustering": of_items}.items():
         assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
 
 
@@ -54,6 +56,53 @@ def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
     exact = sum(p * K for (_, K), p in zip(*case.partitions, strict=True))
     K = found.estimates().set_index("quantity").loc["n_clusters"]
     assert abs(K["mean"] - exact) < 4 * K["standard_error"] and K["standard_error"] < 0.08
+    together = found.co_clustering()
+    expected = [
+        sum(p for (labels, _), p in zip(*case.partitions, strict=True) if labels[i] == labels[j])
+        for i, j in zip(together["i"], together["j"], strict=True)
+    ]
+    assert len(expected) == 10 and together["standard_error"].between(0.001, 0.04).all()
+    assert (np.abs(together["probability"] - expected) < 4 * together["standard_error"]).all()
+
+
+def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
+    """Of every pair of items, as `unbiased` has it of the chains' partitions."""
+    from splitmerge_cli.config import compose
+    from splitmerge_cli.diagnostics.certificates import unbiased
+    from splitmerge_cli.runs import prepare
+
+    plan = prepare(compose([*SMALL, "init=mixture", f"out={tmp_path}"]))
+    upper = np.triu_indices(12, 1)
+
+    def together(model: Any) -> np.ndarray:
+        return (model.labels[:, None] == model.labels[None, :])[upper].astype(float)
+
+    for number, lag, k, m in [(0, 1, 0, 4), (1, 3, 2, 9), (2, 7, 0, 40), (3, 2, 5, 5), (4, 1, 30, 60)]:
+        chains, again = (plan.builder.coupled(number, lag) for _ in range(2))
+        x, y = [together(again.x)], [together(again.y)]
+        while again.iteration < m or again.meeting < 0:
+            again.advance(1, until_met=False)
+            x.append(together(again.x))
+            if again.iteration > lag:
+                y.append(together(again.y))
+        chains.gather(k, m)
+        chains.advance(again.iteration, until_met=False)
+        assert again.meeting == chains.meeting
+        expected = unbiased(np.array(x), np.array(y), chains.meeting, lag, k, m)
+        np.testing.assert_allclose(chains.co_clustering, expected, atol=1e-9)
+
+
+def test_co_clustering_that_was_changed_is_not_believed(tmp_path: Path) -> None:
+    asked = [*SMALL, f"out={tmp_path}", "--pairs", "5", "--lag", "3"]
+    path = Path(ran(*asked).strip().splitlines()[-1])
+    whole = pd.read_parquet(path / "co_clustering.parquet")
+    assert len(whole) == 66 and (whole["low"] <= whole["probability"]).all()
+    np.save(path / "co_clustering" / "3.npy", np.ones(66, dtype=np.float32))
+    assert "3.npy: damaged" in ran(*asked, status=1)
+    ran(*asked, "resume=false")
+    pd.testing.assert_frame_equal(pd.read_parquet(path / "co_clustering.parquet"), whole)
+    (path / "co_clustering" / "0.npy").unlink()
+    assert "0.npy: missing" in ran(*asked, status=1)
 
 
 def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
@@ -65,7 +114,14 @@ def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
     two = [*SMALL, "timing=false", f"out={tmp_path / 'b'}", "workers=2"]
     other = Path(ran(*two, "--pairs", "10", "--lag", "3").strip().splitlines()[-1])
     assert other.name == path.name
-    for name in ("pairs.json", "pairs.parquet", "bound.parquet", "estimates.parquet", "certificate.png"):
+    for name in (
+        "pairs.json",
+        "pairs.parquet",
+        "bound.parquet",
+        "estimates.parquet",
+        "co_clustering.parquet",
+        "certificate.png",
+    ):
         assert (other / name).read_bytes() == (path / name).read_bytes()
 
 

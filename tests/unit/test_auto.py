@@ -32,7 +32,7 @@ def test_it_says_what_it_took(data: str) -> None:
     composed = draft([f"data={data}"])
     cfg, said = composed.checked(), composed.automatic
     assert said is not None and said.startswith(f"sampler=auto: {cfg.sampler.name}")
-    assert f"model={cfg.model.name}" in said and "in hindsight" in said
+    assert f"model={cfg.model.name};" in said and "in hindsight" in said
     assert draft([f"data={data}", "sampler=gibbs"]).automatic is None
     assert draft([f"data={data}", "schedule=[{gibbs: 1}]"]).automatic is None
 
