@@ -80,7 +80,7 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         ``gaussian``, ``bernoulli`` or another that reads tables; a mapping gives options beside its `name`, such as
         ``{"name": "gaussian", "covariance": "full"}``.
     sampler : str or mapping, optional
-        See ``smcmc list samplers``; None: that of the command line.
+        See ``smcmc list samplers``; None: what races say is the fastest for the model.
     chains, iterations : int
         Chains, and iterations of each.
     random_state : int, RandomState or None
@@ -119,7 +119,7 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         self,
         model: str | Mapping[str, Any] = "gaussian",
         *,
-        sampler: str | Mapping[str, Any] | None = "sams",
+        sampler: str | Mapping[str, Any] | None = None,
         chains: int = 4,
         iterations: int = 1000,
         random_state: Any = None,
@@ -309,7 +309,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         self,
         model: str | Mapping[str, Any] = "hdp",
         *,
-        sampler: str | Mapping[str, Any] | None = "smag",
+        sampler: str | Mapping[str, Any] | None = None,
         chains: int = 4,
         iterations: int = 1000,
         random_state: Any = None,

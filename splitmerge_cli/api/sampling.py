@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import AUTO, SCALES, model_for_object, settle
-from splitmerge_cli.config import ConfigError, choices, compose, locate
+from splitmerge_cli.config import ConfigError, choices, compose, draft, locate
 from splitmerge_cli.config.groups import choice
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
@@ -57,7 +57,8 @@ def sample(
         `splitmerge_cli.data.objects.from_object`. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
         ``data=corpus``, graphs ``data=edges``), or the name of a data set (``smcmc list data``).
     sampler : str or mapping, optional
-        As `model`; ``smcmc list samplers``. By default that of the command line: `sams` of the user's own data.
+        As `model`; ``smcmc list samplers``. By default "auto": what races say is the fastest for the
+        model; what was taken is printed where "auto" is named.
     chains : int
         Chains, which run at the same time as far as there are processors.
     iterations : int, optional
@@ -141,7 +142,10 @@ def overrides_of(
     dataset, of_data = _data(data, str(keys["model"]), truth)
     keys |= of_data | dict(options or {})
     overrides = [f"{key}={AUTO}" if value == AUTO else override(key, value) for key, value in keys.items()]
-    return settle(overrides, None, print), dataset
+    settled = settle(overrides, None, print)
+    if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
+        print(draft(settled).automatic)
+    return settled, dataset
 
 
 def shown(progress: str) -> str:

@@ -88,6 +88,6 @@ def said(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     if (sampler, moves) != (found.sampler, found.moves):
         return f"{what} (best over {found.sets} data sets of model={found.model}, with one move before a scan)"
     return (
-        f"{what} (best over {found.sets} data sets of model={found.model}; on those left out {found.median:.2g} times as "
-        f"long to the posterior as the best in hindsight, {found.worst:.2g} at worst)"
+        f"{what} (best over {found.sets} data sets of model={found.model}; on those left out {found.median:.2g} times "
+        f"as long to the posterior as the best in hindsight, {found.worst:.2g} at worst)"
     )

@@ -26,7 +26,7 @@ def test_cfg_shows_without_running(smcmc, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert yaml.safe_load(result.stdout)["N"] == 77
     assert "kernel: both" in smcmc("sweep", "--cfg", "job", "sampler=sdds,rm").stdout
-    assert "sampler/sdds" in smcmc("run", "--info", "defaults").stdout
+    assert "sampler/auto" in smcmc("run", "--info", "defaults").stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
+from splitmerge_cli.config.auto import choice_for
 from splitmerge_cli.results.read import Run
 
 QUICK = ["iterations=6", "chains=2", "progress=none"]
@@ -28,7 +29,7 @@ def points() -> np.ndarray:
         (["data=two.csv"], "data=two.csv: expected data=csv data.path=two.csv"),
         (["data=my tables/two.csv"], "expected data=csv 'data.path=my tables/two.csv'"),
         (["data.path=two.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
-        (["data=csv", "data.path=two.csv", "model=gaussian", "sampler.qqqq=3"], "expected one of sampler."),
+        (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=sams", "sampler.qqqq=3"], "expected one of"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
     ],
 )
@@ -50,14 +51,16 @@ def test_a_list_of_edges_without_a_model_is_read_as_a_network(smcmc: Any) -> Non
     assert "data=edges" not in smcmc("run", "data=csv", "data.path=kinds.csv").stderr
 
 
-def test_a_table_is_sampled_by_sams_unless_a_sampler_is_named(smcmc: Any, points: np.ndarray) -> None:
+def test_it_is_said_what_a_table_is_sampled_by_unless_a_sampler_is_named(smcmc: Any, points: np.ndarray) -> None:
     own = ["run", "data=csv", "data.path=two.csv", "model=gaussian", *QUICK]
     result = smcmc(*own)
-    assert "note: sampler=sams, as none is named" in result.stderr
-    assert Run(result.stdout.strip()).config["sampler"]["name"] == "sams"
+    found = choice_for("gaussian")
+    assert f"note: sampler=auto: {found.sampler}" in result.stderr
+    config = Run(result.stdout.strip()).config
+    assert (config["sampler"]["name"], config["schedule"].get("moves", 1)) == (found.sampler, found.moves)
     for words, name in [(["sampler=sdds"], "sdds"), (["schedule=[{rgsm: 1}, {gibbs: 1}]"], "rgsm+gibbs")]:
         named = smcmc(*own, *words)
-        assert "none is named" not in named.stderr
+        assert "sampler=auto" not in named.stderr
         assert Run(named.stdout.strip()).config["sampler"]["name"] == name
     # of other data the default is what it was
     assert Run(smcmc("run", "N=12", *QUICK).stdout.strip()).config["sampler"]["name"] == "sdds"

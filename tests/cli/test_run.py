@@ -24,7 +24,7 @@ from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.schema import OPTIONAL
 from splitmerge_cli.runs import drive
 
-SMALL = ["N=30", "chains=2", "iterations=200", "progress=none"]
+SMALL = ["sampler=sdds", "N=30", "chains=2", "iterations=200", "progress=none"]
 # long enough to be caught in the act, in the short batches that go with bars
 LONG = ["sampler=sdds", "N=300", "chains=2", "iterations=200000", "thin=20", "timing=false", "trace.partitions=10000"]
 LEARNING = [

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import splitmerge_cli as smcmc
+
 from splitmerge_cli.config import ConfigError, auto, choices, compose, draft, identity
 from splitmerge_cli.papers.comparisons import choice
 
@@ -35,6 +37,16 @@ def test_it_says_what_it_took(data: str) -> None:
     assert f"model={cfg.model.name};" in said and "in hindsight" in said
     assert draft([f"data={data}", "sampler=gibbs"]).automatic is None
     assert draft([f"data={data}", "schedule=[{gibbs: 1}]"]).automatic is None
+
+
+def test_python_says_it_where_it_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    own = {"iterations": 5, "chains": 2, "progress": "none"}
+    default = smcmc.sample("gaussian", rows, **own)
+    assert not capsys.readouterr().out
+    asked = smcmc.sample("gaussian", rows, "auto", **own)
+    assert capsys.readouterr().out.startswith("sampler=auto: ")
+    assert asked.labels.tolist() == default.labels.tolist()
 
 
 def test_a_model_of_no_race_takes_what_was_best_over_all() -> None:

@@ -23,6 +23,8 @@ MODELS = {
 """Models in the order in which they are shown, and what they are called there."""
 TRIAL = ["model", "items", "data"]
 """Columns that tell a data set from another."""
+_last: dict[tuple[str, ...], pd.DataFrame] = {}
+"""The last table by the folders of its runs: two figures are drawn from the same thousands of them."""
 
 
 def schedule_of(config: Mapping[str, Any]) -> str:
@@ -53,6 +55,15 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
         agree (share of the chains of the race that agree with the best), and a second: ess_n_clusters, ess_log_joint,
         ess_partition, accepted.
     """
+    key = tuple(str(run.path) for run in runs)
+    if key not in _last:
+        _last.clear()
+        _last[key] = _table(runs)
+    return _last[key].copy()
+
+
+def _table(runs: Sequence[Run]) -> pd.DataFrame:
+    """See `table`."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(json.dumps([run.config[key] for key in ("data", "model", "N")]), []).append(run)
