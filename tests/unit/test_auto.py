@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as smcmc
-
 from splitmerge_cli.config import ConfigError, auto, choices, compose, draft, identity
 from splitmerge_cli.papers.comparisons import choice
 
@@ -96,3 +95,11 @@ def test_a_sampler_that_did_not_run_everywhere_is_not_chosen() -> None:
     table = pd.concat([chains({"sams": [4, 4], "sdds": [1, 1]}), chains({"sams": [4, 4], "sdds": [1]}, "emm")])
     found = choice.rule(table).set_index("model")["sampler"]
     assert found.to_dict() == {"gaussian": "sdds", "emm": "sams", auto.ANY: "sams"}
+
+
+def test_a_model_departs_from_the_usual_choice_where_its_own_is_clearly_better() -> None:
+    usual = chains({"sams": [1] * 8, "sdds": [4] * 8}, "gaussian")
+    close = chains({"sams": [1, 9, 2, 3], "sdds": [2, 2, 2, 2]}, "emm")
+    clear = chains({"sams": [8, 9, 7, 8], "sdds": [2, 2, 2, 2]}, "lines")
+    found = choice.rule(pd.concat([usual, close, clear])).set_index("model")["sampler"]
+    assert found.to_dict() == {"gaussian": "sams", "emm": "sams", "lines": "sdds", auto.ANY: "sams"}
