@@ -96,7 +96,7 @@ def _overview(kept: Mapping[str, pd.DataFrame]) -> str:
         text += f"\n[Figures and claims of {paper.name}]({paper.key}.md)\n"
     for comparison in comparisons():
         listed = _listed(comparison, dict(list_figures()))
-        text += f"\n## {comparison.name}\n\nWhat none of the papers shows:\n\n{listed}"
+        text += f"\n## {comparison.title}\n\nWhat none of the papers shows:\n\n{listed}"
     return text + parts.toctree([*(each.key for each in (*papers(), *comparisons())), *PAGES])
 
 
@@ -104,7 +104,7 @@ def _comparison(comparison: Comparison, titles: Mapping[str, str]) -> str:
     """The page of figures across papers."""
     names = [figure.id for figure in comparison.figures]
     command = parts.code(f"smcmc reproduce {comparison.key} --scale paper")
-    return f"# {comparison.name}\n\n{_listed(comparison, titles)}{command}{parts.toctree(names)}"
+    return f"# {comparison.title}\n\n{_listed(comparison, titles)}{command}{parts.toctree(names)}"
 
 
 def _listed(comparison: Comparison, titles: Mapping[str, str]) -> str:

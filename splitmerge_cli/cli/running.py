@@ -100,9 +100,10 @@ def run(
         plan = runs.prepare(composed.checked())
         for note in plan.dataset.notes:
             complain(f"note: {note}")
+        done = Run(runs.run(plan))
+        # not before: what is rejected, or interrupted, has one message
         if said := composed.automatic:
             complain(f"note: {said}")
-        done = Run(runs.run(plan))
     closing.say(done)
     typer.echo(done.path)
 

@@ -118,8 +118,12 @@ class Draft:
         chosen = dict(self._chosen)
         named = values["schedule"].get("mix") is not None
         if chosen["sampler"] == auto.AUTO:
-            if (name := values["sampler"].get("name")) != auto.AUTO:
-                raise ConfigError(f"sampler.name={show(name)}: expected sampler=NAME")
+            for key, value in values["sampler"].items():
+                if (key, value) != ("name", auto.AUTO):
+                    raise ConfigError(
+                        f"sampler.{key}={show(value)}: no sampler is named, and sampler=auto has no options; expected "
+                        "sampler=NAME beside it"
+                    )
             chosen["sampler"], moves = auto.taken(values["model"], values["schedule"])
             values["sampler"] = choice("sampler", chosen["sampler"])
             if not named:

@@ -77,6 +77,11 @@ class Comparison(FigureSet):
     The module that declares it is ``comparison.py``, with ``COMPARISON = Comparison(...)``.
     """
 
+    @property
+    def name(self) -> str:
+        """What lists call it."""
+        return "across papers"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(FigureSet):

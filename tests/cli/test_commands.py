@@ -60,14 +60,14 @@ def test_config_dir_may_hold_modules(smcmc) -> None:
     args = ["N=12", "chains=1", "iterations=5", "progress=none", "--config-dir", "mine"]
     result = smcmc("run", "data=pairs", *args)
     assert result.exit_code == 0, result.output
-    assert "results/sdds-pairs/" in result.stdout
+    assert "results/sams-pairs/" in result.stdout
     result = smcmc("run", "data=lost", *args)
     assert result.exit_code == 2
     assert "my_data.lost" in result.stderr
 
 
 def test_diagnose(smcmc) -> None:
-    smcmc("run", "N=20", "chains=2", "iterations=100", "progress=none")
+    smcmc("run", "sampler=sdds", "N=20", "chains=2", "iterations=100", "progress=none")
     result = smcmc("diagnose", "--all", "results")
     assert result.exit_code == 0
     for quantity in ("rhat/log_joint", "ess/n_clusters", "acceptance/smart_split", "ari/best"):

@@ -165,7 +165,7 @@ def test_chains_that_disagree_are_named(smcmc) -> None:
     assert "not converged, because R-hat of" in stuck.stderr
     assert Path(stuck.stdout.splitlines()[-1]).is_dir()
     assert "iterations=600" in stuck.stderr and "smcmc list sampler" in stuck.stderr
-    agree = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5")
+    agree = smcmc("run", "sampler=sdds", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5")
     assert "converged as far as R-hat shows" in agree.stderr and "\nnext: " not in agree.stderr
 
 
@@ -311,7 +311,7 @@ def test_budget(smcmc) -> None:
 
 
 def test_weighted_list(smcmc) -> None:
-    run = Run(run_path(smcmc("run", *SMALL, "schedule=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")))
+    run = Run(run_path(smcmc("run", *SMALL[1:], "schedule=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")))
     assert run.path.parent.name == "sdds+rgsm-emm"
     assert run.config["schedule"]["mix"][1]["t"] == 2
     proposed = run.moves().groupby("move")["proposed"].sum()
@@ -319,7 +319,7 @@ def test_weighted_list(smcmc) -> None:
     # each iteration draws one of the two; 400 draws with probability 3/4
     assert proposed.sum() == 400
     assert 250 < rgsm < 350
-    assert run_path(smcmc("run", *SMALL, "schedule.mix=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")) == run.path
+    assert run_path(smcmc("run", *SMALL[1:], "schedule.mix=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")) == run.path
 
 
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, args: list[str]) -> Path:
@@ -436,7 +436,9 @@ def test_readers_do_not_keep_a_run_from_starting(tmp_path: Path) -> None:
 
 
 def test_a_diagnosis_begins_with_the_verdict_and_is_short(smcmc) -> None:
-    run = run_path(smcmc("run", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5"))
+    run = run_path(
+        smcmc("run", "sampler=sdds", "N=10", "chains=2", "progress=none", "iterations=20000", "model.kmax=5")
+    )
     short, long = smcmc("diagnose", str(run)).stdout, smcmc("diagnose", "--all", str(run)).stdout
     for text in (short, long):
         assert text.startswith("converged as far as R-hat shows: R-hat at most ")

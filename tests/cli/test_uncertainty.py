@@ -152,5 +152,7 @@ def test_a_budget_ends_with_late_partitions_evenly_spaced(smcmc) -> None:
 
 
 def test_ids_are_those_of_runs_that_recorded_none_by_default() -> None:
-    assert run_id(compose([])) == run_id(compose(["trace.partitions=0"])) == "d5a5c6bdc76a"
+    assert (
+        run_id(compose(["sampler=sdds"])) == run_id(compose(["sampler=sdds", "trace.partitions=0"])) == "d5a5c6bdc76a"
+    )
     assert run_id(compose(["trace.partitions=20"])) != "d5a5c6bdc76a"

@@ -108,7 +108,7 @@ def test_a_default_that_is_text_stands_beside_other_declared_types(value):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("sampler.name=../../zz", "sampler.name=../../zz: expected sampler=NAME"),
+        ("sampler.name=../../zz", "sampler.name=../../zz: no sampler is named"),
         ("data.name=other", "data.name=other: expected emm"),
         ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.models.emm.EMM"),
         (

@@ -31,7 +31,7 @@ def test_moved_targets_are_those_of_the_files() -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_run_ids_stay(name: str) -> None:
-    assert run_id(compose([f"data={name}"])) == IDS[name]
+    assert run_id(compose([f"data={name}", "sampler=sdds"])) == IDS[name]
 
 
 # of a table as it was before it had more options

@@ -195,8 +195,8 @@ def test_evaluations_of_a_chain() -> None:
 
 def test_runs_that_evaluate_nothing_keep_their_identity() -> None:
     # that of the default configuration before there was perplexity
-    assert run_id(compose([])) == "d5a5c6bdc76a"
-    assert run_id(compose(["perplexity.method=fold_in"])) == "d5a5c6bdc76a"
+    assert run_id(compose(["sampler=sdds"])) == "d5a5c6bdc76a"
+    assert run_id(compose(["sampler=sdds", "perplexity.method=fold_in"])) == "d5a5c6bdc76a"
     assert run_id(compose(["perplexity.every=10"])) != run_id(compose(["perplexity.every=20"]))
 
 
