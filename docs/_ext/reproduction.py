@@ -37,20 +37,18 @@ def write(source: Path) -> None:
     kept = overview.kept_claims(stored)
     index = read_index(stored)["figures"] if (stored / INDEX).is_file() else {}
     titles, known = dict(list_figures()), papers()
-    pages = {"reproduction": _overview(kept)}
+    pages = {"reproduction": _overview(kept, titles)}
     written = articles.articles(source / ARTICLES)
     for paper in known:
         pages[paper.key] = _paper(paper, titles, kept, paper.key in written)
         if paper.key in written:
             pages[f"article-{paper.key}"] = _article(paper, source)
-        for figure in paper.figures:
-            name = figure.id
-            pages[name] = figure_pages.page(paper, figure, titles[name], source, index.get(name), kept.get(name))
     for comparison in comparisons():
         pages[comparison.key] = _comparison(comparison, titles)
-        for figure in comparison.figures:
+    for each in (*known, *comparisons()):
+        for figure in each.figures:
             name = figure.id
-            pages[name] = figure_pages.page(comparison, figure, titles[name], source, index.get(name), kept.get(name))
+            pages[name] = figure_pages.page(each, figure, titles[name], source, index.get(name), kept.get(name))
     pages["doubtful"] = word_pages.doubtful(known, kept)
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known)
@@ -72,7 +70,7 @@ def table_of_papers(kept: Mapping[str, pd.DataFrame]) -> str:
     return parts.table(head, [[link, *map(int, row[1:])] for link, row in zip(links, rows, strict=True)], raw=(0,))
 
 
-def _overview(kept: Mapping[str, pd.DataFrame]) -> str:
+def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> str:
     whole = overview.total(kept)
     text = (
         "# Reproduction\n\nWhich published claims does this code reproduce? "
@@ -95,7 +93,7 @@ def _overview(kept: Mapping[str, pd.DataFrame]) -> str:
         text += word_pages.list_findings(paper)
         text += f"\n[Figures and claims of {paper.name}]({paper.key}.md)\n"
     for comparison in comparisons():
-        listed = _listed(comparison, dict(list_figures()))
+        listed = _listed(comparison, titles)
         text += f"\n## {comparison.title}\n\nWhat none of the papers shows:\n\n{listed}"
     return text + parts.toctree([*(each.key for each in (*papers(), *comparisons())), *PAGES])
 

@@ -6,7 +6,7 @@ import pytest
 
 import splitmerge_cli as smcmc
 from splitmerge_cli.config import ConfigError, auto, choices, compose, draft, identity
-from splitmerge_cli.papers.comparisons import choice
+from splitmerge_cli.papers.comparisons import choice, races
 
 
 def test_it_is_the_default_and_stands_for_what_it_takes() -> None:
@@ -82,7 +82,7 @@ def chains(times: dict[str, list[float]], model: str = "gaussian") -> pd.DataFra
 
 def test_the_choice_is_that_of_the_smallest_mean_loss_and_is_judged_on_data_left_out() -> None:
     table = chains({"sams": [1, 1, 1, 8], "5 sams": [2, 2, 2, 1], "lshsm": [0.5, 4, 4, 4], "gibbs": [3, 3, 3, np.inf]})
-    behind = choice.losses(table)
+    behind = races.losses(table)
     assert np.exp(behind["sams"]).round(6).tolist() == [2, 1, 1, 8]
     assert np.exp(behind["gibbs"]).round(6).tolist() == [6, 3, 3, 10]
     # five moves lose 4, 2, 2, 1 and sams 2, 1, 1, 8: equal sums of logarithms are broken by the last data set

@@ -62,7 +62,7 @@ def test_chains_of_a_data_set_are_raced_with_each_other(raced: list[Run]) -> Non
     assert table["data"].unique().tolist() == ["separation=1.5", "separation=6.0"]
     assert set(table["schedule"]) == {"gibbs", "sams", "lshsm", "5 sams"}
     assert table.groupby(["data", "schedule"])["start"].apply(sorted).tolist() == [["many", "one"]] * 8
-    behind = of_choice.losses(table)
+    behind = races.losses(table)
     assert (behind.min(axis=1) == 0).all() and (behind.to_numpy() >= 0).all()
     assert np.allclose(matrix.relative_times(table)["gaussian"], np.exp(behind.mean()))
 

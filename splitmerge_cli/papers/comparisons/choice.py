@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from splitmerge_cli.config.auto import ANY, AUTO
-from splitmerge_cli.papers.comparisons.races import MODELS, log_times, shown, table
+from splitmerge_cli.papers.comparisons.races import MODELS, losses, shown, table
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.plots.style import FULL, powers
 from splitmerge_cli.results.read import Run
@@ -18,23 +18,6 @@ NOT_ALWAYS = ("lshsm", "arm", "sarm", "bsm")
 each other, after a warm-up, and have no certificate: `auto` takes none of them."""
 CLEARLY = 2.0
 """Standard errors by which a model's own best has to be better than the usual choice."""
-
-
-def losses(chains: pd.DataFrame) -> pd.DataFrame:
-    """Logarithm of the time to the target over that of the best in hindsight.
-
-    Parameters
-    ----------
-    chains : pandas.DataFrame
-        See `splitmerge_cli.papers.comparisons.races.table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each data set, a column for each schedule; 0 of the best.
-    """
-    logs = log_times(chains)
-    return logs.sub(logs.min(axis=1), axis=0)
 
 
 def best(behind: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
-from splitmerge_cli.papers.comparisons.races import MODELS, TRIAL, log_times, shown, table
+from splitmerge_cli.papers.comparisons.races import MODELS, TRIAL, losses, shown, table
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
@@ -50,9 +50,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
 
 def relative_times(chains: pd.DataFrame) -> pd.DataFrame:
     """Geometric mean over data sets of the time to the target over that of the fastest; schedules x models."""
-    logs = log_times(chains)
-    behind = logs.sub(logs.min(axis=1), axis=0)
-    return np.exp(behind.groupby(level="model").mean()).T
+    return np.exp(losses(chains).groupby(level="model").mean()).T
 
 
 def relative_draws(chains: pd.DataFrame) -> pd.DataFrame:
@@ -67,8 +65,7 @@ def _cells(ax: Axes, values: pd.DataFrame, norm: LogNorm, colours: str, form: st
     """A cell for each sampler and model with its number; a grey one where the model is not supported."""
     grid = values.to_numpy(float)
     ax.set_facecolor("#eeeeee")
-    shades = ax.pcolormesh(np.ma.masked_invalid(np.clip(grid, norm.vmin, norm.vmax)), norm=norm, cmap=colours)
-    shades.set_rasterized(False)
+    ax.pcolormesh(np.ma.masked_invalid(np.clip(grid, norm.vmin, norm.vmax)), norm=norm, cmap=colours)
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
             level = float(norm(np.clip(value, norm.vmin, norm.vmax)))
@@ -76,7 +73,6 @@ def _cells(ax: Axes, values: pd.DataFrame, norm: LogNorm, colours: str, form: st
             text = form.format(value) if value < SLOWEST else f"{value:,.0f}"
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6, color="w" if dark else "k")
     ax.set_xticks(np.arange(len(values.columns)) + 0.5, [MODELS[name] for name in values.columns], fontsize=6.5)
-    ax.set_yticks(np.arange(len(values)) + 0.5)
     ax.tick_params(length=0)
     ax.grid(visible=False)
     for edge in ax.spines.values():

@@ -107,3 +107,20 @@ def log_times(table: pd.DataFrame) -> pd.DataFrame:
     """
     seconds = np.log(np.maximum(np.minimum(table["seconds"], table["end"]), 1e-6))
     return table.assign(log=seconds).pivot_table(index=TRIAL, columns="schedule", values="log", aggfunc="mean")
+
+
+def losses(chains: pd.DataFrame) -> pd.DataFrame:
+    """Logarithm of the time to the target over that of the best in hindsight.
+
+    Parameters
+    ----------
+    chains : pandas.DataFrame
+        See `table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each data set, a column for each schedule; 0 of the best.
+    """
+    logs = log_times(chains)
+    return logs.sub(logs.min(axis=1), axis=0)
