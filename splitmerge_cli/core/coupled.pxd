@@ -2,12 +2,8 @@
 from libc.stdint cimport int32_t, int64_t
 
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.recording cimport cell_t
 from splitmerge_cli.core.rng cimport Rng
-
-
-ctypedef struct cell_t:
-    int64_t key                         # cluster of X times clusters of Y, plus cluster of Y
-    int64_t items
 
 
 cdef class CoupledChains:

@@ -20,6 +20,7 @@ class CoupledChains:
         samplers_y: Sequence[Sampler],
         lag: int,
         weights: Sequence[float] | None = None,
+        coupling: str = ...,
     ) -> None: ...
     @property
     def x(self) -> Model: ...

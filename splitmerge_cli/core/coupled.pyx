@@ -20,6 +20,7 @@ import numpy as np
 from splitmerge_cli.core.memory cimport doubles, ints, larger
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.partition cimport LARGEST
+from splitmerge_cli.core.recording cimport cell_t
 from splitmerge_cli.core.rng cimport ALONE, FOLLOW, LEAD, Rng
 from splitmerge_cli.core.sampler cimport Sampler
 
@@ -86,6 +87,8 @@ cdef class CoupledChains:
         Iterations by which X is ahead.
     weights : sequence of float, optional
         One a sampler: each iteration, one sampler drawn by weight makes a step in both chains.
+    coupling : str
+        How draws of a cluster are coupled: ``maximal``, ``common`` or ``transport`` (``core/recording.pyx``).
 
     Attributes
     ----------
@@ -96,7 +99,7 @@ cdef class CoupledChains:
     """
 
     def __init__(self, Model x not None, Model y not None, Rng rng not None, samplers_x, samplers_y, int64_t lag,
-                 weights=None):
+                 weights=None, str coupling="maximal"):
         cdef Py_ssize_t t
         if x.N != y.N or type(x) is not type(y):
             raise ValueError("models: expected two of the same class and data")
@@ -128,7 +131,7 @@ cdef class CoupledChains:
         self.cells = <cell_t *> doubles(2 * x.N)
         x.name_clusters()
         y.name_clusters()
-        rng.couple(max(x.N, x.kmax))
+        rng.couple(max(x.N, x.kmax), coupling)
 
     def __dealloc__(self):
         free(self.steps_x)
@@ -169,7 +172,7 @@ cdef class CoupledChains:
     cdef int match(self) except -1 nogil:
         """Name clusters: a cluster of X and one of Y that are matched have the same name."""
         cdef Py_ssize_t k, t, n
-        cdef int32_t a, b, name = 0
+        cdef int32_t a, b, name = 0, other
         if max(self.x.K, self.y.K) > self.match_room:
             with gil:
                 self._grow(max(self.x.K, self.y.K))
@@ -189,15 +192,17 @@ cdef class CoupledChains:
                 self.x.name[a] = self.y.name[b] = name
                 name += 1
         # clusters that have nothing in common, the empty ones among them, in their order
-        b = 0
+        other = name
         for k in range(self.x.K):
             if self.x.name[k] < 0:
-                while b < self.y.K and self.y.name[b] >= 0:
-                    b += 1
-                if b == self.y.K:
-                    break
-                self.x.name[k] = self.y.name[b] = name
+                self.x.name[k] = name
                 name += 1
+        for k in range(self.y.K):
+            if self.y.name[k] < 0:
+                self.y.name[k] = other
+                other += 1
+        self.rng.recording.tabulate(self.cells, n, self.x.name, self.x.size, self.x.z, self.x.K, self.y.name, self.y.size,
+                                    self.y.z, self.y.K, self.x.N)
         return 0
 
     cdef int _grow(self, Py_ssize_t clusters) except -1:
@@ -225,7 +230,7 @@ cdef class CoupledChains:
                     return False
             elif twin[k] != self.y.z[i]:
                 return False
-        return True
+        return self.x.same_parameters(self.y, twin)
 
     # -- iterations
     cdef int step_together(self, Py_ssize_t t) except -1 nogil:

@@ -36,6 +36,7 @@ cdef class Model(Partition):
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil
     cdef void resample_hyperparameters(self, Rng rng) noexcept nogil
     cdef void traced(self, double *out) noexcept nogil
     cdef double log_extra(self) noexcept nogil

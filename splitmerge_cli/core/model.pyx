@@ -150,6 +150,10 @@ cdef class Model(Partition):
         how many clusters changed."""
         return 0
 
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        """Whether another model in the same partition, whose cluster twin[k] is k here, has the same parameters."""
+        return True
+
     cdef void resample_hyperparameters(self, Rng rng) noexcept nogil:
         """Draw the prior's own parameters given the partition."""
         self.prior.resample(rng, self.K)

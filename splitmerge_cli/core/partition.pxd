@@ -45,6 +45,7 @@ cdef class Partition:
 
     cdef int name_clusters(self) except -1
     cdef void name_options(self, Py_ssize_t i) noexcept nogil
+    cdef void name_auxiliaries(self, Py_ssize_t m) noexcept nogil
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1
     cdef int reserve(self, Py_ssize_t clusters) except -1 nogil

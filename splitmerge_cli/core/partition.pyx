@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from splitmerge_cli.core.memory cimport ints, larger
+from splitmerge_cli.core.recording cimport AUXILIARIES
 
 
 cdef int compare_ints(const void *a, const void *b) noexcept nogil:
@@ -166,7 +167,7 @@ cdef class Partition:
 
     # -- names of clusters, where two chains are coupled (``core/coupled.pyx``)
     cdef int name_clusters(self) except -1:
-        """From here on clusters have names, of 0, 1, ...; N + i is the one that item i founds."""
+        """From here on clusters have names, of 0, 1, ...; N + i is the one that item i founds, 2 N + t is auxiliary."""
         cdef Py_ssize_t k
         if self.name == NULL:
             self.name = ints(self.cap)
@@ -183,6 +184,13 @@ cdef class Partition:
         if self.size[own] == 1:
             self.name[self.K] = -1
             self.name[own] = <int32_t> (self.N + i)
+
+    cdef void name_auxiliaries(self, Py_ssize_t m) noexcept nogil:
+        """Name the first of m auxiliary clusters."""
+        cdef Py_ssize_t t
+        if self.name != NULL:
+            for t in range(m):
+                self.name[self.K + t] = <int32_t> (2 * self.N + t) if t < AUXILIARIES else -1
 
     # -- changes of the state
     cdef void take_out(self, Py_ssize_t i) noexcept nogil:

@@ -5,7 +5,20 @@ from libc.stdint cimport int32_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_beta, random_standard_gamma, random_standard_normal
 
-from splitmerge_cli.core.recording cimport BETA, DECISION, GAMMA, NAMED, NORMAL, OF_ITEM, PLAIN, Recording, draw_t
+from splitmerge_cli.core.recording cimport (
+    BETA,
+    DECISION,
+    GAMMA,
+    GAMMA_OF,
+    LOG_NORMAL,
+    NAMED,
+    NORMAL,
+    NORMAL_OF,
+    OF_ITEM,
+    PLAIN,
+    Recording,
+    draw_t,
+)
 
 
 cdef enum:
@@ -46,12 +59,17 @@ cdef class Rng:
                                     const int32_t *names) noexcept nogil
     cdef Py_ssize_t coupled_choice(self, const draw_t *r, const double *w, Py_ssize_t m, double total,
                                    const int32_t *names) noexcept nogil
+    cdef void make_room(self, Py_ssize_t m) noexcept nogil
     cdef Py_ssize_t another_cluster(self, Py_ssize_t K, const int32_t *names, Py_ssize_t i) noexcept nogil
     cdef bint coupled_decision(self, double log_r, bint last) noexcept nogil
     cdef void take_role(self, int role) noexcept nogil
     cdef double own_value(self, int kind, double a, double b) noexcept nogil
     cdef double directed_value(self, int kind, double a, double b) noexcept nogil
     cdef void directed_order(self, const int32_t *items, Py_ssize_t n, int32_t *order) noexcept nogil
+    cdef void begin_clusters(self, const int32_t *names, Py_ssize_t K) noexcept nogil
+    cdef Py_ssize_t named_cluster(self, const int32_t *names, Py_ssize_t t) noexcept nogil
+    cdef void end_clusters(self) noexcept nogil
+    cdef Py_ssize_t part(self) noexcept nogil
 
     @cython.final
     cdef inline double next(self) noexcept nogil:
@@ -76,6 +94,27 @@ cdef class Rng:
         if self.directed:
             return self.directed_value(BETA, a, b)
         return random_beta(self.bg, a, b)
+
+    @cython.final
+    cdef inline double draw_gamma_of(self, double shape, double rate) noexcept nogil:
+        """Gamma of this shape and rate: of chains that are coupled, the value itself is."""
+        if self.directed:
+            return self.directed_value(GAMMA_OF, shape, rate)
+        return random_standard_gamma(self.bg, shape) / rate
+
+    @cython.final
+    cdef inline double draw_normal_of(self, double at, double shift, double s, double root) noexcept nogil:
+        """Normal of mean `at` + `shift` and standard deviation `s` / `root`, summed up in that order."""
+        if self.directed:
+            return self.directed_value(NORMAL_OF, at + shift, s / root)
+        return at + (s * random_standard_normal(self.bg) / root + shift)
+
+    @cython.final
+    cdef inline double draw_log_normal(self, double median, double s, double root) noexcept nogil:
+        """Of this median; its logarithm has the standard deviation `s` / `root`."""
+        if self.directed:
+            return self.directed_value(LOG_NORMAL, median, s / root)
+        return median * exp(s * random_standard_normal(self.bg) / root)
 
     @cython.final
     cdef inline Py_ssize_t draw_index(self, Py_ssize_t n) noexcept nogil:
@@ -232,3 +271,9 @@ cdef class Rng:
     cdef inline void end_items(self) noexcept nogil:
         if self.role == FOLLOW:
             self.recording.close_block()
+
+    @cython.final
+    cdef inline Py_ssize_t cluster_in_turn(self, const int32_t *names, Py_ssize_t t) noexcept nogil:
+        """Number of the cluster whose draws follow, between ``begin_clusters`` and ``end_clusters``: t, or, of chains
+        that are coupled, that which is t-th in the order of names. Its draws may not depend on those for others."""
+        return t if self.role == ALONE else self.named_cluster(names, t)

@@ -8,7 +8,7 @@ from libc.math cimport exp, lgamma, log, log1p
 from libc.stdint cimport int32_t
 from libc.stdlib cimport abort, free, realloc
 
-from splitmerge_cli.core.recording cimport ORDER, draw_t
+from splitmerge_cli.core.recording cimport BLOCK, BLOCK_END, CLUSTERS, MARK, MAXIMAL, ORDER, PART, TRANSPORT, draw_t
 
 import numpy as np
 
@@ -18,11 +18,20 @@ class ContinuousDraw(Exception):
 
 
 cdef double log_density(int kind, double a, double b, double x) noexcept nogil:
-    """log density at x of a gamma law of shape a and scale 1, or of a beta law."""
+    """log density at x of a law with parameters a and b; standard normal: 0, as it is one and the same."""
+    cdef double z
     if kind == GAMMA:
         return (a - 1.0) * log(x) - x - lgamma(a)
     if kind == BETA:
         return (a - 1.0) * log(x) + (b - 1.0) * log1p(-x) - lgamma(a) - lgamma(b) + lgamma(a + b)
+    if kind == GAMMA_OF:
+        return a * log(b) + (a - 1.0) * log(x) - b * x - lgamma(a)
+    if kind == NORMAL_OF:
+        z = (x - a) / b
+        return -0.5 * z * z - log(b)
+    if kind == LOG_NORMAL:
+        z = log(x / a) / b
+        return -0.5 * z * z - log(b) - log(x)
     return 0.0
 
 
@@ -219,6 +228,10 @@ cdef class Rng:
         cdef double p = self.recording.probability(r, r.taken), q, rest = 0.0
         cdef int32_t name = theirs[r.taken] if theirs != NULL else r.taken
         cdef double coin[2]
+        if theirs != NULL and names != NULL and self.recording.how != MAXIMAL and self.recording.tabled:
+            self.make_room(m)
+            rest = self.recording.joint(r, w, m, total, names, self.residual)
+            return self.own_choice(self.residual, m, rest)
         if names == NULL:
             same = name if name < m else -1
         elif name >= 0:
@@ -233,11 +246,7 @@ cdef class Rng:
             coin[0], coin[1] = q, 1.0 - q
             if self.own_choice(coin, 2, 1.0) == 0:
                 return same
-        if m > self.residual_room:
-            self.residual_room = 2 * m + 16
-            self.residual = <double *> realloc(self.residual, self.residual_room * sizeof(double))
-            if self.residual == NULL:
-                abort()
+        self.make_room(m)
         if theirs != NULL:
             for k in range(r.m):
                 if theirs[k] >= 0:
@@ -260,6 +269,13 @@ cdef class Rng:
         if not rest > 0.0:
             return same if same >= 0 else self.own_choice(w, m, total)
         return self.own_choice(self.residual, m, rest)
+
+    cdef void make_room(self, Py_ssize_t m) noexcept nogil:
+        if m > self.residual_room:
+            self.residual_room = 2 * m + 16
+            self.residual = <double *> realloc(self.residual, self.residual_room * sizeof(double))
+            if self.residual == NULL:
+                abort()
 
     cdef bint coupled_decision(self, double log_r, bint last) noexcept nogil:
         """A stage of a decision, u < r, by the same u in both chains: for two options that is a maximal coupling.
@@ -321,7 +337,7 @@ cdef class Rng:
         cdef draw_t *r = NULL
         if self.scripted:
             self.continuous = True
-            return 0.0 if kind == NORMAL else a if kind == GAMMA else a / (a + b)
+            return a / (a + b) if kind == BETA else a / b if kind == GAMMA_OF else a
         if self.role == FOLLOW:
             r = self.recording.find(kind, -1, 0)
         if r == NULL:
@@ -342,9 +358,15 @@ cdef class Rng:
                 return value
 
     cdef double own_value(self, int kind, double a, double b) noexcept nogil:
+        if kind == BETA:
+            return random_beta(self.bg, a, b)
+        if kind == GAMMA or kind == GAMMA_OF:
+            return random_standard_gamma(self.bg, a) / (b if kind == GAMMA_OF else 1.0)
         if kind == NORMAL:
             return random_standard_normal(self.bg)
-        return random_standard_gamma(self.bg, a) if kind == GAMMA else random_beta(self.bg, a, b)
+        if kind == NORMAL_OF:
+            return a + b * random_standard_normal(self.bg)
+        return a * exp(b * random_standard_normal(self.bg))
 
     cdef void directed_order(self, const int32_t *items, Py_ssize_t n, int32_t *order) noexcept nogil:
         """Of the chain that follows: the items that both chains have in the order of the other, and the rest at uniform
@@ -371,15 +393,44 @@ cdef class Rng:
             self.recording.list[at] = i
         self.recording.swaps_of(items, n, order)
 
+    cdef void begin_clusters(self, const int32_t *names, Py_ssize_t K) noexcept nogil:
+        """Draws for each of K clusters of these names follow (``cluster_in_turn``)."""
+        if self.role == ALONE:
+            return
+        self.recording.order_clusters(names, K)
+        if self.role == LEAD:
+            self.recording.add(BLOCK, CLUSTERS, NULL, 0, 0.0, NULL, -1)
+        else:
+            self.recording.in_clusters = self.recording.find(BLOCK, CLUSTERS, 0) != NULL
+
+    cdef Py_ssize_t named_cluster(self, const int32_t *names, Py_ssize_t t) noexcept nogil:
+        cdef Py_ssize_t k = self.recording.turn[t]
+        if self.role == LEAD:
+            self.recording.add(MARK, names[k], NULL, 0, 0.0, NULL, -1)
+        else:
+            self.recording.follow_cluster(names[k])
+        return k
+
+    cdef void end_clusters(self) noexcept nogil:
+        if self.role == LEAD:
+            self.recording.add(MARK, BLOCK_END, NULL, 0, 0.0, NULL, -1)
+        elif self.role == FOLLOW:
+            self.recording.leave_clusters()
+
+    cdef Py_ssize_t part(self) noexcept nogil:
+        """Items of a part of a scan, after which clusters are matched anew."""
+        return 1 if self.recording is not None and self.recording.how == TRANSPORT else PART
+
     cdef void take_role(self, int role) noexcept nogil:
         """Record draws from here on, or couple them with those recorded, or neither."""
         self.role = role
         self.directed = self.scripted or role != ALONE
         self.threshold_drawn = False
 
-    def couple(self, N):
-        """Be the generator of two chains of N items, or so many clusters if more, which take turns.
+    def couple(self, N, how="maximal"):
+        """Be the generator of two chains of N items, or so many clusters if more, which take turns, and whose draws of
+        a cluster are coupled in this way.
 
         See ``splitmerge_cli.core.coupled``.
         """
-        self.recording = Recording(N)
+        self.recording = Recording(N, how)

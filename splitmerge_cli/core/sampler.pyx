@@ -76,11 +76,8 @@ cdef class Sampler:
         if hasattr(self, "fix"):
             return False, "it learns from the history of several chains, so one chain alone is not Markov"
         if isinstance(self.model, Weighted):
-            return False, "topics have weights, drawn from continuous laws, which are not coupled yet"
-        if not self.model.conjugate:
-            return False, "clusters keep parameters, drawn from continuous laws, which are not coupled yet"
-        if set(self.model.hyperparameters) - {"concentration"}:
-            return False, "the scales of the prior are resampled, from continuous laws that are not coupled yet"
+            return False, ("a state of topics is the topic of each token and the weights of all topics: two chains are "
+                           "hardly ever in the same one, and its scan draws from sums over lists, which are not coupled")
         return True, ""
 
     @property

@@ -17,9 +17,9 @@ With tau = sigma1^2 / sigma0^2, n points of means xm, ym and centred sums of squ
 """
 cimport cython
 from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p, sqrt
-from libc.stdint cimport int8_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 import scipy.sparse
@@ -650,10 +650,20 @@ cdef class Lines(Uncollapsed):
             self.is_valid[dst] = False
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        cdef Py_ssize_t k, changed = 0
-        for k in range(self.K):
+        cdef Py_ssize_t t, k, changed = 0
+        rng.begin_clusters(self.name, self.K)
+        for t in range(self.K):
+            k = rng.cluster_in_turn(self.name, t)
             changed += self.walk(rng, k) if self.walks else self.draw(rng, k)
+        rng.end_clusters()
         return changed
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(0 if self.conjugate else self.K):
+            if memcmp(self.theta + 3 * k, (<Lines> other).theta + 3 * twin[k], 3 * sizeof(double)):
+                return False
+        return True
 
     cdef bint draw(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """Parameters of cluster k from their law given its points."""
@@ -688,7 +698,7 @@ cdef class Lines(Uncollapsed):
         """`steps` Metropolis steps from the parameters of cluster k; whether one was accepted."""
         cdef double *theta = self.theta + 3 * k
         cdef double[3] kept
-        cdef double log_p = self.log_posterior(k), log_q, s
+        cdef double log_p = self.log_posterior(k), log_q, s, turned
         cdef Fit f = self.fit(self.sums + k, self.size[k])
         cdef Py_ssize_t _step, c
         cdef bint changed = False, varying
@@ -701,11 +711,12 @@ cdef class Lines(Uncollapsed):
                     c = rng.draw_index(self.n_candidates)
                     theta[INTERCEPT], theta[GRADIENT] = self.candidate[2 * c], self.candidate[2 * c + 1]
                 elif varying:
-                    theta[VARIANCE] *= exp(STEP1 * rng.draw_normal() / sqrt(self.a0 + 0.5 * self.size[k]))
+                    theta[VARIANCE] = rng.draw_log_normal(theta[VARIANCE], STEP1, sqrt(self.a0 + 0.5 * self.size[k]))
                 else:
                     s = STEP2 * sqrt(theta[VARIANCE])
-                    theta[GRADIENT] += s * rng.draw_normal() / sqrt(f.B)
-                    theta[INTERCEPT] += s * sqrt(f.h0) * rng.draw_normal() - f.xc * (theta[GRADIENT] - kept[GRADIENT])
+                    theta[GRADIENT] = rng.draw_normal_of(theta[GRADIENT], 0.0, s, sqrt(f.B))
+                    turned = -f.xc * (theta[GRADIENT] - kept[GRADIENT])
+                    theta[INTERCEPT] = rng.draw_normal_of(theta[INTERCEPT], turned, s * sqrt(f.h0), 1.0)
                 log_q = self.log_posterior(k)
                 # the walk is on the variance's logarithm
                 if rng.draw_accept(log_q - log_p + (log(theta[VARIANCE] / kept[VARIANCE]) if varying else 0.0)):

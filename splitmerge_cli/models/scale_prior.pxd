@@ -21,6 +21,7 @@ cdef class ScalePrior:
 
     cdef void begin(self) noexcept nogil
     cdef void draw(self, Rng rng, double shapes, double means) noexcept nogil
+    cdef bint equals(self, ScalePrior other) noexcept nogil
     cdef double log_density(self) noexcept nogil
     cdef double geometric_mean(self) noexcept nogil
 

@@ -14,12 +14,14 @@ else.
 """
 cimport cython
 from libc.math cimport exp, lgamma, log
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
 import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles, doubles_of
+from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import Gamma
@@ -95,13 +97,21 @@ cdef class ScalePrior:
         cdef double value
         if self.of_b0:
             for d in range(self.n):
-                value = rng.draw_gamma(self.b0_shape + shapes) / (self.b0_rate / self.unit[d] + self.precision[d])
+                value = rng.draw_gamma_of(self.b0_shape + shapes, self.b0_rate / self.unit[d] + self.precision[d])
                 if self.least * self.unit[d] <= value <= self.most * self.unit[d]:
                     self.b0[d] = value
         if self.of_kappa0:
-            value = rng.draw_gamma(self.kappa0_shape + 0.5 * means) / (self.kappa0_rate + 0.5 * self.distance)
+            value = rng.draw_gamma_of(self.kappa0_shape + 0.5 * means, self.kappa0_rate + 0.5 * self.distance)
             if LEAST_WEIGHT <= value <= MOST_WEIGHT:
                 self.kappa0 = value
+
+    cdef bint equals(self, ScalePrior other) noexcept nogil:
+        """Whether the present values are the same."""
+        cdef Py_ssize_t d
+        for d in range(self.n):
+            if self.b0[d] != other.b0[d]:
+                return False
+        return self.kappa0 == other.kappa0
 
     cdef double log_density(self) noexcept nogil:
         """log prior density of the present values, b0 in the data's units; up to what the cut leaves out."""
@@ -182,13 +192,18 @@ cdef class Scaled(PlugIn):
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
         """Draw means and variances of all clusters, b0 and kappa0 given these, and forget the former."""
-        cdef Py_ssize_t k
+        cdef Py_ssize_t t
         self.scale_prior.begin()
-        for k in range(self.K):
-            self.draw_cluster(rng, k)
+        rng.begin_clusters(self.name, self.K)
+        for t in range(self.K):
+            self.draw_cluster(rng, rng.cluster_in_turn(self.name, t))
+        rng.end_clusters()
         self.scale_prior.draw(rng, self.K * self.shape0, <double> self.K * self.n_means)
         self.scales_changed()
         return self.K
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        return self.scale_prior is None or self.scale_prior.equals((<Scaled> other).scale_prior)
 
     @property
     def refreshes(self):

@@ -87,7 +87,7 @@ cdef class ChineseRestaurant(Prior):
             eta = 1e-300
         rate = self.rate - log(eta)
         odds = (self.shape + K - 1.0) / (self.N * rate)
-        value = rng.draw_gamma(self.shape + K - (0.0 if rng.draw_coin(odds / (1.0 + odds)) else 1.0)) / rate
+        value = rng.draw_gamma_of(self.shape + K - (0.0 if rng.draw_coin(odds / (1.0 + odds)) else 1.0), rate)
         self.set(min(max(value, 1e-100), 1e100))
 
     def draw(self, generator):

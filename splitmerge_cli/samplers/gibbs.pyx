@@ -9,10 +9,6 @@ from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Choice
 
-cdef enum:
-    PART = 64                           # items of a part of a scan
-
-
 cdef class Gibbs(Sampler):
     """Gibbs sampler.
 
@@ -43,12 +39,13 @@ cdef class Gibbs(Sampler):
         return self.update(self.rng.draw_index(self.model.N), 1)
 
     cdef Py_ssize_t parts(self) noexcept nogil:
-        return 1 + (self.model.N - 1) // PART if self.full else 1
+        return 1 + (self.model.N - 1) // self.rng.part() if self.full else 1
 
     cdef int make_part(self, Py_ssize_t part) except -1 nogil:
+        cdef Py_ssize_t items = self.rng.part()
         if not self.full:
             return self.make_step()
-        return self.update(part * PART, min(PART, self.model.N - part * PART))
+        return self.update(part * items, min(items, self.model.N - part * items))
 
     cdef int update(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
         """Items first, ..., first + n - 1."""

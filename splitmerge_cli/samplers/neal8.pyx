@@ -54,13 +54,27 @@ cdef class Neal8(Sampler):
         return super().supports(model)
 
     cdef int make_step(self) except -1 nogil:
-        cdef Py_ssize_t i, changed = 0, n = self.model.N if self.full else 1
-        cdef Py_ssize_t start = 0 if self.full else self.rng.draw_index(self.model.N)
+        if self.full:
+            return self.update_items(0, self.model.N)
+        return self.update_items(self.rng.draw_index(self.model.N), 1)
+
+    cdef Py_ssize_t parts(self) noexcept nogil:
+        return 1 + (self.model.N - 1) // self.rng.part() if self.full else 1
+
+    cdef int make_part(self, Py_ssize_t part) except -1 nogil:
+        cdef Py_ssize_t items = self.rng.part()
+        if not self.full:
+            return self.make_step()
+        return self.update_items(part * items, min(items, self.model.N - part * items))
+
+    cdef int update_items(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        """Items first, ..., first + n - 1."""
+        cdef Py_ssize_t i, changed = 0
         self.move = 0
         self.last_log_ratio = 0.0
         self.model.auxiliaries = 1 if self.uncollapsed is None else self.m
         self.model.begin_scan()
-        for i in range(start, start + n):
+        for i in range(first, first + n):
             if self.rng.halted:
                 break
             changed += self.update(i)
@@ -79,7 +93,10 @@ cdef class Neal8(Sampler):
             for t in range(drawn):
                 self.uncollapsed.draw_parameters(self.rng, K + t)
         self.model.scan(i)
-        k = self.rng.draw_option(NAMED, i, self.model.w, self.model.options(), self.model.option_names(i))
+        self.model.option_names(i)
+        if self.model.auxiliaries > 1:
+            self.model.name_auxiliaries(self.model.auxiliaries)
+        k = self.rng.draw_option(NAMED, i, self.model.w, self.model.options(), self.model.name)
         if k == self.model.z[i]:
             return 0
         if k > K:

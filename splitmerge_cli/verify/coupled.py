@@ -91,6 +91,7 @@ def joint_kernel(
     samplers: Callable[[Model, Rng], Sampler],
     states: Sequence[State],
     limit: int = 2_000_000,
+    coupling: str = "maximal",
 ) -> JointKernel:
     """Enumerate a coupled step from every pair of states.
 
@@ -103,6 +104,8 @@ def joint_kernel(
     states : sequence of State
     limit : int
         Most paths from one pair.
+    coupling : str
+        Of draws of a cluster, as of `CoupledChains`.
 
     Raises
     ------
@@ -113,15 +116,22 @@ def joint_kernel(
     x, y = build(), build()
     sampler = samplers(x, rng)
     P = transition_matrix(x, rng, sampler, states, limit)
-    chains = CoupledChains(x, y, rng, [sampler], [samplers(y, rng)], 1)
+    chains = CoupledChains(x, y, rng, [sampler], [samplers(y, rng)], 1, coupling=coupling)
     ends = Ends(states)
     n, paths = len(states), 0
     J = np.zeros((n, n, n, n))
     for a, of_x in enumerate(states):
         for b, of_y in enumerate(states):
             found = coupled_paths(chains, 0, of_x, of_y, limit)
+            kept = found["parameters"]
             pairs = [
-                ends.numbers({"labels": found["labels"][:, s], "K": found["K"][:, s], "parameters": None})
+                ends.numbers(
+                    {
+                        "labels": found["labels"][:, s],
+                        "K": found["K"][:, s],
+                        "parameters": None if kept is None else [each[s] for each in kept],
+                    }
+                )
                 for s in (0, 1)
             ]
             J[a, b] = np.bincount(pairs[0] * n + pairs[1], found["probability"], n * n).reshape(n, n)

@@ -122,7 +122,7 @@ def coupled_paths(CoupledChains chains not None, Py_ssize_t step, state_x, state
     chains : CoupledChains
     step : int
         Which of their samplers makes it.
-    state_x, state_y : (labels, K)
+    state_x, state_y : (labels, K) or (labels, K, parameters)
         As `execution_paths` takes them.
     limit : int
         Most paths.
@@ -130,7 +130,8 @@ def coupled_paths(CoupledChains chains not None, Py_ssize_t step, state_x, state
     Returns
     -------
     dict
-        labels, shape (paths, 2, N), K, shape (paths, 2), and probability, shape (paths,).
+        labels, shape (paths, 2, N), K, shape (paths, 2), and probability, shape (paths,); parameters, of a model that
+        keeps them a list of those of both chains that the paths end with, else None.
 
     Raises
     ------
@@ -147,6 +148,8 @@ def coupled_paths(CoupledChains chains not None, Py_ssize_t step, state_x, state
     cdef int32_t[:, :, ::1] ends = labels
     cdef int32_t[:, ::1] clusters = K
     cdef double[::1] p = probability
+    values = [np.array(state[2]) for state in (state_x, state_y) if len(state) == 3]
+    kept = [] if values else None
     rng.script_start()
     try:
         while True:
@@ -160,15 +163,20 @@ def coupled_paths(CoupledChains chains not None, Py_ssize_t step, state_x, state
                 PyErr_CheckSignals()
             x.reset(&start_x[0], K_x)
             y.reset(&start_y[0], K_y)
+            if kept is not None:
+                x.set_parameters(values[0])
+                y.set_parameters(values[1])
             rng.script_begin()
             chains.step(step)
             memcpy(&ends[n, 0, 0], x.z, N * sizeof(int32_t))
             memcpy(&ends[n, 1, 0], y.z, N * sizeof(int32_t))
             clusters[n, 0], clusters[n, 1] = <int32_t> x.K, <int32_t> y.K
+            if kept is not None:
+                kept.append((x.parameters, y.parameters))
             p[n] = rng.path
             n += 1
             if not rng.script_next():
                 break
     finally:
         rng.script_stop()
-    return {"labels": labels[:n], "K": K[:n], "probability": probability[:n]}
+    return {"labels": labels[:n], "K": K[:n], "probability": probability[:n], "parameters": kept}

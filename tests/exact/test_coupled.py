@@ -10,7 +10,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from every_sampler import CASES, MODEL_CLASSES, SAMPLERS, case_of, learns, supported
-from scipy.stats import chisquare
+from scipy.stats import chisquare, ks_2samp
 
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
@@ -20,12 +20,20 @@ from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.coupled import JointKernel, bound_of, joint_kernel
 from splitmerge_cli.verify.transitions import total_variation
 
 TOLERANCE = 1e-12
 MODELS = ("bernoulli", "gaussian-diag", "irm", "emm", "mixed", "lines")
+KEEP = ("lines-conjugate-candidates", "lines-conjugate-candidates-metropolis")
+"""Models that keep parameters: their states have them."""
+DRAW_CLUSTERS = ("gibbs", "gibbs-scan=site", "rgsm", "sdds", "ss", "lshsm", "neal8")
+"""Samplers whose draws of a cluster may be coupled in several ways."""
+TOO_LONG = {("neal8-scan=full", name) for name in KEEP}
+"""Minutes each, and scan=site is the same draws once."""
 MANY = {"triadic", "rm", "srm"}
 """Samplers with so many execution paths that of them three items are enumerated."""
 
@@ -67,16 +75,35 @@ def check(kernel: JointKernel, lag: int = 1) -> None:
             now = now @ kernel.P
 
 
-@pytest.mark.parametrize(("case_name", "name"), [(c, s) for c in MODELS for s in SAMPLERS if coupling(c, s)])
+def gate_pairs() -> list[tuple[str, str]]:
+    found = [(c, s) for c in (*MODELS, *KEEP) for s in SAMPLERS if coupling(c, s)]
+    return [(c, s) for c, s in found if (s, c) not in TOO_LONG]
+
+
+def small(case_name: str, name: str) -> Case:
+    few = name.split("-")[0] in MANY or case_name == "emm" or case_name in KEEP
+    return of_size(case_name, 3 if few else 4)
+
+
+@pytest.mark.parametrize(("case_name", "name"), gate_pairs())
 def test_joint_kernel(case_name: str, name: str) -> None:
-    size = 3 if name.split("-")[0] in MANY or case_name == "emm" else 4
-    case = of_size(case_name, size)
+    case = small(case_name, name)
     check(joint_kernel(case.build, partial(made, name), case.states))
+
+
+@pytest.mark.parametrize("how", ["common", "transport"])
+@pytest.mark.parametrize(("case_name", "name"), [(c, s) for c, s in gate_pairs() if s in DRAW_CLUSTERS])
+def test_other_couplings(case_name: str, name: str, how: str) -> None:
+    case = small(case_name, name)
+    check(joint_kernel(case.build, partial(made, name), case.states, coupling=how))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lag", [1, 3])
-@pytest.mark.parametrize(("case_name", "name"), [(c, s) for c in CASES for s in SAMPLERS if coupling(c, s)])
+@pytest.mark.parametrize(
+    ("case_name", "name"),
+    [(c, s) for c in CASES for s in SAMPLERS if coupling(c, s) and (s, c) not in TOO_LONG],
+)
 def test_every_joint_kernel(case_name: str, name: str, lag: int) -> None:
     case = case_of(case_name)
     check(joint_kernel(case.build, partial(made, name), case.states, limit=20_000_000), lag)
@@ -152,9 +179,7 @@ def test_a_draw_shared_with_the_wrong_side_is_found() -> None:
 
 def test_what_does_not_couple_says_why() -> None:
     reasons = {
-        ("lines-conjugate-candidates", "neal8"): "keep parameters",
-        ("gaussian-diag-gamma(2,3)-gamma(2,4)-gamma(2,1)", "gibbs"): "scales of the prior",
-        ("hdp", "gibbs"): "topics have weights",
+        ("hdp", "gibbs"): "the topic of each token",
         ("bernoulli", "arm"): "history of several chains",
     }
     for (case_name, name), reason in reasons.items():
@@ -182,8 +207,6 @@ def test_separate_clusters_meet_soon() -> None:
 
 def test_random_concentrations_meet_too() -> None:
     """The state holds the concentration: a maximal coupling of its continuous draws makes it equal."""
-    from splitmerge_cli.samplers.refresh import Refresh
-
     rows = np.random.default_rng(3).integers(2, size=(30, 6)).astype(np.uint8)
     for seed in range(5):
         stream = Rng(seed)
@@ -196,3 +219,97 @@ def test_random_concentrations_meet_too() -> None:
         chains.advance(3000)
         assert chains.meeting > 0
         assert models[0].concentration == models[1].concentration
+
+
+CONTINUOUS = (
+    "lines-conjugate",
+    "lines-conjugate-nig-metropolis",
+    "gaussian-diag-gamma(2,3)-gamma(2,4)-gamma(2,1)",
+    "gaussian-iso-gamma(1.5,3)",
+    "gaussian-full-gamma(2,3)-gamma(2,4)",
+    "mixed-gamma(2,1)",
+)
+"""Cases whose parameters or scales are drawn from continuous laws."""
+
+
+def state_of_chain(model: Model) -> np.ndarray:
+    held = model.parameters
+    return np.append(np.zeros(0) if held is None else held.ravel(), model.concentration)
+
+
+@pytest.mark.parametrize("case_name", CONTINUOUS)
+def test_continuous_draws_keep_their_laws(case_name: str) -> None:
+    """A refresh of two chains in different states: each coordinate has the law that it has in a chain alone."""
+    case = case_of(case_name)
+    starts = []
+    for seed, labels in ((1, [0, 0, 1, 1]), (2, [1, 0, 0, 0])):
+        model = case.build()
+        model.set_labels(np.array(labels))
+        model.start_parameters(Rng(seed))
+        for _ in range(3):
+            Refresh(model, Rng(seed)).step()
+        starts.append((np.array(labels), model.parameters, model.concentration))
+
+    def put(model: Model, start: tuple[np.ndarray, np.ndarray | None, float]) -> None:
+        model.set_labels(start[0])
+        if start[1] is not None:
+            model.set_parameters(start[1])
+        if model.random_concentration:
+            model.set_concentration(start[2])
+
+    x, y, rng = case.build(), case.build(), Rng(5)
+    samplers = Refresh(x, rng), Refresh(y, rng)
+    chains = CoupledChains(x, y, rng, [samplers[0]], [samplers[1]], 1)
+    coupled: list[list[np.ndarray]] = [[], []]
+    for _ in range(3000):
+        put(x, starts[0])
+        put(y, starts[1])
+        chains.step()
+        coupled[0].append(state_of_chain(x))
+        coupled[1].append(state_of_chain(y))
+    for which, start in enumerate(starts):
+        alone, stream, found = case.build(), Rng(6 + which), []
+        refresh = Refresh(alone, stream)
+        for _ in range(3000):
+            put(alone, start)
+            refresh.step()
+            found.append(state_of_chain(alone))
+        for theirs, own in zip(np.transpose(coupled[which]), np.transpose(found), strict=True):
+            assert ks_2samp(theirs, own).pvalue > 1e-4
+    # equal states stay equal
+    for _ in range(50):
+        put(x, starts[0])
+        put(y, starts[0])
+        chains.step()
+        np.testing.assert_array_equal(state_of_chain(x), state_of_chain(y))
+
+
+@pytest.mark.parametrize("case_name", CONTINUOUS)
+def test_parameters_and_scales_meet(case_name: str) -> None:
+    """Chains that draw from continuous laws come to be in one and the same state."""
+    case = case_of(case_name)
+    for seed in range(10):
+        x, y, rng = case.build(), case.build(), Rng(seed)
+        scan = Neal8 if not x.conjugate else Gibbs
+        x.set_labels(np.zeros(4, dtype=int))
+        y.set_labels(np.arange(4))
+        for model in (x, y):
+            model.start_parameters(rng)
+        samplers = [[scan(model, rng), Refresh(model, rng)] for model in (x, y)]
+        chains = CoupledChains(x, y, rng, *samplers, 1)
+        chains.advance(5000)
+        assert chains.meeting > 0
+        np.testing.assert_array_equal(np.sort(state_of_chain(x)), np.sort(state_of_chain(y)))
+
+
+def test_transport_brings_partitions_together() -> None:
+    """One item is put anew in both chains: on the average over pairs of states fewer pairs of items are together in one
+    of the chains alone than with the maximal coupling, or as many."""
+    case = of_size("gaussian-diag", 4)
+    together = [np.equal.outer(labels, labels) for labels in (np.array(state[0]) for state in case.states)]
+    apart = np.array([[np.sum(a != b) for b in together] for a in together])
+    mean = {
+        how: (joint_kernel(case.build, partial(made, "gibbs-scan=site"), case.states, coupling=how).J * apart).sum()
+        for how in ("maximal", "common", "transport")
+    }
+    assert mean["transport"] <= min(mean.values()) + 1e-9, mean
