@@ -15,6 +15,8 @@ from typing import Any
 
 from splitmerge_cli.api.sampling import override, overrides_of, shown
 from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.stacking import new_items
 from splitmerge_cli.plots import certificate as plots
 from splitmerge_cli.plots.style import save, styled
 from splitmerge_cli.runs import certify as runs
@@ -36,6 +38,8 @@ def certify(
     k: int | None = None,
     m: int | None = None,
     seconds: float | None = None,
+    coupling: str = runs.COUPLING,
+    new: Any = None,
     seed: int = 0,
     store: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
@@ -61,6 +65,11 @@ def certify(
         pilot chooses.
     seconds : float, optional
         After so many no further pair is begun.
+    coupling : str
+        How draws of a cluster by the two chains of a pair are coupled: ``maximal``, ``common`` (uniform numbers) or
+        ``transport`` (for the distance between the partitions; slow).
+    new : object, optional
+        New items, as `Posterior.log_predictive` takes them, whose predictive densities are estimated.
     store : str or Path, optional
         Folder that receives the certificate: pairs that are there are not made again. By default a temporary folder,
         which is left to the system.
@@ -68,8 +77,9 @@ def certify(
     Returns
     -------
     Certificate
-        `lines()` says it in words, `bound` holds the bound or None, `estimates()` the posterior means, `meetings()`
-        what every pair did.
+        `lines()` says it in words, `bound` holds the bound or None, `estimates()` the posterior means,
+        `co_clustering()` and `log_predictive()` those of pairs of items and of new items, `meetings()` what every pair
+        did.
 
     Raises
     ------
@@ -96,7 +106,8 @@ def certify(
     overrides, _ = overrides_of(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
     plan = runs.checked(compose([*overrides, override("out", str(folder))]))
-    return made(plan, pairs, lag, k, m, seconds)
+    found = None if new is None else new_items(plan.dataset, new)
+    return made(plan, pairs, lag, k, m, seconds, coupling, found)
 
 
 def made(
@@ -106,8 +117,10 @@ def made(
     k: int | None = None,
     m: int | None = None,
     seconds: float | None = None,
+    coupling: str = runs.COUPLING,
+    new: Dataset | None = None,
 ) -> Certificate:
-    """Make a certificate, write its tables and its picture; parameters as of `certify`."""
+    """Make a certificate, write its tables and its picture; parameters as of `splitmerge_cli.runs.certify.certify`."""
     for name, value, least in [("pairs", pairs, 2), ("lag", lag, 1), ("k", k, 0), ("m", m, 1)]:
         if value is not None and value < least:
             raise ConfigError(f"{name}={value}: expected at least {least}")
@@ -120,7 +133,8 @@ def made(
         at.left = (time.monotonic() - began) / done * (of - done) if done else math.inf
 
     with SweepProgress(plan.cfg.progress, pairs, lambda: at, "pairs"):
-        found = runs.certify(plan, pairs, lag, k, m, math.inf if seconds is None else seconds, on_pair)
+        most = math.inf if seconds is None else seconds
+        found = runs.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
     found.write()
     with styled():
         save(plots.meetings(found), found.path / FIGURE)

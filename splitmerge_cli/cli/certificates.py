@@ -21,6 +21,13 @@ def certify(
     seconds: Annotated[
         float | None, typer.Option(help="After so many no further pair is begun.", show_default="no limit")
     ] = None,
+    coupling: Annotated[
+        str, typer.Option(help="How draws of a cluster are coupled: maximal, common (uniform numbers) or transport.")
+    ] = "maximal",
+    new: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Rows like those of data.path, whose predictive densities are estimated."),
+    ] = None,
     config_dir: ConfigDir = None,
 ) -> None:
     """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
@@ -36,14 +43,16 @@ def certify(
     from splitmerge_cli.api.certificates import made
     from splitmerge_cli.config import compose
     from splitmerge_cli.runs.certify import MIXTURE, checked
+    from splitmerge_cli.runs.predictive import items_of
 
     given = list(overrides or [])
     if not any(re.match(r"init=", each) for each in given):
         given.append(f"init={MIXTURE}")
     plan = checked(compose(given, config_dir))
+    items = None if new is None else items_of(plan.cfg, plan.dataset, new)
     for note in plan.dataset.notes:
         complain(f"note: {note}")
-    found = made(plan, pairs, lag, k, m, seconds)
+    found = made(plan, pairs, lag, k, m, seconds, coupling, items)
     for line in found.lines():
         typer.echo(line)
     estimates = found.estimates()

@@ -33,4 +33,5 @@ cdef class CoupledChains:
     cdef int step_alone(self, Py_ssize_t t) except -1 nogil
     cdef int iterate(self) except -1 nogil
     cdef void record(self, double *row) noexcept nogil
+    cdef void weigh(self, int64_t k, int64_t m, double *of_x, double *of_y) noexcept nogil
     cdef void add_together(self) noexcept nogil

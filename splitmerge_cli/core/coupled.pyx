@@ -201,8 +201,8 @@ cdef class CoupledChains:
             if self.y.name[k] < 0:
                 self.y.name[k] = other
                 other += 1
-        self.rng.recording.tabulate(self.cells, n, self.x.name, self.x.size, self.x.z, self.x.K, self.y.name, self.y.size,
-                                    self.y.z, self.y.K, self.x.N)
+        self.rng.recording.tabulate(self.cells, n, self.x.name, self.x.size, self.x.z, self.x.K,
+                                    self.y.name, self.y.size, self.y.z, self.y.K, self.x.N)
         return 0
 
     cdef int _grow(self, Py_ssize_t clusters) except -1:
@@ -335,25 +335,39 @@ cdef class CoupledChains:
         self.together = doubles(max(1, self.x.N * (self.x.N - 1) // 2))
         self.k, self.m = k, m
 
-    cdef void add_together(self) noexcept nogil:
-        """Add what this iteration has in the estimates of co-clustering.
+    cdef void weigh(self, int64_t k, int64_t m, double *of_x, double *of_y) noexcept nogil:
+        """Weights of the present states in the mean of the estimates H_k, ..., H_m.
 
         X after t stands in H_t itself, for k <= t <= m, and with Y after t - lag in the corrections of H_l for
         l = t - j lag, k <= l <= m, j >= 1: as many as there are such j, and none once the chains have met.
         """
         cdef int64_t t = self.iteration, most, least, corrections = 0
-        cdef double each = 1.0 / (self.m - self.k + 1), own
+        cdef double each = 1.0 / (m - k + 1)
+        if t > k and (self.meeting < 0 or t < self.meeting):
+            most = (t - k) // self.lag
+            least = max(1, (t - m + self.lag - 1) // self.lag)
+            corrections = max(0, most - least + 1)
+        of_x[0] = ((k <= t <= m) + corrections) * each
+        of_y[0] = -corrections * each
+
+    def weights_of_states(self, int64_t k, int64_t m):
+        """Weights of the present states of X and of Y in the mean of the estimates H_k, ..., H_m: (float, float)."""
+        cdef double of_x, of_y
+        if not 0 <= k <= m:
+            raise ValueError(f"k={k}, m={m}: expected 0 <= k <= m")
+        self.weigh(k, m, &of_x, &of_y)
+        return of_x, of_y
+
+    cdef void add_together(self) noexcept nogil:
+        """Add what this iteration has in the estimates of co-clustering."""
+        cdef double of_x, of_y
         if self.together == NULL:
             return
-        if t > self.k and (self.meeting < 0 or t < self.meeting):
-            most = (t - self.k) // self.lag
-            least = max(1, (t - self.m + self.lag - 1) // self.lag)
-            corrections = max(0, most - least + 1)
-        own = (self.k <= t <= self.m) + corrections
-        if own > 0:
-            add_pairs(self.together, self.x.z, self.x.N, own * each)
-        if corrections > 0:
-            add_pairs(self.together, self.y.z, self.y.N, -corrections * each)
+        self.weigh(self.k, self.m, &of_x, &of_y)
+        if of_x > 0.0:
+            add_pairs(self.together, self.x.z, self.x.N, of_x)
+        if of_y < 0.0:
+            add_pairs(self.together, self.y.z, self.y.N, of_y)
 
     @property
     def co_clustering(self):

@@ -2,7 +2,10 @@
 
 from typing import final
 
+COUPLINGS: tuple[str, ...]
+
 @final
 class Recording:
     N: int
-    def __init__(self, N: int) -> None: ...
+    how: int
+    def __init__(self, N: int, how: str = ...) -> None: ...

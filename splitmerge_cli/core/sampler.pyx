@@ -77,7 +77,7 @@ cdef class Sampler:
             return False, "it learns from the history of several chains, so one chain alone is not Markov"
         if isinstance(self.model, Weighted):
             return False, ("a state of topics is the topic of each token and the weights of all topics: two chains are "
-                           "hardly ever in the same one, and its scan draws from sums over lists, which are not coupled")
+                           "hardly ever in the same one")
         return True, ""
 
     @property

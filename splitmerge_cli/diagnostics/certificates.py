@@ -148,3 +148,59 @@ def unbiased(x: NDArray[np.float64], y: NDArray[np.float64], tau: int, lag: int,
         shape = (-1,) + (1,) * (x.ndim - 1)
         total = total + (weight.reshape(shape) * (x[s] - y[s - lag])).sum(axis=0)
     return np.asarray(total / (m - k + 1))
+
+
+class DensitySum:
+    """A weighted sum of densities of n items, whose logarithms may be beyond the range of a double.
+
+    Attributes
+    ----------
+    log : ndarray of float, shape (n,)
+    value : ndarray of float, shape (n,)
+        The sum is value exp(log).
+    """
+
+    def __init__(self, n: int) -> None:
+        self.log, self.value = np.full(n, -np.inf), np.zeros(n)
+
+    def add(self, weight: float, log_density: NDArray[np.float64]) -> None:
+        """Add densities, times a weight, which may be negative."""
+        top = np.maximum(np.maximum(self.log, log_density), -1e300)
+        self.value = self.value * np.exp(self.log - top) + weight * np.exp(log_density - top)
+        self.log = top
+
+
+def log_of_mean(
+    log: NDArray[np.float64], value: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Logarithm of the mean over pairs of value exp(log), and its standard error.
+
+    Parameters
+    ----------
+    log, value : ndarray of float, shape (pairs, n)
+
+    Returns
+    -------
+    log_mean, standard_error : ndarray of float, shape (n,)
+        nan where the mean is not positive. The error is that of the mean over the mean (the delta method).
+    """
+    top = log.max(axis=0)
+    terms = value * np.exp(log - top)
+    mean = terms.mean(axis=0)
+    positive = mean > 0
+    safe = np.where(positive, mean, 1.0)
+    error = terms.std(axis=0, ddof=1) / np.sqrt(len(log)) / safe
+    return np.where(positive, top + np.log(safe), np.nan), np.where(positive, error, np.nan)
+
+
+def log_of_mean_of_items(log: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean over the items of `log_of_mean`, and its standard error by the jackknife over pairs."""
+    n = len(log)
+    top = log.max(axis=0)
+    terms = value * np.exp(log - top)
+    without = (terms.sum(axis=0) - terms) / (n - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left_out = np.log(without).mean(axis=1)
+        mean = float(np.mean(top + np.log(terms.mean(axis=0))))
+    spread = np.sum((left_out - left_out.mean()) ** 2)
+    return mean, float(np.sqrt((n - 1) / n * spread))

@@ -77,7 +77,7 @@ class Builder:
         )
 
     @np.errstate(all="ignore")
-    def coupled(self, number: int, lag: int) -> CoupledChains:
+    def coupled(self, number: int, lag: int, coupling: str) -> CoupledChains:
         """Build two coupled chains at their starts, each drawn by itself from the same law.
 
         Parameters
@@ -86,6 +86,8 @@ class Builder:
             Of their generator.
         lag : int
             Iterations by which the first is ahead.
+        coupling : str
+            Of draws of a cluster, as of `CoupledChains`.
 
         Raises
         ------
@@ -99,7 +101,7 @@ class Builder:
         (of_x, weights), (of_y, _) = (samplers_of(cfg, model, rng) for model in (x, y))
         for model in (x, y):
             self._start(model, rng, generator)
-        return CoupledChains(x, y, rng, of_x, of_y, lag, weights)
+        return CoupledChains(x, y, rng, of_x, of_y, lag, weights, coupling)
 
     def _model(self) -> Model:
         return construct("model", self.cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))

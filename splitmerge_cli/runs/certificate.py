@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound
+from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound, log_of_mean, log_of_mean_of_items
 from splitmerge_cli.results.files import DamagedRun, replaced
 from splitmerge_cli.results.manifest import sha256_of
 
@@ -21,8 +21,8 @@ PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
 """Functions of the state whose posterior means are estimated; K counts empty clusters too; `largest`: fractions of the
 items."""
-FOLDER = "co_clustering"
-"""Of the estimates of every pair of items, a file a pair of chains."""
+CO_CLUSTERING, LOG_PREDICTIVE = "co_clustering", "log_predictive"
+"""Folders of the estimates of every pair of items, and of every new item: a file a pair of chains. Tables, too."""
 MOST_ITEMS = 300
 """Items up to which co-clustering is estimated: a pair of chains adds to N (N - 1) / 2 sums in every iteration."""
 DISTANCES = (0.5, 0.25, 0.1, 0.05)
@@ -70,8 +70,9 @@ class Pair:
         Of X and Y, at the end.
     estimates : dict of str to float
         H_{k:m} of `QUANTITIES`; empty where the chains have not met.
-    co_clustering : str or None
-        SHA-256 of the file of H_{k:m} of every pair of items; None where there is none.
+    co_clustering, log_predictive : str or None
+        SHA-256 of the file of H_{k:m} of every pair of items, and of the density of every new item; None where there
+        is none.
     """
 
     number: int
@@ -82,32 +83,33 @@ class Pair:
     clusters: tuple[int, int]
     estimates: dict[str, float]
     co_clustering: str | None = None
+    log_predictive: str | None = None
 
 
-def file_of(path: Path, pair: int) -> Path:
-    """The file of the co-clustering of one pair of chains, by its number."""
-    return path / FOLDER / f"{pair}.npy"
+def file_of(path: Path, kind: str, pair: int) -> Path:
+    """The file of the estimates of one pair of chains, by its number; `kind` is one of the folders above."""
+    return path / kind / f"{pair}.npy"
 
 
-def write_co_clustering(path: Path, pair: int, values: NDArray[np.float64]) -> str:
-    """Write the co-clustering of one pair of chains as float32; the digest of the file."""
-    file = file_of(path, pair)
+def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> str:
+    """Write the estimates of one pair of chains; the digest of the file."""
+    file = file_of(path, kind, pair)
     file.parent.mkdir(parents=True, exist_ok=True)
     with replaced(file) as part, part.open("wb") as stream:
-        np.save(stream, values.astype(np.float32), allow_pickle=False)
+        np.save(stream, values, allow_pickle=False)
     return sha256_of(file)
 
 
-def read_co_clustering(path: Path, pair: Pair) -> NDArray[np.float64]:
-    """The co-clustering of one pair of chains.
+def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDArray[np.float64]:
+    """The estimates of one pair of chains.
 
     Raises
     ------
     DamagedRun
         The file is missing, or is not what was written.
     """
-    file = file_of(path, pair.number)
-    if not file.is_file() or sha256_of(file) != pair.co_clustering:
+    file = file_of(path, kind, pair)
+    if not file.is_file() or sha256_of(file) != digest:
         raise DamagedRun(file, "resume=false begins the certificate anew")
     found: NDArray[np.float64] = np.load(file, allow_pickle=False).astype(np.float64)
     return found
@@ -191,7 +193,7 @@ class Certificate:
         # one at a time: all of them together are large
         mean = spread = np.zeros(0)
         for number, pair in enumerate(self.met, 1):
-            found = read_co_clustering(self.path, pair)
+            found = read_estimates(self.path, CO_CLUSTERING, pair.number, pair.co_clustering)
             before = mean if number > 1 else np.zeros(len(found))
             mean = before + (found - before) / number
             spread = (spread if number > 1 else np.zeros(len(found))) + (found - before) * (found - mean)
@@ -200,6 +202,39 @@ class Certificate:
         items = round((1 + np.sqrt(1 + 8 * len(mean))) / 2)
         i, j = np.triu_indices(items, 1)
         return pd.DataFrame(dict(zip(columns, [i, j, mean, error, mean - half, mean + half], strict=True)))
+
+    def log_predictive(self) -> pd.DataFrame:
+        """Log predictive densities of new items, each by itself given the data.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a new item: item (from 0), log_density (natural logarithm, in the units of the data), standard_error,
+            low, high (an interval of level .95). The density is a posterior mean, estimated without bias; its
+            logarithm is nan where the estimate is not positive. No rows where no new items were given, or a pair of
+            chains has not met.
+
+        Raises
+        ------
+        DamagedRun
+            A file of a pair of chains is not what was written.
+        """
+        columns = ["item", "log_density", "standard_error", "low", "high"]
+        estimates = self._densities
+        if estimates is None:
+            return pd.DataFrame(columns=columns)
+        log, error = log_of_mean(*estimates)
+        half = student.ppf(0.5 + LEVEL / 2, len(self.met) - 1) * error
+        return pd.DataFrame(dict(zip(columns, [np.arange(len(log)), log, error, log - half, log + half], strict=True)))
+
+    @cached_property
+    def _densities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Of every pair of chains and new item: a logarithm, and what its exponential is multiplied with."""
+        n = len(self.met)
+        if n < max(2, len(self.pairs)) or any(pair.log_predictive is None for pair in self.met):
+            return None
+        found = [read_estimates(self.path, LOG_PREDICTIVE, pair.number, pair.log_predictive) for pair in self.met]
+        return np.array([each[0] for each in found]), np.array([each[1] for each in found])
 
     def meetings(self) -> pd.DataFrame:
         """A row a pair: pair, met, meeting (null: not met), iterations, seconds, distance, K_x, K_y."""
@@ -217,19 +252,17 @@ class Certificate:
         )
 
     def write(self) -> None:
-        """Write ``pairs.parquet``, ``estimates.parquet``, and ``bound.parquet`` where there is one."""
+        """Write ``pairs.parquet``, ``estimates.parquet``, and the other tables that there are."""
         tables = {"pairs": self.meetings(), "estimates": self.estimates()}
-        if len(together := self.co_clustering()):
-            tables["co_clustering"] = together
-        else:
-            (self.path / "co_clustering.parquet").unlink(missing_ok=True)
+        tables |= {CO_CLUSTERING: self.co_clustering(), LOG_PREDICTIVE: self.log_predictive(), "bound": pd.DataFrame()}
         if self.bound is not None:
             columns = {"iteration": self.bound.t, "estimate": self.bound.estimate, "upper": self.bound.upper}
             tables["bound"] = pd.DataFrame(columns)
-        else:
-            # of fewer pairs there may have been one
-            (self.path / "bound.parquet").unlink(missing_ok=True)
         for name, table in tables.items():
+            if not len(table) and name not in ("pairs", "estimates"):
+                # of fewer pairs there may have been one
+                (self.path / f"{name}.parquet").unlink(missing_ok=True)
+                continue
             with replaced(self.path / f"{name}.parquet") as temporary:
                 table.to_parquet(temporary, index=False)
 
@@ -259,6 +292,12 @@ class Certificate:
                 yield (
                     f"co-clustering of {len(together):,} pairs of items is in co_clustering.parquet, with standard "
                     f"errors of at most {largest:.2g}"
+                )
+            if self._densities is not None:
+                of_items, spread = log_of_mean_of_items(*self._densities)
+                yield (
+                    f"log predictive density of {self._densities[0].shape[1]:,} new items: {of_items:.5g} an item, "
+                    f"standard error {spread:.2g} (log_predictive.parquet)"
                 )
             yield from self._cautions()
 

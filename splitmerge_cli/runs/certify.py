@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,24 +23,29 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.coupled import CoupledChains
-from splitmerge_cli.diagnostics.certificates import unbiased
+from splitmerge_cli.core.recording import COUPLINGS
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.given import digest_of
+from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked, locked
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import LOCK
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.certificate import (
-    FOLDER,
+    CO_CLUSTERING,
+    LOG_PREDICTIVE,
     MOST_ITEMS,
     PAIRS,
     QUANTITIES,
     Certificate,
     Pair,
     Schedule,
-    write_co_clustering,
+    write_estimates,
 )
 from splitmerge_cli.runs.errors import Interrupted, WrittenElsewhere
 from splitmerge_cli.runs.plan import Plan, prepare, threads
+from splitmerge_cli.runs.predictive import Following
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -57,6 +62,8 @@ STORED = 10.0
 """Seconds between two writes of the pairs."""
 MIXTURE = "mixture"
 """The initial state of a certificate, unless one is named."""
+COUPLING = COUPLINGS[0]
+"""How draws of a cluster are coupled, unless it is said."""
 
 
 OnPair = Callable[[int, int], None]
@@ -94,6 +101,8 @@ def certify(
     m: int | None = None,
     seconds: float = math.inf,
     on_pair: OnPair = lambda made, of: None,
+    coupling: str = COUPLING,
+    new: Dataset | None = None,
 ) -> Certificate:
     """Make the pairs that are missing.
 
@@ -110,6 +119,10 @@ def certify(
         After so many seconds no further pair is begun; those that are under way are finished, for to leave out the long
         ones would make the bound too small.
     on_pair : callable
+    coupling : str
+        Of draws of a cluster, one of `COUPLINGS`.
+    new : Dataset, optional
+        Items whose predictive densities are estimated.
 
     Returns
     -------
@@ -117,6 +130,8 @@ def certify(
 
     Raises
     ------
+    ConfigError
+        Another coupling, or a model that does not predict items.
     Interrupted
         Ctrl-C or SIGTERM; pairs that were finished are stored.
     WrittenElsewhere
@@ -125,12 +140,18 @@ def certify(
         The stored pairs are not what was written.
     """
     cfg = plan.cfg
+    if coupling not in COUPLINGS:
+        raise ConfigError(f"coupling={coupling}: expected {', '.join(COUPLINGS)}")
+    if new is not None:
+        # a model that cannot, or other columns: before anything is written
+        Following(cfg.model, plan.dataset, new, plan.chain(0).model)()
     named = {"lag": lag, "k": k, "m": m}
-    key = json.dumps([plan.id, named, [*QUANTITIES, FOLDER]])
+    kind = Coupled(coupling, new)
+    key = json.dumps([plan.id, named, [*QUANTITIES, CO_CLUSTERING], *kind.identity()])
     path = Path(cfg.out) / "certificates" / plan.path.parent.name / hashlib.sha256(key.encode()).hexdigest()[:12]
     try:
         with locked(path / LOCK):
-            return _certify(plan, path, pairs, named, seconds, on_pair)
+            return _certify(plan, path, pairs, named, seconds, on_pair, kind)
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error
     except Locked as error:
@@ -139,8 +160,35 @@ def certify(
         raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
 
 
+@dataclass(frozen=True)
+class Coupled:
+    """What is asked of pairs of chains beside their schedule.
+
+    Attributes
+    ----------
+    coupling : str
+        Of draws of a cluster.
+    new : Dataset or None
+        Items whose predictive densities are estimated.
+    """
+
+    coupling: str = COUPLING
+    new: Dataset | None = None
+
+    def identity(self) -> list[str]:
+        """What of it makes another certificate."""
+        how = [] if self.coupling == COUPLING else [self.coupling]
+        return [*how, *([] if self.new is None else [digest_of(self.new)])]
+
+
 def _certify(
-    plan: Plan, path: Path, pairs: int, named: Mapping[str, int | None], seconds: float, on_pair: OnPair
+    plan: Plan,
+    path: Path,
+    pairs: int,
+    named: Mapping[str, int | None],
+    seconds: float,
+    on_pair: OnPair,
+    kind: Coupled,
 ) -> Certificate:
     cfg = plan.cfg
     end = time.monotonic() + seconds
@@ -152,7 +200,7 @@ def _certify(
         schedule = Schedule(**found["schedule"])
         known = {entry["number"]: Pair(**entry | {"clusters": tuple(entry["clusters"])}) for entry in found["pairs"]}
     if schedule is None:
-        schedule = chosen(plan, named)
+        schedule = chosen(plan, named, kind.coupling)
 
     def store() -> Certificate:
         made = [known[number] for number in sorted(known)]
@@ -165,7 +213,7 @@ def _certify(
     on_pair(done, pairs)
     last = time.monotonic()
     try:
-        for pair in _made(plan, schedule, missing, end, path):
+        for pair in _made(plan, schedule, missing, end, kind, path):
             known[pair.number] = pair
             done += 1
             on_pair(done, pairs)
@@ -185,14 +233,15 @@ def _plain(cfg: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in found.items()}
 
 
-def chosen(plan: Plan, named: Mapping[str, int | None]) -> Schedule:
+def chosen(plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING) -> Schedule:
     """The schedule: what was named, and what a pilot chooses."""
     lag, k, m = named["lag"], named["k"], named["m"]
     most = int(plan.cfg.iterations)
     if lag is None or k is None:
         # of those that have not met by then nothing is taken but that
         alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)))
-        pilots = [pair.meeting for pair in _made(plan, alone, range(FIRST_PILOT, FIRST_PILOT + PILOTS), math.inf)]
+        numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
+        pilots = [pair.meeting for pair in _made(plan, alone, numbers, math.inf, Coupled(coupling))]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
         lag = max(1, min(round(typical), most - 1)) if lag is None else lag
@@ -206,10 +255,10 @@ def chosen(plan: Plan, named: Mapping[str, int | None]) -> Schedule:
 
 
 def _made(
-    plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float, path: Path | None = None
+    plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float, kind: Coupled, path: Path | None = None
 ) -> Iterable[Pair]:
-    """Make pairs in threads; yields them as they are finished. After `end` none is begun. Their co-clustering goes to a
-    folder of `path`, if there is one."""
+    """Make pairs in threads; yields them as they are finished. After `end` none is begun. What they have a file of goes
+    to folders of `path`, if there is one."""
     waiting = iter(numbers)
     running: set[Future[Pair | None]] = set()
     chains: dict[int, CoupledChains] = {}
@@ -228,7 +277,7 @@ def _made(
                     number = next(waiting, None)
                     if number is None:
                         break
-                    running.add(pool.submit(_pair, plan, schedule, number, chains, path))
+                    running.add(pool.submit(_pair, plan, schedule, number, chains, kind, path))
                 if not running:
                     break
                 done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -243,23 +292,30 @@ def _made(
 
 
 def _pair(
-    plan: Plan, schedule: Schedule, number: int, under_way: dict[int, CoupledChains], path: Path | None
+    plan: Plan,
+    schedule: Schedule,
+    number: int,
+    under_way: dict[int, CoupledChains],
+    kind: Coupled,
+    path: Path | None,
 ) -> Pair | None:
     """One pair of chains; None where it was halted."""
     began = time.thread_time()
-    chains = plan.builder.coupled(number if number >= FIRST_PILOT else FIRST_PAIR + number, schedule.lag)
+    stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
+    chains = plan.builder.coupled(stream, schedule.lag, kind.coupling)
     under_way[number] = chains
     gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
     if gathers:
         chains.gather(schedule.k, schedule.m)
-    rows = _advanced(chains, schedule.iterations, until_met=True)
+    densities = None if path is None or kind.new is None else _Densities(plan, chains, schedule, kind.new)
+    rows = _advanced(chains, schedule.iterations, True, densities)
     met = chains.meeting >= 0
     distance = 0.0 if met else chains.distance
     clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
     estimates: dict[str, float] = {}
     if met and schedule.m > 0:
         if chains.iteration < schedule.m:
-            rows = np.concatenate([rows, _advanced(chains, schedule.m, until_met=False)])
+            rows = np.concatenate([rows, _advanced(chains, schedule.m, False, densities)])
         x, y = rows[:, 0], rows[schedule.lag :, 1]
         found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
         estimates = dict(zip(QUANTITIES, found.tolist(), strict=True))
@@ -267,16 +323,55 @@ def _pair(
     if chains.rng.halted:
         return None
     seconds = time.thread_time() - began if plan.cfg.timing else 0.0
-    digest = write_co_clustering(path, number, chains.co_clustering) if path is not None and gathers and met else None
+    digests: dict[str, str] = {}
+    if path is not None and met:
+        if gathers:
+            together = chains.co_clustering.astype(np.float32)
+            digests[CO_CLUSTERING] = write_estimates(path, CO_CLUSTERING, number, together)
+        if densities is not None:
+            found = np.array([densities.sum.log, densities.sum.value])
+            digests[LOG_PREDICTIVE] = write_estimates(path, LOG_PREDICTIVE, number, found)
     meeting = chains.meeting if met else None
-    return Pair(number, meeting, chains.iteration, seconds, distance, clusters, estimates, digest)
+    return Pair(number, meeting, chains.iteration, seconds, distance, clusters, estimates, **digests)
 
 
-def _advanced(chains: CoupledChains, end: int, until_met: bool) -> NDArray[np.float64]:
+class _Densities:
+    """The estimates of the predictive densities of new items, of one pair of chains.
+
+    Parameters
+    ----------
+    plan : Plan
+    chains : CoupledChains
+    schedule : Schedule
+    new : Dataset
+    """
+
+    def __init__(self, plan: Plan, chains: CoupledChains, schedule: Schedule, new: Dataset) -> None:
+        self.chains, self.schedule, self.sum = chains, schedule, DensitySum(new.N)
+        self.x, self.y = (Following(plan.cfg.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
+
+    def add(self) -> None:
+        """Add what the present states have in the estimates."""
+        of_x, of_y = self.chains.weights_of_states(self.schedule.k, self.schedule.m)
+        if of_x > 0.0:
+            self.sum.add(of_x, self.x())
+        if of_y < 0.0:
+            self.sum.add(of_y, self.y())
+
+
+def _advanced(
+    chains: CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
+) -> NDArray[np.float64]:
     """Let X make iterations up to number `end`, at most until the chains have met; `QUANTITIES` of each."""
     parts: list[NDArray[np.float64]] = []
+    if densities is not None and chains.iteration == 0:
+        parts.append(_values(chains.advance(0, until_met)))
+        densities.add()
     while not parts or (chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.halted):
-        parts.append(_values(chains.advance(min(CHUNK, end - chains.iteration), until_met)))
+        step = CHUNK if densities is None else 1
+        parts.append(_values(chains.advance(min(step, end - chains.iteration), until_met)))
+        if densities is not None:
+            densities.add()
     return np.concatenate(parts)
 
 

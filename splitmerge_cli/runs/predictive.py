@@ -1,18 +1,21 @@
 """What the states of a run say of items that it did not see: densities, and the clusters that they would join."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from omegaconf import DictConfig, OmegaConf
 from scipy.special import logsumexp
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.data.stacking import node_added, stacked
-from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.stacking import new_items, node_added, stacked
+from splitmerge_cli.runs.datasets import construct, loaded
+from splitmerge_cli.runs.identity import file_digests
 
 
 @dataclass(frozen=True)
@@ -100,8 +103,34 @@ def predict(
     return Prediction(logsumexp(density, axis=0) - np.log(len(density)), np.asarray(total / len(density)))
 
 
+class Following:
+    """Log predictive densities of new items in the present state of a chain, each by itself.
+
+    Parameters
+    ----------
+    model, dataset, new
+        As of `predict`.
+    chain : Model
+        Of the chain.
+    """
+
+    def __init__(self, model: Mapping[str, Any], dataset: Dataset, new: Dataset, chain: Model) -> None:
+        self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
+
+    def __call__(self) -> NDArray[np.float64]:
+        """Of the present state, float64 ``[n]``."""
+        _, log_density, log_weight = next(self._states)
+        return np.asarray(logsumexp(log_density + log_weight, axis=1))
+
+
+def _present(chain: Model) -> State:
+    resampled = {"concentration": chain.concentration} if chain.random_concentration else {}
+    parameters = None if chain.parameters is None else chain.parameters.ravel()
+    return State(chain.labels, chain.K, resampled, parameters)
+
+
 def by_state(
-    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State]
+    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """What each state says of new items; parameters and errors as for `predict`.
 
@@ -155,7 +184,7 @@ def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
 
 
 def _exchangeable(
-    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State]
+    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Of every state: log densities ``[n, K + 1]``, log weights ``[K + 1]``."""
     if new.missing:
@@ -169,7 +198,7 @@ def _exchangeable(
 
 
 def _coupled(
-    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State]
+    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """The same where the likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
     alone = _model(options, dataset, dataset)
@@ -185,3 +214,52 @@ def _coupled(
                 density[i, k] = model.log_lik_total() - before
                 weight[k] = model.log_prior_total()
         yield state, density, weight - logsumexp(weight)
+
+
+def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
+    """New items of a file that has the form of the data's.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        Of the run: its group data reads the file, too.
+    dataset : Dataset
+        The data of the run.
+    file : str
+
+    Raises
+    ------
+    ConfigError
+        The data are not read from a file, or are a network or documents.
+    DataError
+        The file cannot be read, or has other columns; the message names it.
+    """
+    if dataset.kind in ("graph", "documents"):
+        raise ConfigError(
+            f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
+        )
+    if cfg.data.get("path") is None:
+        raise ConfigError(f"new={file}: data={cfg.data.name} are not read from a file, whose form new items would have")
+    given = OmegaConf.merge(cfg, {"data": {"path": file}})
+    assert isinstance(given, DictConfig)
+    options = OmegaConf.to_container(given.data, resolve=True)
+    assert isinstance(options, dict)
+    found = loaded({str(key): value for key, value in options.items()}, dataset.kind, file_digests(given))
+    try:
+        return new_items(dataset, _as_given(found))
+    except DataError as error:
+        raise DataError(f"new={file}: {error}") from None
+
+
+def _as_given(found: Dataset) -> Any:
+    """The items in the words of their file, as another file may have other codes for them."""
+    if found.kind == "tokens":
+        return [found.vocabulary[code] for code in found.values] if found.vocabulary else found.values
+    if not found.columns:
+        return found.values
+    frame = pd.DataFrame(np.asarray(found.values), columns=found.columns)
+    for column, type_ in zip(found.columns, found.types or (), strict=False):
+        if type_.levels:
+            cells = [None if np.isnan(code) else type_.levels[int(code)] for code in frame[column]]
+            frame[column] = pd.Series(cells, dtype=object)
+    return frame

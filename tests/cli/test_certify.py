@@ -78,7 +78,7 @@ def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) ->
         return (model.labels[:, None] == model.labels[None, :])[upper].astype(float)
 
     for number, lag, k, m in [(0, 1, 0, 4), (1, 3, 2, 9), (2, 7, 0, 40), (3, 2, 5, 5), (4, 1, 30, 60)]:
-        chains, again = (plan.builder.coupled(number, lag) for _ in range(2))
+        chains, again = (plan.builder.coupled(number, lag, "maximal") for _ in range(2))
         x, y = [together(again.x)], [together(again.y)]
         while again.iteration < m or again.meeting < 0:
             again.advance(1, until_met=False)
@@ -148,7 +148,7 @@ def test_there_may_be_many_more_clusters_than_items(tmp_path: Path) -> None:
     ("args", "message"),
     [
         (["sampler=arm", "model=bernoulli", "data=jain_neal"], "history of several chains"),
-        (["sampler=neal8", "model=lines", "data=lines", "model.conjugate=false"], "keep parameters"),
+        (["model=hdp", "data=hdp_documents"], "the topic of each token"),
         (["--pairs", "1"], "pairs=1: expected at least 2"),
         (["--lag", "0"], "lag=0: expected at least 1"),
         (["-k", "9", "-m", "3", "--lag", "2"], "k=9, m=3: expected 0 <= k <= m"),
@@ -193,3 +193,93 @@ def test_interrupted_is_continued(tmp_path: Path) -> None:
 def test_python_says_what_is_wrong() -> None:
     with pytest.raises(ConfigError, match="pairs=1"):
         splitmerge_cli.certify("gaussian", CLOUDS, pairs=1)
+
+
+def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> None:
+    """Two rows given five others: from pairs that stop soon after their start, without bias."""
+    from splitmerge_cli.data.objects import from_object
+    from splitmerge_cli.models.bernoulli import Bernoulli
+    from splitmerge_cli.runs.predictive import State, by_state
+    from splitmerge_cli.verify.cases import small_case
+
+    case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})
+    rows, new = np.split(np.random.default_rng(1).integers(2, size=(7, 3)).astype(np.uint8), [5])
+    model = {"name": "bernoulli", "concentration": 1.0, "beta1": 0.5, "beta0": 0.5}
+    found = splitmerge_cli.certify(
+        model, rows, "gibbs", pairs=800, lag=2, k=0, m=3, new=new, store=tmp_path, progress="none"
+    )
+    data, items = from_object(rows, "binary"), from_object(new, "binary")
+    states = [State(np.array(labels, dtype=np.int32), K, {}) for labels, K in case.partitions[0]]
+    options = {str(key): value for key, value in found.config["model"].items()}
+    density = [np.exp(of + weight).sum(axis=1) for _, of, weight in by_state(options, data, items, states)]
+    exact = np.log(np.array(case.partitions[1]) @ np.array(density))
+    estimate = found.log_predictive()
+    assert len(estimate) == 2 and estimate["standard_error"].between(1e-4, 0.02).all()
+    assert (np.abs(estimate["log_density"] - exact) < 4 * estimate["standard_error"]).all()
+    assert any("log predictive density of 2 new items" in line for line in found.lines())
+
+
+def test_densities_beyond_the_range_of_a_double_are_summed() -> None:
+    from splitmerge_cli.diagnostics.certificates import DensitySum, log_of_mean, log_of_mean_of_items
+
+    total = DensitySum(2)
+    total.add(0.5, np.array([-5000.0, 3000.0]))
+    total.add(0.75, np.array([-4999.0, 2999.0]))
+    total.add(-0.25, np.array([-5000.0, 3000.0]))
+    expected = [-5000 + np.log(0.25 + 0.75 * np.e), 3000 + np.log(0.25 + 0.75 / np.e)]
+    np.testing.assert_allclose(total.log + np.log(total.value), expected, rtol=1e-14)
+    log, value = np.array([[-5000.0], [-5001.0], [-5000.0]]), np.array([[1.0], [np.e], [-0.5]])
+    mean, error = log_of_mean(log, value)
+    assert mean[0] == pytest.approx(-5000 + np.log(0.5)) and error[0] == pytest.approx(1.0)
+    assert log_of_mean_of_items(log, value)[0] == pytest.approx(mean[0])
+    # an estimate that is not positive has no logarithm
+    assert np.isnan(log_of_mean(log, -value)[0][0])
+
+
+def test_new_items_of_a_file(tmp_path: Path) -> None:
+    table = pd.DataFrame(CLOUDS[:, :2], columns=["a", "b"])
+    table.to_csv(tmp_path / "data.csv", index=False)
+    table.iloc[:3].to_csv(tmp_path / "new.csv", index=False)
+    table.rename(columns={"b": "c"}).to_csv(tmp_path / "other.csv", index=False)
+    asked = ["model=gaussian", "data=csv", f"data.path={tmp_path / 'data.csv'}", f"out={tmp_path / 'out'}"]
+    asked += ["progress=none", "--pairs", "4"]
+    for args, expected in (
+        (["--new", f"{tmp_path / 'none.csv'}"], "none.csv"),
+        (["--new", f"{tmp_path / 'other.csv'}"], "no column 'b'"),
+        (["--coupling", "optimal"], "coupling=optimal: expected maximal, common, transport"),
+    ):
+        assert expected in ran(*asked, *args, status=2)
+        assert not (tmp_path / "out" / "certificates").exists()
+    assert "not read from a file" in ran(*SMALL, f"out={tmp_path / 'out'}", "--new", "new.csv", status=2)
+    path = Path(ran(*asked, "--new", f"{tmp_path / 'new.csv'}").strip().splitlines()[-1])
+    assert pd.read_parquet(path / "log_predictive.parquet")["item"].tolist() == [0, 1, 2]
+    transport = Path(ran(*asked, "--coupling", "transport").strip().splitlines()[-1])
+    assert transport != path and not (transport / "log_predictive.parquet").exists()
+
+
+def test_mixed_rows_of_a_file_have_the_codes_of_the_data(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("kind,size\n" + "".join(f"{'abc'[t % 3]},{t % 3 + t / 50}\n" for t in range(30)))
+    (tmp_path / "new.csv").write_text("kind,size\nc,2.1\nc,2.2\na,0.1\n")
+    asked = ["model=mixed", "data=csv", f"data.path={tmp_path / 'data.csv'}", f"out={tmp_path}", "progress=none"]
+    path = Path(ran(*asked, "--pairs", "4", "--new", f"{tmp_path / 'new.csv'}").strip().splitlines()[-1])
+    found = pd.read_parquet(path / "log_predictive.parquet")["log_density"]
+    frame = pd.read_csv(tmp_path / "data.csv")
+    again = splitmerge_cli.certify("mixed", frame, pairs=4, new=pd.read_csv(tmp_path / "new.csv"), progress="none")
+    np.testing.assert_allclose(found, again.log_predictive()["log_density"], rtol=0.05)
+
+
+def test_kept_parameters_have_the_means_of_integrated_ones(tmp_path: Path) -> None:
+    """E[K] of lines, estimated without bias by two kernels on different state spaces."""
+    asked = ["model=lines", "data=lines", "N=25", "progress=none", f"out={tmp_path}", "--pairs", "60"]
+    means = []
+    for args in (
+        ["sampler=gibbs", "model.conjugate=true"],
+        ["sampler=neal8", "model.conjugate=false"],
+        ["sampler=sams", "model.conjugate=false", "model.refresh=metropolis"],
+    ):
+        path = Path(ran(*asked, *args).strip().splitlines()[-1])
+        estimates = pd.read_parquet(path / "estimates.parquet").set_index("quantity")
+        means.append(estimates.loc["n_clusters", ["mean", "standard_error"]].to_numpy(dtype=float))
+    for mean, error in means[1:]:
+        assert abs(mean - means[0][0]) < 4 * np.hypot(error, means[0][1])
+        assert error < 0.1

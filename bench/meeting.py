@@ -1,0 +1,139 @@
+"""How soon pairs of coupled chains meet, and what a coupled iteration costs beside two that are not coupled.
+
+Each chain of a pair starts from one cluster, singletons, or a draw from the prior, each with probability 1/3; the lag
+is 1. The points are normal around centres that are themselves normal with standard deviation `spread`: .4 leaves one
+heap, 4 clusters apart.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from time import thread_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.coupled import CoupledChains
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+
+Points = NDArray[np.float64]
+ROWS: list[tuple[int, int, int, float, float, int, str, int, int]] = [
+    # N, D, clusters, spread, kappa0, SAMS moves before each scan, coupling, most iterations, pairs
+    (1_000, 50, 10, 2.0, 0.01, 5, "maximal", 300, 60),
+    (1_000, 50, 10, 2.0, 0.01, 5, "common", 300, 60),
+    (1_000, 50, 10, 2.0, 0.01, 5, "transport", 300, 60),
+    (100, 5, 5, 3.0, 1e-6, 0, "maximal", 2_000, 50),
+    (100, 5, 5, 3.0, 1e-6, 1, "maximal", 2_000, 50),
+    (100, 5, 5, 3.0, 1e-6, 5, "maximal", 2_000, 50),
+    (500, 5, 5, 2.0, 0.01, 1, "maximal", 10_000, 50),
+    (500, 5, 5, 2.0, 0.01, 5, "maximal", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 1, "maximal", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 5, "maximal", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 5, "common", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 5, "transport", 10_000, 20),
+    (500, 5, 5, 0.8, 0.01, 5, "maximal", 10_000, 50),
+    (10_000, 5, 5, 4.0, 0.01, 5, "maximal", 2_000, 20),
+    (10_000, 5, 5, 1.5, 0.01, 5, "maximal", 2_000, 20),
+    (10_000, 5, 5, 0.8, 0.01, 5, "maximal", 2_000, 8),
+    (10_000, 50, 10, 2.0, 0.01, 5, "maximal", 500, 20),
+]
+
+
+def points(N: int, D: int, clusters: int, spread: float) -> Points:
+    rng = np.random.default_rng(0)
+    return (rng.normal(size=(clusters, D)) * spread)[rng.integers(clusters, size=N)] + rng.normal(size=(N, D))
+
+
+def pair(x: Points, kappa0: float, moves: int, coupling: str, seed: int) -> CoupledChains:
+    """A pair of chains at its start."""
+    rng = Rng(seed)
+    generator = np.random.Generator(rng.bit_generator)
+    models = [Gaussian(x, kappa0=kappa0, a0=2.0, b0=1.0) for _ in range(2)]
+    for model in models:
+        start = generator.integers(3)
+        drawn = model.prior.draw(generator)[0] if start == 2 else np.arange(len(x)) * (start == 1)
+        model.set_labels(drawn)
+    samplers = [[*[Dyadic(m, rng, allocation="sams")] * moves, Gibbs(m, rng)] for m in models]
+    return CoupledChains(*models, rng, *samplers, 1, coupling=coupling)
+
+
+def met(row: Sequence[Any]) -> dict[str, Any]:
+    """Meeting times of the pairs of a row."""
+    N, D, clusters, spread, kappa0, moves, coupling, most, pairs = row
+    x = points(N, D, clusters, spread)
+
+    def made(seed: int) -> tuple[float, float, float]:
+        chains = pair(x, kappa0, moves, coupling, seed)
+        began = thread_time()
+        chains.advance(most)
+        times = chains.meeting if chains.meeting >= 0 else np.inf
+        return times, thread_time() - began, 0.0 if chains.meeting >= 0 else chains.distance
+
+    with ThreadPoolExecutor() as pool:
+        times, seconds, apart = np.array(list(pool.map(made, range(pairs)))).T
+    median, most_of = np.quantile(times, [0.5, 0.95], method="higher")
+    return {
+        **dict(zip(("N", "D", "clusters", "spread", "kappa0", "moves", "coupling", "most", "pairs"), row, strict=True)),
+        "met": int(np.isfinite(times).sum()),
+        "median": median,
+        "95 %": most_of,
+        "seconds": float(seconds.mean()),
+        "apart": float(apart[np.isinf(times)].mean()) if np.isinf(times).any() else 0.0,
+    }
+
+
+def cost(near: bool, coupling: str = "maximal", iterations: int = 40, rounds: int = 7) -> float:
+    """Seconds of a coupled iteration over those of two that are not coupled, paired; median over rounds."""
+    x = points(1_000, 10, 10, 2.0)
+    ratios = []
+    for round_ in range(rounds):
+        together, alone = pair(x, 0.01, 5, coupling, round_), pair(x, 0.01, 5, coupling, round_)
+        rng = np.random.default_rng(round_)
+        for chains in (together, alone):
+            settled = np.argmin(np.abs(x[:, :1] - x[:10, 0]), axis=1)
+            chains.x.set_labels(np.unique(settled, return_inverse=True)[1])
+            chains.y.set_labels(chains.x.labels if near else np.unique(rng.permuted(settled), return_inverse=True)[1])
+        steps = len(together.samplers_x)
+        seconds = []
+        for chains, coupled in ((together, True), (alone, False)):
+            began = thread_time()
+            for _ in range(iterations if near else 1):
+                for t in range(steps):
+                    if coupled:
+                        chains.step(t)
+                    else:
+                        chains.samplers_x[t].step()
+                        chains.samplers_y[t].step()
+            seconds.append(thread_time() - began)
+        ratios.append(seconds[0] / seconds[1])
+    return float(np.median(ratios))
+
+
+def main(quick: bool) -> dict[str, Any]:
+    print("iterations until pairs of coupled chains meet\n")
+    print("     N   D   K spread  kappa0 moves  coupling   met     median   95 %  s/pair")
+    found = []
+    for row in ROWS:
+        if quick and row[0] > 1_000:
+            continue
+        each = met((*row[:-1], min(row[-1], 10)) if quick else row)
+        found.append(each)
+        apart = "" if each["apart"] == 0 else f"   {each['apart']:.1%} of the pairs of items differ at the end"
+        print(
+            f"{each['N']:>6} {each['D']:>3} {each['clusters']:>3} {each['spread']:>6} {each['kappa0']:>7g} "
+            f"{each['moves']:>5} {each['coupling']:>9}   {each['met']}/{each['pairs']:<5} {each['median']:>6g} "
+            f"{each['95 %']:>6g} {each['seconds']:>7.2f}{apart}",
+            flush=True,
+        )
+    costs = {
+        f"{coupling}, {'equal' if near else 'apart'}": cost(near, coupling)
+        for coupling in ("maximal", "common", "transport")
+        for near in (True, False)
+    }
+    print("\na coupled iteration over two that are not coupled (N=1,000, D=10, five SAMS moves and a scan)")
+    for name, ratio in costs.items():
+        print(f"  {name:<18} {ratio:.2f}")
+    return {"meeting": found, "cost": costs}
