@@ -60,7 +60,7 @@ extensions = [
 ]
 
 subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/**/__init__.py"))
-groups = sorted(p.parent.name for p in Path("conf").glob("*/__init__.py"))
+groups = sorted(".".join(p.parent.parts[1:]) for p in Path("conf").glob("*/**/__init__.py"))
 
 setup(
     options=options,

@@ -47,9 +47,10 @@ The folder of the run is the last line on stdout. A finished run is not repeated
 _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
 
 Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (processes, the default) or basic (one
-after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time. Finished runs are skipped,
-unfinished ones continued; a job that fails, or whose process is killed, does not stop the others. Runs that another
-process writes are waited for: two sweeps of one grid share the work."""
+after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time; dask and submitit_slurm
+run them on many machines. Finished runs are skipped, unfinished ones continued; a job that fails, or whose process is
+killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the
+work."""
 
 _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
@@ -145,6 +146,9 @@ def _show(
 def sweep(
     overrides: Overrides = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Compose and check every job; run none.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Leave the jobs to the queue of Slurm; the same command collects them.")
+    ] = False,
     cfg: Cfg = None,
     resolve: Resolve = False,
     package: Package = None,
@@ -159,10 +163,10 @@ def sweep(
         _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
         return
     if dry_run:
-        outcomes = sweeps.check_jobs(jobs, config_dir, own)
+        outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
     else:
         progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
-        outcomes = sweeps.run_jobs(jobs, progress=progress, launcher=own, config_dir=config_dir)
+        outcomes = sweeps.run_jobs(jobs, None, progress, own, config_dir, detach=detach)
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:

@@ -12,6 +12,9 @@ from scipy.sparse import csr_array
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
 
+ROWS = ("tokens", "binary", "points", "mixed")
+"""Kinds of data whose items are rows of their own."""
+
 
 def new_items(dataset: Dataset, new: Any) -> Dataset:
     """New items, as the data of a run are.

@@ -20,6 +20,7 @@ from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from splitmerge_cli.results.files import is_locked, locked, write_json
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
@@ -92,11 +93,18 @@ def in_process(composed: Any) -> Ended:
 
 def isolated(composed: Any, sweep: Sweep) -> Ended:
     """Make a job, as Hydra composed it, in a process of its own, its chains in one thread."""
-    from omegaconf import OmegaConf
-
     from splitmerge_cli.config.hydra_adapter import job_config
 
     hydra = job_config()
+    if os.getpid() != sweep.pid:
+        _attend(sweep.pid if sweep.parental else os.getppid())
+    return made_here(task_of(composed, hydra, sweep, hydra.job.num))
+
+
+def task_of(composed: Any, hydra: Any, sweep: Sweep, number: int) -> Task:
+    """A job that can be sent to another process, from its configuration and Hydra's own node."""
+    from omegaconf import OmegaConf
+
     needed = {
         "runtime": {"choices": dict(hydra.runtime.choices)},
         "searchpath": list(hydra.searchpath),
@@ -104,12 +112,22 @@ def isolated(composed: Any, sweep: Sweep) -> Ended:
     }
     if composed.workers is None:
         composed.workers = 1
-    if os.getpid() != sweep.pid:
-        _attend(sweep.pid if sweep.parental else os.getppid())
-    return _process().make(Task(composed, OmegaConf.create(needed), sweep.folder, sweep.records / str(hydra.job.num)))
+    return Task(composed, OmegaConf.create(needed), sweep.folder, sweep.records / str(number))
+
+
+def made_here(task: Task) -> Ended:
+    """Make a job in the process that makes the jobs of this thread."""
+    return _process().make(task)
+
+
+def end_jobs() -> None:
+    """Interrupt the jobs of all threads of this process; what they have sampled is stored."""
+    for process in list(_processes):
+        process.interrupt()
 
 
 _here = threading.local()
+_processes: "WeakSet[_Process]" = WeakSet()
 
 
 def _process() -> "_Process":
@@ -132,10 +150,15 @@ class _Process:
                 [sys.executable, "-c", call], stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
             )
         self._connection.send(os.getpid())
+        _processes.add(self)
 
     @property
     def alive(self) -> bool:
         return self._popen.poll() is None
+
+    def interrupt(self) -> None:
+        """Let the job under way store what it has, and end."""
+        self._popen.terminate()
 
     def make(self, task: Task) -> Ended:
         """Make a job; what became of it, however the process ended."""
@@ -214,6 +237,9 @@ def _when_orphaned(parent: int, act: Callable[[], Any], over: threading.Event) -
 def support(fd: int) -> None:
     """Make the jobs that come from the socket `fd` until it is closed; the process of `_Process`."""
     take_over(tells=False)
+    # schedulers of clusters send these to all processes of a job; its parent answers
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
     with suppress(KeyboardInterrupt, EOFError, ConnectionError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         connection: Connection[Any, Any] = Connection(fd)
@@ -229,7 +255,7 @@ def _make_recorded(task: Task, parent: int) -> Ended:
     """Make a job and record what becomes of it; interrupted, it is, too, when `parent` is gone, however that died."""
     with ExitStack() as stack:
         # the folder is not there on another machine than the sweep's, and no more when the sweep is gone
-        if task.record.parent.is_dir():
+        if task.record.name and task.record.parent.is_dir():
             with suppress(OSError):
                 stack.enter_context(locked(task.record))
         ended = _make_interruptible(task, parent)
@@ -239,6 +265,8 @@ def _make_recorded(task: Task, parent: int) -> Ended:
 
 def _record_end(record: Path, status: str, error: str | None) -> None:
     """Record what became of a job, once."""
+    if not record.name:
+        return
     result = record.with_suffix(".json")
     if record.exists() and not result.exists():
         with suppress(OSError):

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.stacking import new_items, node_added, stacked
+from splitmerge_cli.data.stacking import ROWS, new_items, node_added, stacked
 from splitmerge_cli.runs.datasets import construct, loaded
 from splitmerge_cli.runs.identity import file_digests
 
@@ -234,7 +234,7 @@ def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
     DataError
         The file cannot be read, or has other columns; the message names it.
     """
-    if dataset.kind in ("graph", "documents"):
+    if dataset.kind not in ROWS:
         raise ConfigError(
             f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
         )

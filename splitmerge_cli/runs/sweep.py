@@ -9,29 +9,26 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
 
-from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, load, places, shared_choices
-from splitmerge_cli.config.composition import compose_raw, quote_priors, rewrite
+from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, shared_choices
+from splitmerge_cli.config.composition import compose_raw, quote_priors
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.identity import complete, finished, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
-from splitmerge_cli.runs.job import Ended, Recorded, Sweep, blocked, in_process, isolated, read_records
+from splitmerge_cli.runs.job import Ended, blocked
+from splitmerge_cli.runs.launch import Launch
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.stored import dataset_of, open_run
@@ -51,7 +48,8 @@ class JobOutcome:
         The job.
     status : str
         done, skipped (finished before), to run (dry run), rejected (bad input), failed, interrupted (or not begun, when
-        the sweep was interrupted), or running elsewhere (by another process, when the sweep was interrupted).
+        the sweep was interrupted), running elsewhere (by another process, when the sweep was interrupted), or submitted
+        (to a queue, which goes on without the sweep).
     path : Path or None
         Folder of the run; None where it was rejected.
     error : str or None
@@ -145,7 +143,10 @@ def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> 
 
 
 def check_jobs(
-    jobs: Sequence[Sequence[str]], config_dir: str | Path | None = None, launcher: Sequence[str] = ()
+    jobs: Sequence[Sequence[str]],
+    config_dir: str | Path | None = None,
+    launcher: Sequence[str] = (),
+    detach: bool = False,
 ) -> list[JobOutcome]:
     """Compose and check every job, down to its data and the parameters of model and samplers; run none.
 
@@ -158,8 +159,8 @@ def check_jobs(
     """
     outcomes = []
     with hydra_adapter.hydra_session(), shared_choices():
-        if launcher:
-            _Launch(launcher, None, config_dir).launcher(len(jobs), Path())
+        if launcher or detach:
+            Launch(launcher, None, config_dir, detach).launcher([Path()] * len(jobs), Path())
         for job in jobs:
             outcomes.append(_checked(list(job), config_dir))
     return outcomes
@@ -189,6 +190,7 @@ def run_jobs(
     launcher: Sequence[str] = (),
     config_dir: str | Path | None = None,
     timed: Collection[Sequence[str]] = (),
+    detach: bool = False,
 ) -> list[JobOutcome]:
     """Run what is missing of the given jobs, at the same time where the machine allows.
 
@@ -206,6 +208,8 @@ def run_jobs(
         A folder with the user's own groups.
     timed : collection of sequences of str
         Those of the jobs whose seconds count: they run one at a time, after the others, whatever `workers` says.
+    detach : bool
+        Leave the jobs to the queue of a cluster (``submitted``), and do not wait.
 
     Returns
     -------
@@ -222,7 +226,7 @@ def run_jobs(
     RunError
         The launcher failed on the way; what was stored is intact.
     """
-    outcomes = check_jobs(jobs, config_dir, launcher)
+    outcomes = check_jobs(jobs, config_dir, launcher, detach)
     if any(o.status == "rejected" for o in outcomes):
         return outcomes
     # the same run may be asked for twice
@@ -246,8 +250,8 @@ def run_jobs(
             ended: dict[Path, Ended] = {}
             for part, at_once in parts:
                 # one job alone gains nothing from a process, but its chains from threads
-                own = launcher or ["hydra/launcher=basic"] * (len(part) == 1)
-                ended |= _make(part, _Launch(own, at_once, config_dir), shown.say)
+                own = launcher or ["hydra/launcher=basic"] * (len(part) == 1 and not detach)
+                ended |= _make(part, Launch(own, at_once, config_dir, detach), shown.say)
                 if any(status == "interrupted" for status, _ in ended.values()):
                     break
             ended |= {path: _interrupted(path) for path in missing if path not in ended}
@@ -259,17 +263,21 @@ def run_jobs(
     return outcomes
 
 
-def _make(missing: Mapping[Path, list[str]], launch: "_Launch", say: Callable[[str], None]) -> dict[Path, Ended]:
+def _make(missing: Mapping[Path, list[str]], launch: Launch, say: Callable[[str], None]) -> dict[Path, Ended]:
     """Make the missing runs, those first that nobody else writes; what became of each."""
     ended: dict[Path, Ended] = {}
     left = list(missing)
+    # with resume=false
+    repeated = {path for path in missing if is_done(path)}
     waiting = False
     try:
         with AnsweredBy(interrupt):
             while left:
-                if free := [path for path in left if not is_written(path)]:
+                # another process may have finished one since it was looked at
+                ended |= {path: ("elsewhere", None) for path in left if path not in repeated and is_done(path)}
+                if free := [path for path in left if path not in ended and not is_written(path)]:
                     launch.make({path: missing[path] for path in free}, ended)
-                else:
+                elif any(path not in ended for path in left):
                     if not waiting:
                         say(f"{len(left)} {_jobs(left)} running elsewhere; waiting for the end")
                     waiting = True
@@ -321,95 +329,6 @@ def _interrupted(path: Path) -> Ended:
     if is_written(path):
         return "running elsewhere", None
     return ("done" if is_done(path) else "interrupted"), None
-
-
-@dataclass
-class _Launch:
-    """How jobs are launched.
-
-    Attributes
-    ----------
-    overrides : sequence of str
-        Hydra's own overrides.
-    workers : int or None
-        Jobs that run at the same time; None: one per processor.
-    config_dir : str, Path or None
-        A folder with the user's own groups.
-    in_vain : int
-        How often in a row the launcher broke before any job came to its end.
-    """
-
-    overrides: Sequence[str]
-    workers: int | None
-    config_dir: str | Path | None
-    in_vain: int = 0
-
-    def launcher(self, jobs: int, records: Path) -> Any:
-        """The launcher of so many jobs, which leave their records in the folder `records`.
-
-        Raises
-        ------
-        ConfigError
-            There is none, or it has no such options.
-        """
-        own = list(self.overrides)
-        if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in own):
-            own = [f"hydra.launcher.n_jobs={min(self.workers or os.cpu_count() or 1, jobs)}", *own]
-        try:
-            chosen = hydra_adapter.launching(own, places(self.config_dir))
-            load(chosen.target)  # for its message
-            sweep = Sweep(os.getpid(), os.getcwd(), records, parental=chosen.joblib)
-            return chosen.make(in_process if chosen.basic else partial(isolated, sweep=sweep))
-        except ConfigError as error:
-            raise ConfigError(f"hydra.launcher.{error}") from error
-        except Exception as error:  # the module of a launcher may raise anything
-            raise ConfigError(hydra_adapter.explain_launcher(error, self.overrides)) from error
-
-    def make(self, jobs: Mapping[Path, list[str]], ended: dict[Path, Ended]) -> None:
-        """Make jobs, and add to `ended` what became of those that are not to be made again.
-
-        Raises
-        ------
-        ConfigError, RunError
-            See `run_jobs`.
-        """
-        paths = list(jobs)
-
-        def add(by_number: Mapping[int, Ended]) -> None:
-            ended.update({paths[number]: end for number, end in by_number.items() if end[0] != "locked"})
-
-        with TemporaryDirectory(prefix="smcmc-sweep-") as folder:
-            records = Path(folder)
-            launcher = self.launcher(len(jobs), records)
-            try:
-                returned = launcher.launch([rewrite(job) for job in jobs.values()], initial_job_idx=0)
-                add(dict(enumerate([one.return_value for one in returned])))
-            except KeyboardInterrupt:
-                add(read_records(records).ended)
-                raise
-            except BrokenProcessPool as error:
-                add(self._ended(read_records(records), error))
-            except Exception as error:  # whatever the launcher does
-                if read_records(records).begun:
-                    raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
-                raise ConfigError(_launcher_says(error)) from error
-
-    def _ended(self, recorded: Recorded, error: Exception) -> dict[int, Ended]:
-        """What became of jobs, by their numbers, when a process of the launcher was killed; the others go on."""
-        ended = dict(recorded.ended)
-        # joblib then kills its other processes, and what they have started before them: a job that outlived its process
-        # tells that this one was killed by somebody else. Where no job tells it, all go on
-        if recorded.killed or len(recorded.orphaned) == 1:
-            reason = "the process that launched it was killed; the same command continues it"
-            ended |= dict.fromkeys(recorded.orphaned, ("failed", reason))
-        self.in_vain = 0 if ended else self.in_vain + 1
-        if self.in_vain == 2:
-            raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
-        return ended
-
-
-def _launcher_says(error: Exception) -> str:
-    return f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"
 
 
 class _Poll:

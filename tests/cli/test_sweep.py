@@ -101,7 +101,7 @@ def test_where_a_job_is_refused_none_runs(smcmc, tmp_path: Path) -> None:
         ([*GRID, "hydra.launcher.n_jobs=x"], "hydra.launcher.n_jobs=x: Value 'x' of type 'str'"),
         ([*GRID, "hydra.launcher.nope=1"], "hydra.launcher.nope=1: Key 'nope'"),
         ([*GRID, "hydra.launcher=3"], "hydra.launcher=3: "),
-        ([*GRID, "hydra/launcher=nope"], "hydra/launcher=nope: expected one of basic, joblib"),
+        ([*GRID, "hydra/launcher=nope"], "hydra/launcher=nope: expected one of basic, dask, joblib"),
         ([*GRID, "hydra.launcher._target_=nope.Nope"], "hydra.launcher._target_=nope.Nope: cannot be imported"),
         ([*GRID, "hydra.launcher._target_=os.getpid"], "hydra.launcher._target_=os.getpid: "),
         (["--dry-run", *GRID, "hydra/launcher=nope"], "hydra/launcher=nope: expected one of"),
@@ -270,7 +270,7 @@ def test_the_message_says_how_the_process_of_a_job_ended(code: int, status: str,
 
 def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "splitmerge_cli.runs.sweep.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
+        "splitmerge_cli.runs.launch.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
     )
     result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=2")
     assert result.exit_code == 1

@@ -1,0 +1,120 @@
+"""Jobs on the workers of Dask: ``hydra/launcher=dask``.
+
+A worker that is killed loses its job to another one, which goes on from the last checkpoint. Clusters of Kubernetes, of
+batch systems (dask-jobqueue) or of clouds are started by their own programs; what counts here is the address of their
+scheduler.
+"""
+
+import logging
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.runs.errors import RunError
+from splitmerge_cli.runs.job import Ended, blocked, end_jobs
+from splitmerge_cli.runs.remote import RemoteTask, on_worker
+
+DEATHS = 10
+"""Workers that a job may take with it before it is given up."""
+
+
+class DaskWorkers:
+    """An engine of `splitmerge_cli.runs.remote`.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of a scheduler, such as ``tcp://127.0.0.1:8786``; by default a cluster of this machine is started.
+    n_workers : int, optional
+        Processes of that; by default as many as there are processors, or jobs if these are fewer.
+    patience : float
+        Seconds to wait for the first worker.
+
+    Raises
+    ------
+    ConfigError
+        Dask is not installed.
+    """
+
+    waits = True
+
+    def __init__(self, address: str | None = None, n_workers: int | None = None, patience: float = 300.0) -> None:
+        try:
+            import distributed  # noqa: F401
+        except ImportError as error:
+            raise ConfigError(f"dask: {error}; pip install 'smcmc[dask]' installs it") from error
+        if n_workers is not None and n_workers < 1:
+            raise ConfigError(f"n_workers={n_workers}: expected at least 1")
+        self.address, self.n_workers, self.patience = address, n_workers, patience
+
+    def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
+        """What became of each job, in their order.
+
+        Raises
+        ------
+        ConfigError
+            There is no scheduler at the address, or it has no worker.
+        RunError
+            The scheduler was lost on the way.
+        """
+        from distributed import as_completed
+        from distributed.client import FutureCancelledError
+        from distributed.comm.core import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        ended: dict[str, Ended] = {}
+        with self._client(len(tasks)) as client:
+            futures = {
+                client.submit(on_worker, task, key=f"smcmc-{client.id}-{number}", pure=False, retries=DEATHS): number
+                for number, task in enumerate(tasks)
+            }
+            try:
+                for future in as_completed(futures, loop=client.loop):
+                    try:
+                        ended[future.key] = future.result()
+                    except KilledWorker as error:
+                        ended[future.key] = ("failed", f"{error}; the same command continues it")
+                    except (FutureCancelledError, CommClosedError) as error:
+                        raise RunError(
+                            f"the scheduler {client.scheduler.address} was lost; the same command continues the sweep"
+                        ) from error
+            except BaseException:
+                with suppress(Exception):  # the scheduler may be gone
+                    client.cancel(list(futures), force=True)
+                    client.run(end_jobs)
+                raise
+            return [ended[future.key] for future in futures]
+
+    @contextmanager
+    def _client(self, jobs: int) -> Iterator[Any]:
+        from distributed import Client, LocalCluster
+
+        # it logs what it does on the way down; what matters is said by what it raises
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        with ExitStack() as stack:
+            address: Any = self.address
+            if address is None:
+                workers = min(self.n_workers or os.cpu_count() or 1, jobs)
+                # Ctrl-C is answered by the sweep
+                with blocked(signal.SIGINT):
+                    address = stack.enter_context(
+                        LocalCluster(
+                            n_workers=workers,
+                            threads_per_worker=1,
+                            memory_limit=0,
+                            dashboard_address=None,
+                            silence_logs=logging.CRITICAL,
+                        )
+                    )
+            try:
+                client = stack.enter_context(Client(address, timeout=min(self.patience, 30), set_as_default=False))
+                client.wait_for_workers(1, timeout=self.patience)
+            except (OSError, TimeoutError, ValueError) as error:
+                shown = self.address or "a cluster of this machine"
+                raise ConfigError(
+                    f"hydra.launcher.address={shown}: no worker: {error or type(error).__name__}"
+                ) from error
+            yield client

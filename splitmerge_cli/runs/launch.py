@@ -1,0 +1,130 @@
+"""How jobs are launched: by processes here, or by an engine of other machines."""
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from splitmerge_cli.config import ConfigError, hydra_adapter, load, places
+from splitmerge_cli.config.composition import rewrite
+from splitmerge_cli.runs.errors import RunError
+from splitmerge_cli.runs.job import Ended, Recorded, Sweep, in_process, isolated, read_records
+from splitmerge_cli.runs.remote import Engine, Remote
+
+
+@dataclass
+class Launch:
+    """How jobs are launched.
+
+    Attributes
+    ----------
+    overrides : sequence of str
+        Hydra's own overrides.
+    workers : int or None
+        Jobs that run at the same time; None: one per processor.
+    config_dir : str, Path or None
+        A folder with the user's own groups.
+    detach : bool
+        Whether jobs are left to the queue of a cluster.
+    in_vain : int
+        How often in a row the launcher broke before any job came to its end.
+    """
+
+    overrides: Sequence[str]
+    workers: int | None
+    config_dir: str | Path | None
+    detach: bool = False
+    in_vain: int = 0
+
+    def launcher(self, paths: Sequence[Path], records: Path) -> Any:
+        """The launcher of jobs with these folders, which leave their records in the folder `records`.
+
+        Raises
+        ------
+        ConfigError
+            There is none, or it has no such options.
+        """
+        own = list(self.overrides)
+        if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in own):
+            own = [f"hydra.launcher.n_jobs={min(self.workers or os.cpu_count() or 1, len(paths))}", *own]
+        try:
+            chosen = hydra_adapter.launching(own, places(self.config_dir))
+            found = load(chosen.target)  # for its message
+            sweep = Sweep(os.getpid(), os.getcwd(), records, parental=chosen.joblib)
+            if (engine := self._engine(chosen, found)) is not None:
+                return Remote(engine, chosen.composed, sweep, paths)
+            if self.detach:
+                raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
+            return chosen.make(in_process if chosen.basic else partial(isolated, sweep=sweep))
+        except ConfigError as error:
+            own_key = "" if str(error).startswith("--") else "hydra.launcher."
+            raise ConfigError(f"{own_key}{error}") from error
+        except Exception as error:  # the module of a launcher may raise anything
+            raise ConfigError(hydra_adapter.explain_launcher(error, self.overrides)) from error
+
+    def _engine(self, chosen: hydra_adapter.Launching, found: Any) -> Engine | None:
+        """What runs jobs on other machines; None of launchers of processes here."""
+        if chosen.target.startswith("splitmerge_cli."):
+            if self.detach:
+                raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
+            engine: Engine = found(**chosen.options)
+            return engine
+        if chosen.target.startswith("hydra_plugins.hydra_submitit_launcher."):
+            from splitmerge_cli.runs.queued_jobs import QueuedJobs
+
+            named = [o.split("=")[0].removeprefix("hydra.launcher.").lstrip("+") for o in self.overrides]
+            cluster = "slurm" if chosen.target.endswith(".SlurmLauncher") else "local"
+            return QueuedJobs(cluster, chosen.options, named, self.detach)
+        return None
+
+    def make(self, jobs: Mapping[Path, list[str]], ended: dict[Path, Ended]) -> None:
+        """Make jobs, and add to `ended` what became of those that are not to be made again.
+
+        Raises
+        ------
+        ConfigError, RunError
+            See `run_jobs`.
+        """
+        paths = list(jobs)
+
+        def add(by_number: Mapping[int, Ended]) -> None:
+            ended.update({paths[number]: end for number, end in by_number.items() if end[0] != "locked"})
+
+        with TemporaryDirectory(prefix="smcmc-sweep-") as folder:
+            records = Path(folder)
+            launcher = self.launcher(paths, records)
+            try:
+                returned = launcher.launch([rewrite(job) for job in jobs.values()], initial_job_idx=0)
+                add(dict(enumerate([one.return_value for one in returned])))
+            except KeyboardInterrupt:
+                add(read_records(records).ended)
+                raise
+            except (ConfigError, RunError):
+                raise
+            except BrokenProcessPool as error:
+                add(self._ended(read_records(records), error))
+            except Exception as error:  # whatever the launcher does
+                if read_records(records).begun:
+                    raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
+                raise ConfigError(_launcher_says(error)) from error
+
+    def _ended(self, recorded: Recorded, error: Exception) -> dict[int, Ended]:
+        """What became of jobs, by their numbers, when a process of the launcher was killed; the others go on."""
+        ended = dict(recorded.ended)
+        # joblib then kills its other processes, and what they have started before them: a job that outlived its process
+        # tells that this one was killed by somebody else. Where no job tells it, all go on
+        if recorded.killed or len(recorded.orphaned) == 1:
+            reason = "the process that launched it was killed; the same command continues it"
+            ended |= dict.fromkeys(recorded.orphaned, ("failed", reason))
+        self.in_vain = 0 if ended else self.in_vain + 1
+        if self.in_vain == 2:
+            raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
+        return ended
+
+
+def _launcher_says(error: Exception) -> str:
+    return f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"

@@ -1,0 +1,145 @@
+"""Jobs on other machines: what every engine that runs them has in common.
+
+A job is composed where the sweep is, and sent as it is (`Task`); a worker hands it to a process of its own, as
+``runs/job.py`` does here. Its run is written to the folder `out`, which all machines have to share: the sweep follows
+the runs there. Whether they do, and whether locks hold between them, is looked at by every job before it begins.
+"""
+
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from splitmerge_cli.results.files import is_locked, locked
+from splitmerge_cli.runs.job import Ended, Sweep, Task, made_here, task_of
+
+Composed = Callable[[Sequence[str], int], tuple[Any, Any]]
+"""Composes a job from its overrides and number: its configuration, and Hydra's own node."""
+
+
+@dataclass(frozen=True)
+class RemoteTask:
+    """A job for another machine.
+
+    Attributes
+    ----------
+    task : Task
+    path : Path
+        Folder of the run, as the sweep has it.
+    version : str
+        Of this package, where the sweep is.
+    mark : str or None
+        A file in the run's `out` that the sweep holds a lock on; None: the job may begin when the sweep is gone.
+    """
+
+    task: Task
+    path: Path
+    version: str
+    mark: str | None
+
+
+class Engine(Protocol):
+    """Runs jobs somewhere.
+
+    Attributes
+    ----------
+    waits : bool
+        Whether jobs begin only while the sweep is there.
+    """
+
+    waits: bool
+
+    def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
+        """What became of each, in their order.
+
+        Raises
+        ------
+        Exception
+            The engine cannot run jobs: nothing is known of any.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a launcher of Hydra returns for a job."""
+
+    return_value: Ended
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A launcher, as Hydra's are called, over an engine.
+
+    Attributes
+    ----------
+    engine : Engine
+    composed : callable
+    sweep : Sweep
+    paths : sequence of Path
+        Folders of the runs.
+    """
+
+    engine: Engine
+    composed: Composed
+    sweep: Sweep
+    paths: Sequence[Path]
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[Returned]:
+        """Run jobs; what became of each, in their order."""
+        tasks = []
+        for number, overrides in enumerate(job_overrides, initial_job_idx):
+            configuration, hydra = self.composed(overrides, number)
+            tasks.append(task_of(configuration, hydra, self.sweep, number))
+        with _marked({str(task.composed.out) for task in tasks} if self.engine.waits else set()) as marks:
+            sent = [
+                RemoteTask(task, path.resolve(), version("smcmc"), marks.get(str(task.composed.out)))
+                for task, path in zip(tasks, self.paths, strict=True)
+            ]
+            return [Returned(end) for end in self.engine.run(sent)]
+
+
+@contextmanager
+def _marked(folders: set[str]) -> Iterator[dict[str, str]]:
+    """In each of these folders a file with a lock that this process holds."""
+    marks = {folder: Path(folder).resolve() / f".sweep-{uuid4().hex}" for folder in folders}
+    with ExitStack() as stack:
+        for mark in marks.values():
+            stack.callback(mark.unlink, missing_ok=True)
+            stack.enter_context(locked(mark))
+        yield {folder: str(mark) for folder, mark in marks.items()}
+
+
+def on_worker(remote: RemoteTask) -> Ended:
+    """Make a job here, in a process of its own, or say why this machine cannot."""
+    if reason := _unfit(remote):
+        return "failed", f"{reason}; the same command continues it"
+    task = remote.task
+    if not Path(task.folder).is_dir() and not Path(str(task.composed.out)).is_absolute():
+        return "failed", f"worker {socket.gethostname()} has no folder {task.folder}; expected out= with a whole path"
+    return made_here(replace(task, record=Path()))
+
+
+def _unfit(remote: RemoteTask) -> str | None:
+    """Why a run that is made here would not be the sweep's; None: nothing stands against it."""
+    here = socket.gethostname()
+    if (found := version("smcmc")) != remote.version:
+        return f"worker {here} has smcmc {found}, the sweep {remote.version}"
+    if remote.mark is None:
+        return None
+    mark = Path(remote.mark)
+    with suppress(OSError):
+        # a file system of the network may show a new file late: a look at its folder asks anew
+        list(mark.parent.iterdir())
+    if not mark.exists():
+        return f"worker {here} does not share the folder {mark.parent}; expected out= in one that all machines have"
+    if not is_locked(mark):
+        return (
+            f"locks in {mark.parent} do not hold between machines (worker {here}); expected a file system with locks, "
+            "such as NFS 4, or NFS 3 with its lock service"
+        )
+    return None
