@@ -79,6 +79,11 @@ class Draft:
         self._hydra_config = hydra_config
 
     @property
+    def parts(self) -> tuple[DictConfig, Any]:
+        """What it was made of, as `finish` takes it up in another process."""
+        return self._body, self._hydra_config
+
+    @property
     def given(self) -> list[str]:
         """The overrides as they were typed."""
         return list(self._hydra_config.overrides.task)

@@ -35,7 +35,7 @@ check_version(hydra.__version__)
 from hydra.core.global_hydra import GlobalHydra  # noqa: E402
 from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions  # noqa: E402
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException  # noqa: E402
-from omegaconf import DictConfig, OmegaConf, open_dict  # noqa: E402
+from omegaconf import DictConfig, OmegaConf  # noqa: E402
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 
 FUNCTIONS = frozenset(create_functions().functions)
@@ -217,8 +217,6 @@ class Launching:
         Takes the function of a job, returns Hydra's launcher, in the session in which it was chosen.
     options : dict
         Of the launcher.
-    composed : callable
-        Takes the overrides of a job and its number, returns its configuration and Hydra's own node, in that session.
     """
 
     target: str
@@ -226,7 +224,6 @@ class Launching:
     joblib: bool
     make: Callable[[Callable[[Any], Any]], Any]
     options: dict[str, Any]
-    composed: Callable[[Sequence[str], int], tuple[Any, Any]]
 
 
 def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching:
@@ -261,17 +258,10 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
     names = [f"{launcher.__module__}.{launcher.__qualname__}" for launcher in (BasicLauncher, JoblibLauncher)]
     target = config.hydra.launcher._target_
     basic, joblib = (target == name for name in names)
-
-    def composed(overrides: Sequence[str], number: int) -> tuple[Any, Any]:
-        found = instance.config_loader.load_sweep_config(config, list(overrides))
-        with open_dict(found):
-            hydra = found.pop("hydra")
-        return found, hydra
-
     options = OmegaConf.to_container(config.hydra.launcher, resolve=True)
     assert isinstance(options, dict)
     own = {str(key): value for key, value in options.items() if key != "_target_"}
-    return Launching(target, basic, joblib, make, own, composed)
+    return Launching(target, basic, joblib, make, own)
 
 
 def explain_launcher(error: Exception, own: Sequence[str]) -> str:

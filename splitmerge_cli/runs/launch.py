@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, hydra_adapter, load, places
+from splitmerge_cli.config import ConfigError, draft, hydra_adapter, load, places
 from splitmerge_cli.config.composition import rewrite
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.job import Ended, Recorded, Sweep, in_process, isolated, read_records
@@ -56,7 +56,7 @@ class Launch:
             found = load(chosen.target)  # for its message
             sweep = Sweep(os.getpid(), os.getcwd(), records, parental=chosen.joblib)
             if (engine := self._engine(chosen, found)) is not None:
-                return Remote(engine, chosen.composed, sweep, paths)
+                return Remote(engine, lambda job: draft(job, self.config_dir).parts, sweep, paths)
             if self.detach:
                 raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
             return chosen.make(in_process if chosen.basic else partial(isolated, sweep=sweep))
@@ -98,7 +98,9 @@ class Launch:
             records = Path(folder)
             launcher = self.launcher(paths, records)
             try:
-                returned = launcher.launch([rewrite(job) for job in jobs.values()], initial_job_idx=0)
+                # Hydra reads what its own launchers are given
+                given = jobs.values() if isinstance(launcher, Remote) else map(rewrite, jobs.values())
+                returned = launcher.launch(list(given), initial_job_idx=0)
                 add(dict(enumerate([one.return_value for one in returned])))
             except KeyboardInterrupt:
                 add(read_records(records).ended)

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
+from splitmerge_cli.config import shared_choices
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.runs.job import Ended, Sweep, Task, made_here, task_of
 
-Composed = Callable[[Sequence[str], int], tuple[Any, Any]]
-"""Composes a job from its overrides and number: its configuration, and Hydra's own node."""
+Composed = Callable[[Sequence[str]], tuple[Any, Any]]
+"""Composes a job from its overrides: its configuration, and Hydra's own node."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,9 @@ class Remote:
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[Returned]:
         """Run jobs; what became of each, in their order."""
         tasks = []
-        for number, overrides in enumerate(job_overrides, initial_job_idx):
-            configuration, hydra = self.composed(overrides, number)
-            tasks.append(task_of(configuration, hydra, self.sweep, number))
+        with shared_choices():
+            for number, overrides in enumerate(job_overrides, initial_job_idx):
+                tasks.append(task_of(*self.composed(overrides), self.sweep, number))
         with _marked({str(task.composed.out) for task in tasks} if self.engine.waits else set()) as marks:
             sent = [
                 RemoteTask(task, path.resolve(), version("smcmc"), marks.get(str(task.composed.out)))

@@ -1,5 +1,6 @@
 """Grids of runs: expanded and composed by Hydra, run by one of its launchers, only what is missing."""
 
+import json
 import math
 import multiprocessing.resource_tracker
 import os
@@ -18,7 +19,7 @@ from typing import Any
 from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
 
-from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, shared_choices
+from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, plain, shared_choices
 from splitmerge_cli.config.composition import compose_raw, quote_priors
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
@@ -29,7 +30,7 @@ from splitmerge_cli.runs.identity import complete, finished, is_done, is_written
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
 from splitmerge_cli.runs.job import Ended, blocked
 from splitmerge_cli.runs.launch import Launch
-from splitmerge_cli.runs.plan import prepare
+from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.undecided import require_model
@@ -161,20 +162,27 @@ def check_jobs(
     with hydra_adapter.hydra_session(), shared_choices():
         if launcher or detach:
             Launch(launcher, None, config_dir, detach).launcher([Path()] * len(jobs), Path())
+        alike: dict[str, Plan] = {}
         for job in jobs:
-            outcomes.append(_checked(list(job), config_dir))
+            outcomes.append(_checked(list(job), config_dir, alike))
     return outcomes
 
 
-def _checked(job: list[str], config_dir: str | Path | None) -> JobOutcome:
-    """What is known of a job before it is made."""
+def _checked(job: list[str], config_dir: str | Path | None, alike: dict[str, Plan]) -> JobOutcome:
+    """What is known of a job before it is made. Of jobs that differ in the seed of their chains alone the first is
+    planned, and stands in `alike`."""
     path = None
     try:
         composed = draft(job, config_dir)
         require_model(composed)
         if done := finished(composed):
             return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
-        plan = prepare(composed.checked())
+        cfg = composed.checked()
+        key = json.dumps({name: value for name, value in plain(cfg).items() if name != "seed"}, sort_keys=True)
+        if key not in alike:
+            # no chain is kept
+            alike[key] = replace(prepare(cfg), _built={})
+        plan = replace(alike[key], cfg=cfg)
         path = plan.path
         return JobOutcome(job, "skipped" if plan.done else "to run", path, notes=plan.dataset.notes)
     except (ConfigError, DataError) as error:

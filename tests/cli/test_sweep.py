@@ -20,7 +20,7 @@ from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import LOCK, WORK
 from splitmerge_cli.runs import job
 from splitmerge_cli.runs.progress import SweepProgress
-from splitmerge_cli.runs.sweep import expand, run_jobs
+from splitmerge_cli.runs.sweep import check_jobs, expand, run_jobs
 
 GRID = ["sampler=rm,sdds", "N=20,30", "iterations=50", "chains=1", "progress=none"]
 ONE = ["sampler=rm", "N=20", *GRID[2:]]
@@ -378,3 +378,15 @@ def test_run_jobs_runs_the_same_job_once() -> None:
     outcomes = run_jobs([job, [*job, "workers=1"]], progress="none")
     assert [o.status for o in outcomes] == ["done", "done"]
     assert outcomes[0].path == outcomes[1].path
+
+
+def test_jobs_that_differ_in_their_seed_are_planned_once(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their folders are those of runs that are made one by one."""
+    planned = []
+    real = runs.prepare
+    monkeypatch.setattr("splitmerge_cli.runs.sweep.prepare", lambda cfg: planned.append(cfg.seed) or real(cfg))
+    jobs = expand(["sampler=rm", "N=20,30", "seed=range(5)", "iterations=50", "chains=1"])
+    found = check_jobs(jobs)
+    assert planned == [0, 0]
+    assert [outcome.path for outcome in found] == [real(compose(job)).path for job in jobs]
+    assert {outcome.status for outcome in found} == {"to run"}
