@@ -1,7 +1,8 @@
 """``python -m bench``: the rows of docs/speed.md beside plain C; with ``--topics``: row c alone, in full; with
 ``--scaling``: growth with N, D and K; with ``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of
 a proposal and of an accepted move of LSHSM and its rivals; with ``--estimate``: seconds of the search for the point
-estimate; with ``--real``: real sets beside other programs; with ``--meeting``: how soon coupled chains meet."""
+estimate; with ``--real``: real sets beside other programs; with ``--meeting``: how soon coupled chains
+meet; with ``--networks``: large networks."""
 
 import argparse
 import json
@@ -12,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench import accepted, baseline, estimate, graph_tool, meeting, moves, real, rows, scaling, topics
+from bench import accepted, baseline, estimate, graph_tool, meeting, moves, networks, real, rows, scaling, topics
 
 
 def machine() -> str:
@@ -47,6 +48,7 @@ def main() -> int:
     parser.add_argument("--estimate", action="store_true", help="the search for the point estimate, alone")
     parser.add_argument("--real", action="store_true", help="real sets beside other programs, alone")
     parser.add_argument("--meeting", action="store_true", help="how soon coupled chains meet, alone")
+    parser.add_argument("--networks", action="store_true", help="large networks, alone")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the growth table and figure")
@@ -64,6 +66,8 @@ def main() -> int:
         found = real.main(args.quick)
     elif args.meeting:
         found = meeting.main(args.quick)
+    elif args.networks:
+        found = networks.main(args.quick)
     else:
         try:
             for source in ("counts", "gaussian", "irm", "lines", "mixed", "topics"):

@@ -83,8 +83,10 @@ cdef extern from *:
     void weigh_lanes(double *w, const double *W, Py_ssize_t m) noexcept nogil
 
 cdef enum:
-    # entries of a table at the most: 32 MiB
+    # entries of a table at the most: 32 MiB; of more than MANY nodes 4 MiB, as most of what they need is past its end
     LONGEST = 1 << 22
+    SHORTER = 1 << 19
+    MANY = 1 << 16
     # blocks, the scratch ones included: 1.25 GiB of counts and sums
     MOST_BLOCKS = 1 << 13
     # columns behind the live ones that a sampler may use
@@ -227,16 +229,16 @@ cdef class IRM(Model):
         self.set_labels(np.zeros(N, dtype=np.int32))
 
     cdef int _fill_tables(self, int64_t N) except -1:
-        cdef int64_t pairs = within(N), length = pairs + 2 * N + 8
+        cdef int64_t pairs = within(N), length = min(pairs + 2 * N + 8, LONGEST if N <= MANY else SHORTER)
         cdef double widest = (pairs + 1.0) * (log(N + 2.0) * 2 + log(self.beta1 + self.beta0 + 2.0) + 16.0)
         cdef int e
         frexp(3.0 * widest, &e)
         # sums of all terms stay below 2^60
         self.one = 2.0 ** -min(60 - e, 54)
-        self.tables.wide = length > LONGEST
-        self._fill(&self.tables.edge, self.beta1, min(length, LONGEST))
-        self._fill(&self.tables.gap, self.beta0, min(length, LONGEST))
-        self._fill(&self.tables.pair, self.beta1 + self.beta0, min(length, LONGEST))
+        self.tables.wide = length < pairs + 2 * N + 8
+        self._fill(&self.tables.edge, self.beta1, length)
+        self._fill(&self.tables.gap, self.beta0, length)
+        self._fill(&self.tables.pair, self.beta1 + self.beta0, length)
         return 0
 
     cdef int _fill(self, rise_t *table, double b, int64_t length) except -1:

@@ -1,6 +1,8 @@
 """The data set of a run: loaded once, and checked to be what its files held."""
 
+import ctypes
 import json
+import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -32,12 +34,22 @@ def _dataset(options: str, digests: tuple[tuple[str, str], ...]) -> Dataset:
     dataset = construct("data", unshared("data", values), lambda generate, given: generate(**given))
     if not isinstance(dataset, Dataset):
         raise ConfigError(f"data={values['name']}: _target_ {values['_target_']} makes no Dataset")
+    give_back()
     for name, digest in digests:
         key = DATA_FILES[name]
         path = values[key.removeprefix("data.")]
         if file_digest(key, path, values["_target_"]) != digest:
             raise DataError(f"{key}={path}: the file was changed while it was read")
     return dataset
+
+
+def give_back() -> None:
+    """Give the memory that reading took back to the system: of a list of a million edges two thirds of it."""
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.default_memory_pool().release_unused()
+    # of glibc alone
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
 
 
 def construct(

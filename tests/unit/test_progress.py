@@ -75,11 +75,11 @@ def test_timed_runs_are_made_one_at_a_time_after_the_others(
 ) -> None:
     made: list[tuple[int | None, list[list[str]]]] = []
 
-    def make(launch: sweep._Launch, jobs: dict[Path, list[str]], ended: dict[Path, sweep.Ended]) -> None:
+    def make(launch: sweep.Launch, jobs: dict[Path, list[str]], ended: dict[Path, sweep.Ended]) -> None:
         made.append((launch.workers, list(jobs.values())))
         ended.update(dict.fromkeys(jobs, ("done", None)))
 
-    monkeypatch.setattr(sweep._Launch, "make", make)
+    monkeypatch.setattr(sweep.Launch, "make", make)
     jobs = [["N=10", "iterations=5", f"seed={seed}", f"out={tmp_path}"] for seed in range(5)]
     outcomes = sweep.run_jobs(jobs, 3, timed=[tuple(jobs[0]), tuple(jobs[2])])
     assert made == [(3, [jobs[1], jobs[3], jobs[4]]), (1, [jobs[0], jobs[2]])]

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAR_BITS 14
+#define FAR_BITS 16
 
 /* gathers of eight table entries at a time are slower than loads one by one */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -38,11 +38,18 @@ typedef struct {
     int wide;               /* whether an index may lie past a table */
 } tables_t;
 
+/* log Gamma(x) by Stirling's series: of x > 2^19 what is left out is below 1e-32 */
+static inline long double log_gamma_far(long double x)
+{
+    const long double half_log_2pi = 0.918938533204672741780329736405617639861L;
+    return (x - 0.5L) * logl(x) - x + half_log_2pi + 1 / (12 * x) - 1 / (360 * x * x * x);
+}
+
 static int64_t rise_far(const rise_t *t, int64_t m)
 {
     far_t *kept = t->far + ((uint64_t)m * 0x9e3779b97f4a7c15u >> (64 - FAR_BITS));
     if (kept->m != m) {
-        kept->value = llrintl(t->per * (lgammal(m + t->b) - t->base));
+        kept->value = llrintl(t->per * (log_gamma_far(m + t->b) - t->base));
         kept->m = m;
     }
     return kept->value;

@@ -30,7 +30,9 @@ def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
         uint8 ``[N, N]`` as `Dataset` has it.
     """
     ones = np.ones(2 * len(i), dtype=np.uint8)
-    matrix = csr_array((ones, (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(N, N))
+    # half the memory of int64
+    one, other = i.astype(np.int32), j.astype(np.int32)
+    matrix = csr_array((ones, (np.concatenate([one, other]), np.concatenate([other, one]))), shape=(N, N))
     matrix.sort_indices()
     return matrix
 
