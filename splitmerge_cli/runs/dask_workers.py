@@ -1,8 +1,9 @@
 """Jobs on the workers of Dask: ``hydra/launcher=dask``.
 
-A worker that is killed loses its job to another one, which goes on from the last checkpoint. Clusters of Kubernetes, of
-batch systems (dask-jobqueue) or of clouds are started by their own programs; what counts here is the address of their
-scheduler.
+A worker that is killed loses its job to another one, which goes on from the last checkpoint; a job that takes more
+workers with it than the scheduler allows (``distributed.scheduler.allowed-failures``, 3) has failed. Clusters of
+Kubernetes, of batch systems (dask-jobqueue) or of clouds are started by their own programs; what counts here is the
+address of their scheduler.
 """
 
 import logging
@@ -16,9 +17,6 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.job import Ended, blocked, end_jobs
 from splitmerge_cli.runs.remote import RemoteTask, on_worker
-
-DEATHS = 10
-"""Workers that a job may take with it before it is given up."""
 
 
 class DaskWorkers:
@@ -36,7 +34,7 @@ class DaskWorkers:
     Raises
     ------
     ConfigError
-        Dask is not installed.
+        Dask is not installed, or an option is out of range.
     """
 
     waits = True
@@ -46,8 +44,12 @@ class DaskWorkers:
             import distributed  # noqa: F401
         except ImportError as error:
             raise ConfigError(f"dask: {error}; pip install 'smcmc[dask]' installs it") from error
-        if n_workers is not None and n_workers < 1:
-            raise ConfigError(f"n_workers={n_workers}: expected at least 1")
+        if n_workers is not None and (not isinstance(n_workers, int) or n_workers < 1):
+            raise ConfigError(f"n_workers={n_workers}: expected a whole number of at least 1, or null")
+        if not isinstance(patience, int | float) or not patience > 0:
+            raise ConfigError(f"patience={patience}: expected a positive number of seconds")
+        if address is not None and not isinstance(address, str):
+            raise ConfigError(f"address={address}: expected one such as tcp://127.0.0.1:8786, or null")
         self.address, self.n_workers, self.patience = address, n_workers, patience
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
@@ -67,10 +69,10 @@ class DaskWorkers:
 
         ended: dict[str, Ended] = {}
         with self._client(len(tasks)) as client:
-            futures = {
-                client.submit(on_worker, task, key=f"smcmc-{client.id}-{number}", pure=False, retries=DEATHS): number
+            futures = [
+                client.submit(on_worker, task, key=f"smcmc-{client.id}-{number}", pure=False)
                 for number, task in enumerate(tasks)
-            }
+            ]
             try:
                 for future in as_completed(futures, loop=client.loop):
                     try:
@@ -83,7 +85,7 @@ class DaskWorkers:
                         ) from error
             except BaseException:
                 with suppress(Exception):  # the scheduler may be gone
-                    client.cancel(list(futures), force=True)
+                    client.cancel(futures, force=True)
                     client.run(end_jobs)
                 raise
             return [ended[future.key] for future in futures]

@@ -282,7 +282,7 @@ def _make(missing: Mapping[Path, list[str]], launch: Launch, say: Callable[[str]
         with AnsweredBy(interrupt):
             while left:
                 # another process may have finished one since it was looked at
-                ended |= {path: ("elsewhere", None) for path in left if path not in repeated and is_done(path)}
+                ended |= {path: ("elsewhere", None) for path in left if path not in repeated and _is_whole(path)}
                 if free := [path for path in left if path not in ended and not is_written(path)]:
                     launch.make({path: missing[path] for path in free}, ended)
                 elif any(path not in ended for path in left):
@@ -294,6 +294,12 @@ def _make(missing: Mapping[Path, list[str]], launch: Launch, say: Callable[[str]
     except KeyboardInterrupt:
         return {path: _interrupted(path) for path in missing} | ended
     return ended
+
+
+def _is_whole(path: Path) -> bool:
+    with suppress(DamagedRun):  # it is written at this moment
+        return is_done(path)
+    return False
 
 
 @contextmanager

@@ -113,7 +113,10 @@ def test_without_a_scheduler_one_line_says_so(smcmc) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["hydra.launcher.n_workers=0"], "hydra.launcher.n_workers=0: expected at least 1"),
+        (["hydra.launcher.n_workers=0"], "hydra.launcher.n_workers=0: expected a whole number of at least 1"),
+        (["hydra.launcher.n_workers=two"], "hydra.launcher.n_workers=two: expected a whole number"),
+        (["hydra.launcher.patience=-1"], "hydra.launcher.patience=-1: expected a positive number"),
+        (["hydra.launcher.address=3"], "hydra.launcher.address=3: expected one such as tcp://"),
         (["hydra.launcher.nope=1"], "hydra.launcher.nope=1: Key 'nope'"),
         (["--detach"], "--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm"),
     ],
