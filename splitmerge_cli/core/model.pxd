@@ -7,12 +7,19 @@ from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 
 
+cdef enum:
+    TILE_ITEMS = 32                     # items of a tile, TILE of tiles.h
+
+
 cdef class Model(Partition):
     cdef readonly Prior prior       # of the partition; None where the state holds weights in its place (HDP)
     cdef readonly bint conjugate    # parameters integrated out
     cdef readonly bint coupled      # the likelihood of a cluster depends on the others (IRM)
     cdef readonly bint scans_itself  # has a full Gibbs scan of its own
     cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without
+    cdef readonly Py_ssize_t n_parameters  # numbers that the drawn parameters of one cluster take; 0: none can be drawn
+    cdef Py_ssize_t tile_rows       # numbers of an item in a tile
+    cdef Py_ssize_t work_size       # numbers of scratch that a draw of parameters takes, and a count of items
     cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
     cdef readonly tuple shared      # of Prepared: read-only data and tables, which models of the same data share
     cdef const double *alloc        # [N + 2] the prior's weight by the size of the cluster joined, linear scale;
@@ -40,6 +47,12 @@ cdef class Model(Partition):
     cdef void resample_hyperparameters(self, Rng rng) noexcept nogil
     cdef void traced(self, double *out) noexcept nogil
     cdef double log_extra(self) noexcept nogil
+    # -- parameters that are drawn given a cluster, and forgotten; safe in several threads, on different columns
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil
     # -- an item against clusters
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil

@@ -168,6 +168,32 @@ cdef class Model(Partition):
         partition draw parameters from their prior and keep the concentration."""
         return self.prior.log_density()
 
+    # -- parameters that are drawn given a cluster, and forgotten: what a model of `n_parameters` numbers a cluster supplies
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """theta[:n_parameters]: the parameters of column k given its items, a draw, or without a generator what to
+        expect. `work`: `work_size` numbers of scratch.
+
+        This and the next three may be called from several threads at the same time, with different columns.
+        """
+        pass
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        """Write these n items, at most TILE_ITEMS, as a tile (``tiles.h``): `tile_rows` rows; what is past the n-th is
+        the last item again."""
+        pass
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        """out[t] = log_weight + log density of item t of the tile, up to a term of the item alone; -inf for all where
+        all would be below `floor`."""
+        pass
+
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        """Add n items to the statistics of column k, nothing else of which changes."""
+        cdef Py_ssize_t t
+        for t in range(n):
+            self.add(items[t], k)
+
     # -- defaults, slow but right, that a model may override
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
         """Every likelihood term that touches these clusters, counted once."""

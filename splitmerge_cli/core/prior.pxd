@@ -9,6 +9,7 @@ cdef class Prior:
     cdef readonly Py_ssize_t N
     cdef readonly bint by_count         # the weight of a new cluster depends on the number of clusters
     cdef readonly bint random           # the concentration has a prior of its own and is resampled
+    cdef readonly bint draws_weights    # `log_cluster_weight` is supplied
     cdef readonly double concentration  # present value; nan where there is none
     cdef readonly object shared         # Prepared: the tables, which priors of the same options share
     cdef const double *weight           # [N + 2] linear weight of an item for joining a cluster of n; entry 0 is read
@@ -18,6 +19,7 @@ cdef class Prior:
     cdef int set_tables(self, prepared) except -1
     cdef double log_count(self, Py_ssize_t K) noexcept nogil
     cdef double new_weight(self, Py_ssize_t K) noexcept nogil
+    cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil
     cdef void resample(self, Rng rng, Py_ssize_t K) noexcept nogil
     cdef double log_density(self) noexcept nogil
 

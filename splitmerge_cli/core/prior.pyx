@@ -70,6 +70,15 @@ cdef class Prior:
         """Linear weight of a new cluster beside K others, on the scale of ``weight``."""
         return NAN
 
+    cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:
+        """log of the weight of a cluster of n items: a draw, or without a generator what to expect.
+
+        A prior supplies it (``draws_weights``) where f(K + 1) / f(K) is the same for all K, and g(n) is the n-th moment
+        of a measure a on the positive numbers, g(n) = int w^n a(dw): then labels are independent given weights, each in
+        proportion to its cluster's, and weights are independent given labels, of density w^n a(dw) / g(n).
+        """
+        return NAN
+
     cdef void resample(self, Rng rng, Py_ssize_t K) noexcept nogil:
         """Draw the concentration given the number of clusters."""
         pass

@@ -90,6 +90,13 @@ cdef class Rng:
         return random_standard_gamma(self.bg, shape)
 
     @cython.final
+    cdef inline double draw_log_gamma(self, double shape) noexcept nogil:
+        """log of a gamma of this shape and scale 1, however small the shape (Marsaglia and Tsang 2000, section 6)."""
+        if shape >= 1.0:
+            return log(self.draw_gamma(shape))
+        return log(self.draw_gamma(shape + 1.0)) - self.draw_gamma(1.0) / shape
+
+    @cython.final
     cdef inline double draw_beta(self, double a, double b) noexcept nogil:
         if self.directed:
             return self.directed_value(BETA, a, b)

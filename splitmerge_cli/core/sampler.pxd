@@ -17,6 +17,7 @@ cdef class Sampler:
     cdef readonly Rng rng
     cdef readonly dict options          # values of OPTIONS, as read
     cdef readonly bint as_printed       # mode=as_printed
+    cdef public int threads             # that a step may use; what it does does not depend on it
     cdef readonly int scans             # full Gibbs scans that the schedule `sweep` makes after each step
     cdef readonly double last_log_ratio  # of the last decision; nan when the move was null
     cdef readonly bint rejected_early   # last_log_ratio is an upper bound: not all terms were evaluated

@@ -39,6 +39,8 @@ cdef class Sampler:
     """The term that mode=as_printed adds: what the paper prints less what is exact."""
     NEEDS_CONJUGATE = True
     """Whether it needs a model whose parameters are integrated out."""
+    DRAWS_FROM_CONTINUUM = False
+    """Whether its moves draw from a continuum, so that its kernel cannot be enumerated but on a finite base measure."""
     DIVIDES_WEIGHTS = False
     """Whether it supports a model whose clusters have weights: a split divides one, a merge adds two."""
 
@@ -46,7 +48,7 @@ cdef class Sampler:
         cdef int t
         for t in range(MAX_TERMS):
             self.on[t] = True
-        self.scans = 1
+        self.scans = self.threads = 1
         self.last_log_ratio = NAN
         if len(self.MOVES) > MAX_MOVES or len(self.TERMS) > MAX_TERMS:
             raise RuntimeError("more moves or terms than the base class has room for")

@@ -3,7 +3,7 @@
 p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
 over partitions. Sources: papers 000, section 5.2, and 003, section 3.1.
 """
-from libc.math cimport fabs, frexp, ldexp, log, log10
+from libc.math cimport exp, fabs, frexp, ldexp, log, log1p, log10
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free
 
@@ -11,11 +11,16 @@ import numpy as np
 
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, copy_rows, doubles, doubles_of, ints, release
-from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.core.shared import as_array, as_frozen, shared
+
+cdef extern from "tiles.h":
+    void tile_binary(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
+                     double *out) noexcept nogil
 
 cdef extern from *:
     """
@@ -159,7 +164,8 @@ cdef class Bernoulli(Model):
         cdef double beta1 = given["beta1"], beta0 = given["beta0"]
         cdef Py_ssize_t n, N = values.shape[0]
         cdef double both = beta1 + beta0, widest
-        self.D = values.shape[1]
+        self.D = self.tile_rows = self.work_size = values.shape[1]
+        self.n_parameters = 2 * self.D
         self.vectors = values
         self.beta1, self.beta0 = beta1, beta0
         self.beta[0], self.beta[1] = beta0, beta1
@@ -244,6 +250,51 @@ cdef class Bernoulli(Model):
         cdef Py_ssize_t r
         for r in range(2 * self.D):
             self.count[r * self.cap + dst] += self.count[r * self.cap + src]
+
+    # -- probabilities of ones that are drawn and forgotten
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """Of each attribute the log probability of 0, and that of 1 less that of 0."""
+        cdef Py_ssize_t d
+        cdef double one, zero
+        cdef double *row = self.count + k
+        for d in range(self.D):
+            zero, one = row[0] + self.beta0, row[self.cap] + self.beta1
+            if rng is None:
+                zero, one = log(zero), log(one)
+            else:
+                zero, one = rng.draw_log_gamma(zero), rng.draw_log_gamma(one)
+            # log(1 + exp(one - zero)), whichever is the larger
+            theta[2 * d + 1] = one - zero
+            theta[2 * d] = -(log1p(exp(one - zero)) if one < zero else one - zero + log1p(exp(zero - one)))
+            row += 2 * self.cap
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        cdef Py_ssize_t t, d
+        cdef const uint8_t *x
+        for t in range(TILE_ITEMS):
+            x = self.x + items[min(t, n - 1)] * self.D
+            for d in range(self.D):
+                tile[TILE_ITEMS * d + t] = x[d]
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        tile_binary(theta, self.D, tile, log_weight, floor, out)
+
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        cdef Py_ssize_t t, d
+        cdef const uint8_t *x
+        cdef double *row = self.count + k
+        # sums of a thread's own: neighbouring columns share lines of the cache
+        for d in range(self.D):
+            work[d] = 0.0
+        for t in range(n):
+            x = self.x + items[t] * self.D
+            for d in range(self.D):
+                work[d] += x[d]
+        for d in range(self.D):
+            row[0] += n - work[d]
+            row[self.cap] += work[d]
+            row += 2 * self.cap
 
     # -- probabilities
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:

@@ -21,7 +21,7 @@ b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``sc
 """
 cimport cython
 from libc.math cimport INFINITY, M_PI, exp, log, sqrt
-from libc.stdint cimport int8_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse
 
 from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
-from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.model cimport TILE_ITEMS, Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport DIAG, FULL, ISO, Normal
 from splitmerge_cli.models.scale_prior cimport ScalePrior
@@ -45,6 +45,14 @@ COLUMNS = 1 << 17
 
 cdef extern from "simd_math.h":
     pass
+
+cdef extern from "tiles.h":
+    void tile_diag(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
+                   double *out) noexcept nogil
+    void tile_full(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
+                   double *out) noexcept nogil
+    Py_ssize_t tile_factor_size(Py_ssize_t D) noexcept nogil
+    void tile_pack_factor(const double *factor, const double *mean, Py_ssize_t D, double *packed) noexcept nogil
 
 cdef extern from "fixed_point.h":
     ctypedef struct whole:
@@ -344,6 +352,9 @@ cdef class Gaussian(Normal):
         self._options(N, D, given["covariance"], kappa0, given["a0"])
         self.vectors = points
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
+        self.n_parameters = 1 + (tile_factor_size(D) if self.shape_of == FULL else 2 * D)
+        self.tile_rows = D
+        self.work_size = 3 * self.n_squares + 5 * D
         self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
         self._hold(data)
         self._take(data)
@@ -481,35 +492,36 @@ cdef class Gaussian(Normal):
         return <whole *> (<char *> self.square + 16 * self.n_squares * k)
 
     # -- posterior of one cluster
-    cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n) noexcept nogil:
-        """self.mean: m_n; self.scatter: b_n (full: the Cholesky factor of Psi_n), in units. Returns the sum over
-        dimensions of log b_n (full: log det Psi_n)."""
+    cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
+                          double *scatter) noexcept nogil:
+        """mean[:D]: m_n; scatter: b_n (full: the Cholesky factor of Psi_n), in units. Returns the sum over dimensions
+        of log b_n (full: log det Psi_n)."""
         cdef Py_ssize_t d, c, at = 0, D = self.D
         cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off
-        gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], self.mean, self.scatter)
+        gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], mean, scatter)
         if self.shape_of == ISO:
-            total = self.scatter[0]
+            total = scatter[0]
         for d in range(D):
-            self.mean[d] -= self.m0[d]
+            mean[d] -= self.m0[d]
             if self.shape_of == DIAG:
-                self.scatter[d] = self.b0[d] + 0.5 * (self.scatter[d] + pull * self.mean[d] * self.mean[d])
+                scatter[d] = self.b0[d] + 0.5 * (scatter[d] + pull * mean[d] * mean[d])
             elif self.shape_of == ISO:
-                total += pull * self.mean[d] * self.mean[d]
+                total += pull * mean[d] * mean[d]
             else:
                 for c in range(d + 1):
-                    self.scatter[at + c] += pull * self.mean[d] * self.mean[c]
-                self.scatter[at + d] += 2.0 * self.b0[d]
+                    scatter[at + c] += pull * mean[d] * mean[c]
+                scatter[at + d] += 2.0 * self.b0[d]
                 at += d + 1
         for d in range(D):
-            self.mean[d] = self.m0[d] + n * self.mean[d] / kappa
+            mean[d] = self.m0[d] + n * mean[d] / kappa
         if self.shape_of == ISO:
-            self.scatter[0] = self.b0[0] + 0.5 * total
-            return D * log(self.scatter[0])
+            scatter[0] = self.b0[0] + 0.5 * total
+            return D * log(scatter[0])
         if self.shape_of == FULL:
-            return factorise(self.scatter, D)
+            return factorise(scatter, D)
         off = 1.0
         for d in range(D):
-            off *= self.scatter[d] / self.b0[d]
+            off *= scatter[d] / self.b0[d]
             if not 1e-200 < off < 1e200:
                 total += log(off)
                 off = 1.0
@@ -521,7 +533,7 @@ cdef class Gaussian(Normal):
         cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
         cdef double kappa = self.kappa0 + n, shrink = kappa / (kappa + 1.0)
         self.stale[k] = False
-        self.log_det[k] = self.posterior(self.sums_of(k), self.squares_of(k), n)
+        self.log_det[k] = self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
         if self.shape_of == DIAG:
             for d in range(D):
                 block[16 * d] = self.mean[d]
@@ -562,7 +574,7 @@ cdef class Gaussian(Normal):
         Bartlett's decomposition. Means only where kappa0 is resampled."""
         cdef Py_ssize_t d, n = self.size[k]
         cdef double a = self.a_n(n), noise = 1.0 / sqrt(self.kappa0 + n), precision = 0.0, off
-        self.posterior(self.sums_of(k), self.squares_of(k), n)
+        self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
         if self.shape_of == FULL:
             self.draw_inverse_covariance(rng, a, noise)
             return
@@ -609,6 +621,92 @@ cdef class Gaussian(Normal):
                     v -= self.scatter[s * (s + 1) // 2 + r] * solved[s]
                 solved[r] = v * self.scatter[r * (r + 1) // 2 + r]
                 self.scale_prior.count_precision(r, solved[r] * solved[r])
+
+    # -- parameters that are drawn and forgotten
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """diag and iso: the precision of a column, then its mean, as ``tile_diag`` reads them; full: as
+        ``draw_factor`` says."""
+        cdef Py_ssize_t d, n = self.size[k]
+        cdef double *mean = work
+        cdef double *scatter = work + self.D
+        cdef double a = self.a_n(n), precision = 0.0
+        self.posterior(self.sums_of(k), self.squares_of(k), n, mean, scatter)
+        if self.shape_of == FULL:
+            self.draw_factor(rng, n, theta, work)
+            return
+        theta[0] = 0.0
+        for d in range(self.D):
+            if d == 0 or self.shape_of == DIAG:
+                precision = (a if rng is None else rng.draw_gamma(a)) / scatter[d]
+            theta[0] += 0.5 * log(precision)
+            theta[1 + 2 * d] = mean[d]
+            theta[2 + 2 * d] = sqrt(precision)
+            if rng is not None:
+                theta[1 + 2 * d] += rng.draw_normal() / sqrt((self.kappa0 + n) * precision)
+
+    cdef void draw_factor(self, Rng rng, Py_ssize_t n, double *theta, double *work) noexcept nogil:
+        """A lower triangular F with F'F the inverse of a covariance matrix, and a mean, packed as ``tile_full`` reads
+        them.
+
+        F = A' L^-1, L the Cholesky factor of Psi_n in `work`, A upper triangular: on the diagonal roots of chi-squares
+        of nu_n - D + 1, ..., nu_n degrees of freedom, above it standard normals (Bartlett 1933, from the last
+        coordinate to the first). The mean is m_n + F^-1 z / sqrt(kappa_n).
+        """
+        cdef Py_ssize_t r, c, s, D = self.D
+        cdef double *mean = work
+        cdef double *L = work + D
+        cdef double *inverse = L + self.n_squares
+        cdef double *F = inverse + self.n_squares
+        cdef double *v = F + self.n_squares
+        cdef double *row
+        cdef double *into
+        cdef double a = self.a_n(n), weight
+        for r in range(D):
+            into = inverse + r * (r + 1) // 2
+            row = L + r * (r + 1) // 2
+            for c in range(r):
+                into[c] = 0.0
+            for s in range(r):
+                for c in range(s + 1):
+                    into[c] -= row[s] * inverse[s * (s + 1) // 2 + c]
+            for c in range(r):
+                into[c] *= row[r]
+            into[r] = row[r]
+        theta[0] = 0.0
+        for r in range(D):
+            into = F + r * (r + 1) // 2
+            weight = a - 0.5 * (D - 1 - r)
+            weight = sqrt(2.0 * (weight if rng is None else rng.draw_gamma(weight)))
+            for c in range(r + 1):
+                into[c] = weight * inverse[r * (r + 1) // 2 + c]
+            if rng is not None:
+                for s in range(r):
+                    weight = rng.draw_normal()
+                    for c in range(s + 1):
+                        into[c] += weight * inverse[s * (s + 1) // 2 + c]
+            theta[0] += log(into[r])
+        if rng is not None:
+            for r in range(D):
+                row = F + r * (r + 1) // 2
+                v[r] = (rng.draw_normal() - inner(row, v, r)) / row[r]
+            for r in range(D):
+                mean[r] += v[r] / sqrt(self.kappa0 + n)
+        tile_pack_factor(F, mean, D, theta + 1)
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        cdef Py_ssize_t t, d
+        cdef const double *x
+        for t in range(TILE_ITEMS):
+            x = self.x + items[min(t, n - 1)] * self.D
+            for d in range(self.D):
+                tile[TILE_ITEMS * d + t] = x[d]
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        if self.shape_of == FULL:
+            tile_full(theta, self.D, tile, log_weight, floor, out)
+        else:
+            tile_diag(theta, self.D, tile, log_weight, floor, out)
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
@@ -728,7 +826,7 @@ cdef class Gaussian(Normal):
         memcpy(self.both_sum, self.sums_of(a), 8 * self.D)
         memcpy(self.both_square, self.squares_of(a), 16 * self.n_squares)
         gauss_absorb(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.n_squares)
-        return self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n))
+        return self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n, self.mean, self.scatter))
 
     # -- diag and iso, the normal density with mean m_n and variances b_n / a_n, the inverses of the posterior means of
     # the precisions

@@ -28,6 +28,7 @@ import numpy as np
 
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.model cimport TILE_ITEMS
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.scale_prior cimport ScalePrior, Scaled
 
@@ -47,6 +48,9 @@ LONGEST_TABLE = 1 << 16
 table would hold numbers with fewer digits after the point."""
 
 cdef extern from "simd_math.h":
+    pass
+
+cdef extern from "tiles.h":
     pass
 
 cdef extern from "fixed_point.h":
@@ -140,6 +144,28 @@ cdef extern from *:
         *(lanes8 *)w = *(const lanes8 *)W * lanes_exp(*(const lanes8 *)power - top);
     }
 
+    /* Log density of the items of a tile (tiles.h) given drawn parameters: the log probability of each level, 0 of a
+       missing cell; log rate and rate of each column of counts; mean, root and log root of the precision of each real
+       column. */
+    static void tile_mixed(const double *theta, ptrdiff_t C, ptrdiff_t levels, ptrdiff_t P, ptrdiff_t R,
+                           const double *x, double log_weight, double *out)
+    {
+        const double *rate = theta + levels, *real = rate + 2 * P;
+        for (ptrdiff_t t = 0; t < TILE; t++)
+            out[t] = log_weight;
+        for (ptrdiff_t c = 0; c < C; c++, x += TILE)
+            for (ptrdiff_t t = 0; t < TILE; t++)
+                out[t] += theta[(ptrdiff_t)x[t]];
+        for (ptrdiff_t p = 0; p < P; p++, x += TILE, rate += 2)
+            for (ptrdiff_t t = 0; t < TILE; t++)
+                out[t] += x[t] < 0.0 ? 0.0 : x[t] * rate[0] - rate[1];
+        for (ptrdiff_t d = 0; d < R; d++, x += TILE, real += 3)
+            for (ptrdiff_t t = 0; t < TILE; t++) {
+                const double e = (x[t] - real[0]) * real[1];
+                out[t] += e == e ? real[2] - 0.5 * e * e : 0.0;
+            }
+    }
+
     /* Sums of the real cells of an item, in units. */
     static inline void count_reals(int64_t *sum, whole *square, const double *x, ptrdiff_t R, int64_t sign)
     {
@@ -193,6 +219,8 @@ cdef extern from *:
     void score_mixed(const double *block, const int32_t *code, Py_ssize_t C, Py_ssize_t levels, const int32_t *tally,
                      Py_ssize_t P, const double *rise, int64_t length, double shape, const double *x,
                      Py_ssize_t complete, Py_ssize_t R, Py_ssize_t piece, double *power) noexcept nogil
+    void tile_mixed(const double *theta, Py_ssize_t C, Py_ssize_t levels, Py_ssize_t P, Py_ssize_t R, const double *x,
+                    double log_weight, double *out) noexcept nogil
     void weigh_mixed(const double *W, const double *power, double top, double *w) noexcept nogil
     void count_reals(int64_t *sum, whole *square, const double *x, Py_ssize_t R, int64_t sign) noexcept nogil
     void absorb_squares(whole *square, const whole *more, Py_ssize_t R) noexcept nogil
@@ -558,6 +586,8 @@ cdef class Mixed(Scaled):
         self.C, self.P, self.R, self.complete, self.S = data.C, data.P, data.R, data.complete, data.S
         self.levels, self.piece, self.constant_unit = data.levels, data.piece, data.constant_unit
         self.sums = self.P + self.R + 1
+        self.n_parameters = self.levels + 2 * self.P + 3 * self.R
+        self.tile_rows = self.C + self.P + self.R
         self.rows = self.levels + 5 * self.P + 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
         self.code, self.tally, self.x = ints_of(data.code), ints_of(data.tally), doubles_of(data.x)
         self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
@@ -770,6 +800,64 @@ cdef class Mixed(Scaled):
                 # how far the drawn mean is from m0, in standard deviations of a cell
                 off = sqrt(precision) * (mean - self.m0[c]) + sqrt(self.shrunk[n]) * rng.draw_normal()
                 self.scale_prior.count_distance(off)
+
+    # -- parameters that are drawn and forgotten
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """What ``tile_mixed`` reads: Dirichlet probabilities, gamma rates, normal means and precisions."""
+        cdef Py_ssize_t c, r, n, M = self.N + 2
+        cdef const int32_t *count = self.count + k * self.levels
+        cdef const int64_t *sum = self.sum + k * self.sums
+        cdef double shape, rate, mean, precision, top, total
+        theta[0] = 0.0
+        for c in range(self.C):
+            top = -INFINITY
+            for r in range(self.first[c], self.first[c + 1]):
+                theta[r] = self.log_add[self.table_of[r] * M + count[r]]
+                if rng is not None:
+                    theta[r] = rng.draw_log_gamma(self.pseudo_count(r) + count[r])
+                top = max(top, theta[r])
+            total = 0.0
+            for r in range(self.first[c], self.first[c + 1]):
+                total += exp(theta[r] - top)
+            for r in range(self.first[c], self.first[c + 1]):
+                theta[r] -= top + log(total)
+        theta += self.levels
+        for c in range(self.P):
+            shape = self.shape + sum[c]
+            rate = self.rate[c] + self.cells(k, self.slot_count[c])
+            theta[0] = (log(shape) if rng is None else rng.draw_log_gamma(shape)) - log(rate)
+            theta[1] = exp(theta[0])
+            theta += 2
+        for c in range(self.R):
+            n = self.cells(k, self.slot_real[c])
+            precision = scale_of(sum + self.P, self.squares_of(k), c, 0, n, self.inverse, self.shrunk, self.kappa0,
+                                 self.m0[c], self.b0[c], &mean)
+            shape = self.a0 + 0.5 * n
+            precision = (shape if rng is None else rng.draw_gamma(shape)) / precision
+            if rng is not None:
+                mean += rng.draw_normal() * sqrt(self.shrunk[n] / precision)
+            theta[0], theta[1], theta[2] = mean, sqrt(precision), 0.5 * log(precision)
+            theta += 3
+
+    cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil:
+        """Of a level, by its row."""
+        cdef int32_t table = self.table_of[r]
+        return self.beta0 if table == 0 else self.beta1 if table == 1 else self.alpha
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        cdef Py_ssize_t t, c, i
+        for t in range(TILE_ITEMS):
+            i = items[min(t, n - 1)]
+            for c in range(self.C):
+                tile[TILE_ITEMS * c + t] = self.code[i * self.C + c]
+            for c in range(self.P):
+                tile[TILE_ITEMS * (self.C + c) + t] = self.tally[i * self.P + c]
+            for c in range(self.R):
+                tile[TILE_ITEMS * (self.C + self.P + c) + t] = self.x[i * self.R + c]
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        tile_mixed(theta, self.C, self.levels, self.P, self.R, tile, log_weight, out)
 
     # -- probabilities
     cdef inline void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:

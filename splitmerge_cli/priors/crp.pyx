@@ -47,6 +47,7 @@ cdef class ChineseRestaurant(Prior):
 
     def __init__(self, Py_ssize_t N, concentration=1.0):
         self.set_tables(shared(_tables, N))
+        self.draws_weights = True
         if isinstance(concentration, Gamma):
             self.random = True
             self.shape, self.rate = concentration.shape, concentration.rate
@@ -72,6 +73,10 @@ cdef class ChineseRestaurant(Prior):
 
     cdef double new_weight(self, Py_ssize_t K) noexcept nogil:
         return self.concentration
+
+    cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:
+        """Gamma(n): g(n) = Gamma(n) is the n-th moment of exp(-w) / w dw."""
+        return log(<double> n) if rng is None else log(rng.draw_gamma(<double> n))
 
     cdef double log_density(self) noexcept nogil:
         if not self.random:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from splitmerge_cli.core.prior cimport Prior
+from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.shared import shared
 
@@ -30,6 +31,11 @@ cdef class Uniform(Prior):
             raise ValueError("model.concentration: prior=uniform has none to resample; expected a number")
         self.concentration = concentration
         self.set_tables(shared(_tables, N))
+        self.draws_weights = True
+
+    cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:
+        """1: g(n) = 1."""
+        return 0.0
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
         return 0.0

@@ -1,0 +1,184 @@
+"""A mixture whose parameters and weights are from finite sets, so that samplers which draw them can be enumerated.
+
+    theta_k  one of M candidates, with probabilities `base`;  p(x_i | theta = m) = exp(table[i, m])
+    w_k      one of V values, g(n) = sum_v mass_v value_v^n;   f(K) = concentration^K
+"""
+from libc.math cimport exp, log
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+
+import numpy as np
+
+from splitmerge_cli.core.log_scale cimport log_sum_exp
+from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
+from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.prior cimport Prior
+from splitmerge_cli.core.rng cimport Rng
+
+from splitmerge_cli.core.shared import shared
+
+
+def _tables(Py_ssize_t N, values, masses):
+    n = np.arange(N + 3)[:, None]
+    g = (np.array(masses) * np.array(values) ** n).sum(axis=1)
+    return {"weight": g[1:] / g[:N + 2], "log_size": np.log(g[:N + 2])}
+
+
+cdef class FiniteWeights(Prior):
+    """A prior whose clusters have weights from a finite set.
+
+    Parameters
+    ----------
+    N : int
+    values, masses : tuple of float
+        Positive.
+    concentration : float
+    """
+
+    NAME = "finite"
+
+    cdef const double *value
+    cdef const double *mass
+    cdef double *chance                 # [V]
+    cdef Py_ssize_t V
+    cdef object given
+
+    def __init__(self, Py_ssize_t N, values, masses, double concentration=1.0):
+        self.given = np.array(values, dtype=np.float64), np.array(masses, dtype=np.float64)
+        self.value, self.mass = doubles_of(self.given[0]), doubles_of(self.given[1])
+        self.V = len(values)
+        self.chance = doubles(self.V)
+        self.concentration = concentration
+        self.set_tables(shared(_tables, N, tuple(values), tuple(masses)))
+        self.draws_weights = True
+
+    def __dealloc__(self):
+        free(self.chance)
+
+    cdef double log_count(self, Py_ssize_t K) noexcept nogil:
+        return K * log(self.concentration)
+
+    cdef double new_weight(self, Py_ssize_t K) noexcept nogil:
+        return self.concentration * exp(self.log_size[1])
+
+    cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t v, _n
+        for v in range(self.V):
+            self.chance[v] = self.mass[v]
+            for _n in range(n):
+                self.chance[v] *= self.value[v]
+        if rng is None:
+            return self.log_size[n + 1] - self.log_size[n]
+        return log(self.value[rng.draw_categorical(self.chance, self.V)])
+
+
+cdef class FiniteMixture(Model):
+    """A mixture whose clusters have parameters from a finite set, integrated out.
+
+    Parameters
+    ----------
+    table : array_like of float, shape (N, M)
+        Log densities of the items given each candidate, rounded to multiples of 2^-20, so that sums are exact.
+    base : array_like of float, shape (M,)
+        Probabilities of the candidates.
+    prior : Prior
+    """
+
+    cdef const double *table
+    cdef const double *log_base
+    cdef double *sum                    # [cap, M] log densities of a cluster's items
+    cdef double *both                   # [M]
+    cdef Py_ssize_t M
+    cdef object given
+
+    def __init__(self, table, base, Prior prior not None):
+        self.given = np.round(np.array(table, dtype=np.float64) * 2.0**20) / 2.0**20, np.log(base)
+        self.table, self.log_base = doubles_of(self.given[0]), doubles_of(self.given[1])
+        N, self.M = self.given[0].shape
+        self.both = doubles(self.M)
+        self.n_parameters, self.tile_rows = 1, self.M
+        self._allocate(N, N)
+        self._set_prior(prior)
+        self.set_labels(np.zeros(N, dtype=np.int32))
+
+    def __dealloc__(self):
+        free(self.sum)
+        free(self.both)
+
+    def log_posterior(self, state):
+        """log posterior of (labels, K), up to a constant, by sums of its own."""
+        labels, K = np.asarray(state[0]), state[1]
+        of = [self.given[0][labels == k].sum(axis=0) + self.given[1] for k in range(K)]
+        return self.prior._log_prob(np.bincount(labels, minlength=K)) + sum(np.logaddexp.reduce(row) for row in of)
+
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        self.sum = <double *> larger(self.sum, 8 * self.M * self.cap, 8 * self.M * cap)
+        return 0
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.M):
+            self.sum[k * self.M + m] = 0.0
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.M):
+            self.sum[k * self.M + m] += self.table[i * self.M + m]
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.M):
+            self.sum[k * self.M + m] -= self.table[i * self.M + m]
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.M):
+            self.sum[dst * self.M + m] = self.sum[src * self.M + m]
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.M):
+            self.sum[dst * self.M + m] += self.sum[src * self.M + m]
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.M):
+            self.both[m] = self.sum[k * self.M + m] + self.log_base[m]
+        return log_sum_exp(self.both, self.M)
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.M):
+            self.both[m] = self.sum[a * self.M + m] + self.sum[b * self.M + m] + self.log_base[m]
+        return log_sum_exp(self.both, self.M)
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef double before = self.cluster_log_lik(k), after
+        self.add(i, k)
+        after = self.cluster_log_lik(k)
+        self.remove(i, k)
+        return after - before
+
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """The number of a candidate; without a generator the most probable one."""
+        cdef Py_ssize_t m
+        cdef double top = self.cluster_log_lik(k)
+        theta[0] = 0.0
+        for m in range(self.M):
+            self.both[m] = exp(self.sum[k * self.M + m] + self.log_base[m] - top)
+            if self.both[m] > self.both[<Py_ssize_t> theta[0]]:
+                theta[0] = m
+        if rng is not None:
+            theta[0] = rng.draw_categorical(self.both, self.M)
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        cdef Py_ssize_t t, m
+        for t in range(TILE_ITEMS):
+            for m in range(self.M):
+                tile[TILE_ITEMS * m + t] = self.table[items[min(t, n - 1)] * self.M + m]
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(TILE_ITEMS):
+            out[t] = log_weight + tile[TILE_ITEMS * <Py_ssize_t> theta[0] + t]
