@@ -341,6 +341,11 @@ cdef class Chain:
         free(self.best_lik)
         free(self.present)
 
+    def set_threads(self, int threads):
+        """Let every step use this many threads where its sampler can; what it does does not depend on it."""
+        for sampler in [*self.samplers, self.warmer]:
+            (<Sampler> sampler).threads = max(threads, 1)
+
     def stop(self):
         """Let ``advance`` return after the iteration that it makes, from whatever thread, now and ever after."""
         self.stopping = True

@@ -21,6 +21,13 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.shared import freeze
 
 
+def _aligned(Py_ssize_t n):
+    """Numbers on a cache-line boundary."""
+    room = np.empty(n + 8)
+    start = (-room.ctypes.data % 64) // 8
+    return room[start:start + n]
+
+
 cdef class Model(Partition):
     """A partition of N items with the statistics of its clusters, the likelihood of the items in them, and the prior.
 
@@ -447,6 +454,17 @@ cdef class Model(Partition):
         """Draw the parameters of every cluster given its items: the start of a chain."""
 
     # For tests: the pieces that samplers use, one call each.
+    def _scores(self, Rng rng, int32_t[::1] items, Py_ssize_t k):
+        """Log densities of up to TILE_ITEMS items, each up to a constant of its own, given parameters drawn for cluster
+        k; without a generator given what to expect of them."""
+        cdef double[::1] theta = np.empty(self.n_parameters), work = np.empty(max(1, self.work_size))
+        cdef double[::1] tile = _aligned(TILE_ITEMS * self.tile_rows), out = _aligned(TILE_ITEMS)
+        cdef double[::1] floor = np.full(TILE_ITEMS, -np.inf)
+        self.draw_posterior(rng, k, &theta[0], &work[0])
+        self.load_tile(&items[0], items.shape[0], &tile[0])
+        self.score_tile(&tile[0], &theta[0], 0.0, &floor[0], &out[0])
+        return np.array(out)[:items.shape[0]]
+
     def _log_pred(self, Py_ssize_t i, Py_ssize_t k):
         return self.log_pred(i, k)
 

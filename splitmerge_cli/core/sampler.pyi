@@ -15,7 +15,9 @@ class Sampler:
     TERMS: ClassVar[tuple[str, ...]]
     PRINTED_TERM: ClassVar[str | None]
     NEEDS_CONJUGATE: ClassVar[bool]
+    DRAWS_FROM_CONTINUUM: ClassVar[bool]
     DIVIDES_WEIGHTS: ClassVar[bool]
+    threads: int
     def __init__(self, model: Model, rng: Rng, **options: Any) -> None: ...
     @property
     def model(self) -> Model: ...

@@ -97,7 +97,10 @@ class Plan:
     def chain(self, number: int) -> Chain:
         """Chain `number` at its start; raises as `Builder.chain`."""
         chain = self._built.pop(number, None)
-        return self.builder.chain(number) if chain is None else chain
+        if chain is None:
+            chain = self.builder.chain(number)
+        chain.set_threads(threads(self.cfg) // self.workers)
+        return chain
 
     def chains(self) -> list[Chain]:
         """All chains of samplers that learn from each other; raises as `Builder.adaptive_chains`."""

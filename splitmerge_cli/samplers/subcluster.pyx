@@ -40,7 +40,7 @@ Cost: a scan O(N K) densities, fewer where those of a cluster are far below the 
 from libc.math cimport INFINITY, exp, fabs, log, log1p
 from libc.stdint cimport int8_t, int32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from splitmerge_cli.core.memory cimport aligned, doubles, flags, ints, larger
 from splitmerge_cli.core.model cimport TILE_ITEMS, Model
@@ -49,27 +49,69 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double
 
-from splitmerge_cli.core.options import Count, Number
+from splitmerge_cli.core.options import Count, Flag, Number
 
 cdef extern from "simd_math.h":
     pass
 
 cdef extern from *:
     """
-    /* Weights of TILE items for one cluster: exp(log weight - best), 0 where it is not allowed. */
-    static inline void tile_weights(const double *log_weight, const double *best, const double *allowed, double *w,
-                                    ptrdiff_t n)
+    /* Rows of TILE_ITEMS numbers, an item in each lane. */
+    #define EACH(t) for (ptrdiff_t t = 0; t < TILE_ITEMS; t++)
+    #define TILE_ITEMS 32
+
+    /* best: the largest so far where the cluster may be taken; least: what is too far below it to be told from 0 */
+    static inline void tile_raise(const double *restrict row, const double *restrict allowed, double far,
+                                  double *restrict best, double *restrict least)
     {
-        for (ptrdiff_t t = 0; t < n; t += 8) {
-            const lanes8 off = *(const lanes8 *)(log_weight + t) - *(const lanes8 *)(best + t);
-            /* one that may not be taken may be better than the best */
-            const lanes8 x = (lanes8)((ilanes8)off & (off < 0.0));
-            *(lanes8 *)(w + t) = *(const lanes8 *)(allowed + t) * lanes_exp(x);
+        EACH(t) {
+            const double v = allowed[t] != 0.0 ? row[t] : -INFINITY;
+            best[t] = v > best[t] ? v : best[t];
+            least[t] = best[t] - far;
         }
     }
+
+    /* Weights for one cluster: exp(log weight - best), 0 where it may not be taken. */
+    static inline void tile_weights(const double *allowed, const double *best, double *row)
+    {
+        for (ptrdiff_t t = 0; t < TILE_ITEMS; t += 8) {
+            const lanes8 off = *(const lanes8 *)(row + t) - *(const lanes8 *)(best + t);
+            /* one that may not be taken may be better than the best */
+            const lanes8 x = (lanes8)((ilanes8)off & (off < 0.0));
+            *(lanes8 *)(row + t) = *(const lanes8 *)(allowed + t) * lanes_exp(x);
+        }
+    }
+
+    /* pick[t]: the first of m options, a row of weights each, whose cumulated weights exceed u[t] times their sum */
+    static inline void tile_pick(const double *restrict weights, ptrdiff_t m, double *restrict u, double *restrict sum,
+                                 double *restrict pick)
+    {
+        EACH(t)
+            sum[t] = 0.0;
+        for (ptrdiff_t k = 0; k < m; k++)
+            EACH(t)
+                sum[t] += weights[TILE_ITEMS * k + t];
+        EACH(t) {
+            u[t] *= sum[t];
+            sum[t] = pick[t] = 0.0;
+        }
+        for (ptrdiff_t k = 0; k < m; k++)
+            EACH(t) {
+                sum[t] += weights[TILE_ITEMS * k + t];
+                pick[t] += u[t] < sum[t] ? 0.0 : 1.0;
+            }
+        /* u rounded up to the sum: the last option that has any weight */
+        EACH(t)
+            if (pick[t] >= m) {
+                pick[t] = m - 1;
+                while (pick[t] > 0.0 && weights[TILE_ITEMS * (ptrdiff_t)pick[t] + t] == 0.0)
+                    pick[t]--;
+            }
+    }
     """
-    void tile_weights(const double *log_weight, const double *best, const double *allowed, double *w,
-                      Py_ssize_t n) noexcept nogil
+    void tile_raise(const double *row, const double *allowed, double far, double *best, double *least) noexcept nogil
+    void tile_weights(const double *allowed, const double *best, double *row) noexcept nogil
+    void tile_pick(const double *weights, Py_ssize_t m, double *u, double *sum, double *pick) noexcept nogil
 
 cdef extern from "tasks.h":
     ctypedef void (*task_t)(void *context, Py_ssize_t task) noexcept nogil
@@ -102,7 +144,7 @@ cdef enum:
     RUN = 256                           # items of a task of a round, at most
 
 # log weights this far below the best are not computed: a draw of 52 bits cannot tell them from nothing
-cdef double FAR = 50.0
+cdef double FAR = 42.0
 
 
 cdef class Worker:
@@ -114,6 +156,9 @@ cdef class Worker:
     cdef double *best                   # [TILE_ITEMS] largest log weight of each item
     cdef double *least                  # [TILE_ITEMS] what is not computed is below it
     cdef double *allowed                # [TILE_ITEMS] 1 where the cluster at hand may be taken
+    cdef double *first                  # [TILE_ITEMS] log weights for the cluster of the first item; u
+    cdef int32_t[TILE_ITEMS] own        # clusters of the items of a tile
+    cdef uint64_t nearest               # the least of `reach`
     cdef uint64_t[TILE_ITEMS] reach     # clusters founded before this may be taken by an item; 0 of a founder
     cdef double *work
     cdef double *weights                # [room, TILE_ITEMS] of the clusters in the running
@@ -126,7 +171,7 @@ cdef class Worker:
         self.stream = Stream()
         self.tile = doubles(TILE_ITEMS * model.tile_rows)
         self.best, self.least = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
-        self.allowed = doubles(TILE_ITEMS)
+        self.allowed, self.first = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
         self.work = doubles(model.work_size)
 
     def __dealloc__(self):
@@ -134,6 +179,7 @@ cdef class Worker:
         free(self.best)
         free(self.least)
         free(self.allowed)
+        free(self.first)
         free(self.work)
         free(self.weights)
         free(self.clusters)
@@ -163,6 +209,7 @@ cdef class Subcluster(Sampler):
     """
 
     OPTIONS = (
+        Flag("scan", True, "whether a step begins with a draw of all labels"),
         Count("t", 10, "scans of a launch state, at the most", most=10_000),
         Count("rounds", 3, "rounds of splits and merges after a scan of the labels"),
         Number("splits", 0.5, "share of the clusters that the first round tries to split; the others a tenth",
@@ -173,6 +220,7 @@ cdef class Subcluster(Sampler):
     TERMS = ("target", "allocation", "blocks")
     DRAWS_FROM_CONTINUUM = True
 
+    cdef readonly bint scan
     cdef readonly int t, rounds
     cdef readonly double splits
     cdef list workers
@@ -212,6 +260,7 @@ cdef class Subcluster(Sampler):
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
+        self.scan = self.options["scan"]
         self.t, self.rounds, self.splits = self.options["t"], self.options["rounds"], self.options["splits"]
         self.scans = 0
         self.workers = []
@@ -329,7 +378,8 @@ cdef class Subcluster(Sampler):
         if not self.rng.scripted:
             self.key[0] = self.rng.bg.next_uint64(self.rng.bg.state)
             self.key[1] = self.rng.bg.next_uint64(self.rng.bg.state)
-        self.scan()
+        if self.scan:
+            self.scan_labels()
         for r in range(self.rounds):
             self.round(r, self.splits if r == 0 else 0.1)
         return 0
@@ -352,7 +402,7 @@ cdef class Subcluster(Sampler):
         start[0] = 0
 
     # -- the scan of the labels
-    cdef int scan(self) except -1 nogil:
+    cdef int scan_labels(self) except -1 nogil:
         cdef Py_ssize_t K = self.model.K, i, k, moved = 0
         self.propose(SCAN)
         self.need(K)
@@ -416,51 +466,70 @@ cdef class Subcluster(Sampler):
 
     cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """New labels of n items of `order`."""
-        cdef Py_ssize_t t, k, c, running = 0, own = self.model.z[items[0]]
-        cdef double *row = w.weights
-        cdef uint64_t nearest = ~(<uint64_t> 0), farthest = 0
+        cdef Py_ssize_t t, k, c, i, running = 0, own = self.model.z[items[0]]
+        cdef double *row
+        cdef uint64_t farthest = 0
+        cdef uint64_t[4] words
+        cdef uint64_t[4] counter
+        memset(counter, 0, sizeof(counter))
+        counter[2] = OF_ITEM
         self.model.load_tile(items, n, w.tile)
+        w.nearest = ~(<uint64_t> 0)
         for t in range(TILE_ITEMS):
             w.best[t] = w.least[t] = -INFINITY
-            k = items[min(t, n - 1)]
-            w.reach[t] = self.place[k] if self.place[k] != self.founder[self.model.z[k]] else 0
-            nearest, farthest = min(nearest, w.reach[t]), max(farthest, w.reach[t])
+            i = items[min(t, n - 1)]
+            w.own[t] = self.model.z[i]
+            w.reach[t] = self.place[i] if self.place[i] != self.founder[w.own[t]] else 0
+            w.nearest, farthest = min(w.nearest, w.reach[t]), max(farthest, w.reach[t])
+        # the cluster of the first item first, as it is that of most, and of a large density; then as they are numbered
         for c in range(-1, self.model.K):
-            # the cluster of the first item first: it is that of most, and of a large density
-            if c == own:
-                continue
             k = own if c < 0 else c
-            if self.founder[k] >= farthest and not self.holds_any(k, items, n):
-                continue
-            self.model.score_tile(w.tile, self.theta + k * self.model.n_parameters, self.log_weight[k], w.least, row)
-            if row[0] == -INFINITY and self.all_far(row):
-                continue
-            if self.founder[k] < nearest:
-                for t in range(TILE_ITEMS):
-                    w.best[t] = max(w.best[t], row[t])
+            row = w.first if c < 0 else w.weights + running * TILE_ITEMS
+            if c == own:
+                memcpy(row, w.first, TILE_ITEMS * sizeof(double))
             else:
-                for t in range(TILE_ITEMS):
-                    if row[t] > w.best[t] and (self.founder[k] < w.reach[t] or self.model.z[items[min(t, n - 1)]] == k):
-                        w.best[t] = row[t]
-            for t in range(TILE_ITEMS):
-                w.least[t] = w.best[t] - FAR
-            w.clusters[running] = <int32_t> k
-            running += 1
-            row += TILE_ITEMS
-        row = w.weights
+                if self.founder[k] >= farthest and not self.holds_any(w, k):
+                    continue
+                self.model.score_tile(w.tile, self.theta + k * self.model.n_parameters, self.log_weight[k], w.least,
+                                      row)
+                if row[0] == -INFINITY and self.all_far(row):
+                    continue
+                self.allow(w, k)
+                tile_raise(row, w.allowed, FAR, w.best, w.least)
+            if c >= 0:
+                w.clusters[running] = <int32_t> k
+                running += 1
         for c in range(running):
-            k = w.clusters[c]
-            for t in range(TILE_ITEMS):
-                w.allowed[t] = self.founder[k] < w.reach[t] or self.model.z[items[min(t, n - 1)]] == k
-            tile_weights(row, w.best, w.allowed, row, TILE_ITEMS)
-            row += TILE_ITEMS
+            self.allow(w, w.clusters[c])
+            tile_weights(w.allowed, w.best, w.weights + c * TILE_ITEMS)
+        if self.rng.scripted:
+            for t in range(n):
+                for c in range(running):
+                    w.tile[c] = w.weights[c * TILE_ITEMS + t]
+                self.label[items[t]] = w.clusters[self.rng.draw_option(PLAIN, -1, w.tile, running, NULL)]
+            return
         for t in range(n):
-            self.label[items[t]] = w.clusters[self.choose(w, t, items[t], running, own)]
+            counter[0] = items[t]
+            philox(self.key, counter, words)
+            w.first[t] = philox_double(words[1])
+        tile_pick(w.weights, running, w.first, w.best, w.least)
+        for t in range(n):
+            self.label[items[t]] = w.clusters[<Py_ssize_t> w.least[t]]
 
-    cdef bint holds_any(self, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
+    cdef void allow(self, Worker w, Py_ssize_t k) noexcept nogil:
+        """w.allowed: which items of the tile may take cluster k."""
         cdef Py_ssize_t t
-        for t in range(n):
-            if self.model.z[items[t]] == k:
+        if self.founder[k] < w.nearest:
+            for t in range(TILE_ITEMS):
+                w.allowed[t] = 1.0
+        else:
+            for t in range(TILE_ITEMS):
+                w.allowed[t] = self.founder[k] < w.reach[t] or w.own[t] == k
+
+    cdef bint holds_any(self, Worker w, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(TILE_ITEMS):
+            if w.own[t] == k:
                 return True
         return False
 
@@ -470,37 +539,6 @@ cdef class Subcluster(Sampler):
             if row[t] != -INFINITY:
                 return False
         return True
-
-    cdef Py_ssize_t choose(self, Worker w, Py_ssize_t t, Py_ssize_t i, Py_ssize_t running,
-                           Py_ssize_t own) noexcept nogil:
-        """One of the clusters in the running for item t of the tile, by weight."""
-        cdef Py_ssize_t c, at, last = 0
-        cdef double total = 0.0, sum = 0.0, u
-        cdef uint64_t[4] words
-        cdef uint64_t[4] counter
-        cdef double *column = w.weights + t
-        # `own` was scored first, and stands where its number puts it
-        cdef Py_ssize_t before = 0
-        while before + 1 < running and w.clusters[before + 1] < own:
-            before += 1
-        if self.rng.scripted:
-            for c in range(running):
-                w.tile[c] = column[c * TILE_ITEMS]
-            return self.rng.draw_option(PLAIN, -1, w.tile, running, NULL)
-        for c in range(running):
-            total += column[c * TILE_ITEMS]
-        memset(counter, 0, sizeof(counter))
-        counter[0], counter[2] = i, OF_ITEM
-        philox(self.key, counter, words)
-        u = philox_double(words[1]) * total
-        for c in range(running):
-            at = c + 1 if c < before else 0 if c == before else c
-            if column[at * TILE_ITEMS] > 0.0:
-                last = at
-                sum += column[at * TILE_ITEMS]
-                if u < sum:
-                    return at
-        return last
 
     cdef void recount(self, Worker w, Py_ssize_t k) noexcept nogil:
         """Statistics of cluster k with the new labels; the old ones still stand in z."""

@@ -22,7 +22,7 @@
 typedef double tile_lanes __attribute__((vector_size(8 * TILE_LANES), aligned(8 * TILE_LANES)));
 
 /* rows between two looks at the floor */
-#define TILE_LOOK 12
+#define TILE_LOOK 8
 
 /* out[t] = level + factor sum[t]; whether all are below their floor, and then -inf */
 static inline int tile_ends(double level, double factor, const double *sum, const double *floor, double *out)

@@ -1,0 +1,188 @@
+"""`subcluster` by enumeration on a finite base measure, and by the densities it draws from; the same bytes for any number
+of threads.
+"""
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.streams import Stream
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.priors.uniform import Uniform
+from splitmerge_cli.samplers.subcluster import Subcluster
+from splitmerge_cli.verify.enumerate import mixture_states, normalise
+from splitmerge_cli.verify.finite import FiniteMixture, FiniteWeights
+from splitmerge_cli.verify.kernel import EXACT
+from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, transition_matrix
+
+LIMIT = 30_000_000
+# items, candidates of a parameter, whether weights have values too, options
+FINITE = [
+    (1, 2, True, {"rounds": 1}),
+    (2, 3, True, {"t": 0, "rounds": 2}),
+    (3, 2, True, {"t": 1, "rounds": 1}),
+    (3, 2, True, {"t": 0, "rounds": 1, "splits": 0.2}),
+    (3, 2, False, {"t": 3, "rounds": 2}),
+    (4, 2, True, {"rounds": 0}),
+    (4, 2, False, {"t": 2, "rounds": 1}),
+    (4, 1, True, {"t": 1, "rounds": 1}),
+    (4, 3, True, {"scan": False, "t": 1, "rounds": 1, "splits": 0.7}),
+    (4, 2, True, {"scan": False, "t": 2, "rounds": 2}),
+    (5, 2, True, {"scan": False, "t": 1, "rounds": 1}),
+]
+
+
+def finite(n: int, candidates: int, weights: bool, seed: int = 0) -> FiniteMixture:
+    generator = np.random.default_rng([n, candidates, seed])
+    base = generator.dirichlet(np.ones(candidates))
+    prior = FiniteWeights(n, (0.5, 2.0), (0.7, 0.4), 1.3) if weights else Uniform(n)
+    return FiniteMixture(generator.normal(0.0, 1.5, (n, candidates)), base, prior)
+
+
+def matrix(model: FiniteMixture, omitted: str | None = None, **options):
+    rng = Rng(0)
+    sampler = Subcluster(model, rng, **options)
+    if omitted:
+        sampler.omit(omitted)
+    states = mixture_states(model.N)
+    return transition_matrix(model, rng, sampler, states, LIMIT), normalise([model.log_posterior(s) for s in states])
+
+
+@pytest.mark.parametrize("case", range(len(FINITE)))
+def test_kernel_on_a_finite_base_measure(case):
+    n, candidates, weights, options = FINITE[case]
+    P, pi = matrix(finite(n, candidates, weights), **options)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-10)
+    assert stationarity_defect(P, pi) < EXACT
+    # new clusters come from splits alone
+    assert irreducible(P) == (n == 1 or options["rounds"] > 0)
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_kernel_of_six_items(seed):
+    P, pi = matrix(finite(6, 2, True, seed), scan=False, t=1, rounds=1)
+    assert stationarity_defect(P, pi) < EXACT
+
+
+@pytest.mark.parametrize("term", Subcluster.TERMS)
+def test_every_term_counts(term):
+    P, pi = matrix(finite(4, 2, True), term, scan=False, t=1, rounds=1)
+    assert stationarity_defect(P, pi) > 1e-4
+
+
+def table(n: int, seed: int = 5):
+    """Two heaps of points, and rows like them."""
+    generator = np.random.default_rng(seed)
+    side = generator.integers(2, size=n)
+    reals = generator.normal(0.0, 1.0, (n, 3)) + 2.5 * side[:, None]
+    binary = (generator.random((n, 6)) < np.where(side, 0.8, 0.3)[:, None]).astype(np.uint8)
+    columns = [
+        binary[:, 0],
+        (side + generator.integers(2, size=n)) % 3,
+        generator.poisson(2.0 + 3.0 * side),
+        reals[:, 0],
+    ]
+    mixed = np.column_stack([np.array(columns).T.astype(float), reals[:, 1]])
+    mixed[generator.random(mixed.shape) < 0.1] = np.nan
+    return reals, binary, mixed
+
+
+MODELS = {
+    "diag": lambda n: Gaussian(table(n)[0]),
+    "iso": lambda n: Gaussian(table(n)[0], covariance="iso"),
+    "full": lambda n: Gaussian(table(n)[0], covariance="full", prior="uniform"),
+    "bernoulli": lambda n: Bernoulli(table(n)[1], beta1=0.02),
+    "mixed": lambda n: Mixed(table(n)[2], ("binary", "categorical", "count", "real", "real")),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_mean_density_is_the_predictive(name):
+    """E p(x | theta) over draws of theta is the predictive, the densities being up to a constant of the item."""
+    model = MODELS[name](40)
+    labels = (np.arange(40) >= 6).astype(np.int32)
+    labels[-5:] = 2
+    model.set_labels(labels)
+    items = np.arange(35, 40, dtype=np.int32)
+    rng = Rng(1)
+    draws = np.exp([[model._scores(rng, items, k) for k in range(2)] for _ in range(20_000)])
+    mean, error = draws.mean(axis=0), draws.std(axis=0) / np.sqrt(len(draws))
+    wanted = np.array([[model._log_pred(i, k) for i in items] for k in range(2)])
+    found = np.log(mean[1] / mean[0])
+    spread = np.sqrt(((error / mean) ** 2).sum(axis=0))
+    assert (np.abs(found - (wanted[1] - wanted[0])) < 4.5 * spread + 1e-9).all()
+    assert (spread < 0.1).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_threads_change_nothing(name):
+    ends = []
+    for threads in (1, 2, 5):
+        model, rng = MODELS[name](2_000), Rng(3)
+        sampler = Subcluster(model, rng)
+        sampler.threads = threads
+        for _ in range(12):
+            sampler.step()
+        ends.append((model.labels.tolist(), model.log_joint(), rng.state, sampler.counts()))
+    assert ends[0] == ends[1] == ends[2]
+    assert model.K > 1
+    before = model.log_joint()
+    model.set_labels(model.labels)
+    assert model.log_joint() == pytest.approx(before, rel=1e-12)
+
+
+def test_streams_are_philox():
+    key, number, purpose = (7, 11), 5, 2
+    # NumPy's generator counts before it makes a block
+    counter = np.array([2**64 - 1, number - 1, purpose, 0], dtype=np.uint64)
+    theirs = np.random.Philox(key=np.array(key, dtype=np.uint64), counter=counter)
+    assert Stream()._words(key, number, purpose, 12) == theirs.random_raw(12).tolist()
+
+
+GEWEKE = {
+    "diag": lambda x: Gaussian(x, m0=0.0, kappa0=0.5, a0=3.0, b0=1.0, concentration=1.5),
+    "full": lambda x: Gaussian(x, covariance="full", m0=0.0, kappa0=0.5, a0=3.0, b0=1.0, concentration=1.5),
+}
+
+
+def drawn(generator, covariance: str, labels, D: int = 2):
+    """Points given the partition: parameters of each cluster from their prior."""
+    x = np.empty((len(labels), D))
+    for k in range(labels.max() + 1):
+        inside = np.flatnonzero(labels == k)
+        if covariance == "diag":
+            variance = 1.0 / generator.gamma(3.0, 1.0, D)
+            root = np.diag(np.sqrt(variance))
+        else:
+            # nu0 = 2 a0 + D - 1, Psi0 = 2 b0
+            z = generator.normal(size=(7, D)) / np.sqrt(2.0)
+            root = np.linalg.cholesky(np.linalg.inv(z.T @ z))
+        mean = root @ generator.normal(size=D) / np.sqrt(0.5)
+        x[inside] = mean + generator.normal(size=(len(inside), D)) @ root.T
+    return x
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("covariance", GEWEKE)
+def test_geweke(covariance):
+    """Geweke (2004): a step of the sampler, then new data given the partition; the partition has its prior's law."""
+    generator, N, kept = np.random.default_rng(8), 6, []
+    labels = np.zeros(N, dtype=np.int32)
+    for step in range(20_000):
+        model = GEWEKE[covariance](drawn(generator, covariance, labels))
+        model.set_labels(labels)
+        Subcluster(model, Rng(step), t=2, rounds=2).step()
+        labels = model.labels
+        kept.append((model.K, (model.sizes**2).sum(), labels[0] == labels[1]))
+    wanted = [
+        (K, (s**2).sum(), z[0] == z[1])
+        for z, K in (model.prior_labels(generator) for _ in range(40_000))
+        for s in [np.bincount(z)]
+    ]
+    batches = np.array(kept, dtype=float).reshape(100, -1, 3).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
+    prior = np.array(wanted, dtype=float)
+    error = np.hypot(error, prior.std(axis=0) / np.sqrt(len(prior)))
+    assert (np.abs(batches.mean(axis=0) - prior.mean(axis=0)) < 4.0 * error).all()
