@@ -175,7 +175,7 @@ cdef class Model(Partition):
         partition draw parameters from their prior and keep the concentration."""
         return self.prior.log_density()
 
-    # -- parameters that are drawn given a cluster, and forgotten: what a model of `n_parameters` numbers a cluster supplies
+    # -- parameters that are drawn given a cluster, and forgotten: supplied where `n_parameters` is not 0
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
         """theta[:n_parameters]: the parameters of column k given its items, a draw, or without a generator what to
         expect. `work`: `work_size` numbers of scratch.

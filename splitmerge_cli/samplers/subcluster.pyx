@@ -27,12 +27,23 @@ inverse:
 
 There are M(m) = (m - 1)!! or, m odd, m!! pairings, all of the same probability, and M(m + 2) / M(m) is m + 1 or m + 2.
 Blocks have no item in common, so all are proposed at the same time; they are decided one after the other, in the order
-of their first items, which the decisions do not change. A merge that is rejected whatever its allocation needs no launch
-state.
+of their first items, which the decisions do not change. A merge that is rejected whatever its allocation needs no
+launch state.
+
+*Neighbours.* Two clusters in the place of one are seldom a random pair, and their items stand in either as coins fall.
+So pairs of items are drawn, the second the likeliest beside the first among some at random, which does not depend on
+the partition. Two of different clusters call for their merge, with probability 1 - s, two of one cluster for a split by
+fair coins that parts them, with probability s, unless a pair before has called upon one of these clusters. With n items
+the log ratio of a split is
+
+    target + (n - 2) log 2 + log [(1 - s) / s]
+
+which is `allocation` and `blocks`. The same pairs call upon the same sets of items from the next state. A merge takes
+no look at any item.
 
 Chang and Fisher (2013), "Parallel sampling of DP mixture models using sub-cluster splits", whose idea this is, keep the
 labels of sub-clusters from one iteration to the next, and count a merge against a random split that is never proposed;
-here the ratio is that of what is proposed (docs/derivations.md).
+here every ratio is that of what is proposed (docs/derivations.md).
 
 Cost: a scan O(N K) densities, fewer where those of a cluster are far below the best after some coordinates; a round
 2 (t + 1) densities an item. Memory: 22 bytes an item, and the drawn parameters.
@@ -42,7 +53,7 @@ from libc.stdint cimport int8_t, int32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from splitmerge_cli.core.memory cimport aligned, doubles, flags, ints, larger
+from splitmerge_cli.core.memory cimport doubles, flags, ints, larger
 from splitmerge_cli.core.model cimport TILE_ITEMS, Model
 from splitmerge_cli.core.recording cimport PLAIN
 from splitmerge_cli.core.rng cimport Rng
@@ -129,6 +140,7 @@ cdef enum:                              # what the tasks of a pass do
     DRAW                                # founder, weight and parameters of a cluster
     LABELS                              # labels of some tiles of items
     RECOUNT                             # statistics of a cluster after the labels changed
+    PAIRS                               # a pair of items
     EXPECT                              # weight and parameters to expect of a side of a block
     SEND                                # each item of a run to the side of the larger density
     SIDES                               # a side drawn for each item of a run, or the present one scored
@@ -138,13 +150,18 @@ cdef enum:                              # purposes of the streams of a key
     OF_CLUSTER = 1
     OF_ITEM = 2
     OF_SIDE = 3
+    OF_PAIR = 4
 
 cdef enum:
     TILES = 16                          # of a task of LABELS
     RUN = 256                           # items of a task of a round, at most
+    BATCH = 64                          # pairs that are drawn at the same time
 
 # log weights this far below the best are not computed: a draw of 52 bits cannot tell them from nothing
 cdef double FAR = 42.0
+# of two items of one cluster: the probability that their cluster is to be split by coins
+cdef double PARTED = 0.02
+cdef double LOG_2 = log(2.0)
 
 
 cdef class Worker:
@@ -161,6 +178,8 @@ cdef class Worker:
     cdef uint64_t nearest               # the least of `reach`
     cdef uint64_t[TILE_ITEMS] reach     # clusters founded before this may be taken by an item; 0 of a founder
     cdef double *work
+    cdef double *theta                  # [n_parameters]
+    cdef Py_ssize_t number
     cdef double *weights                # [room, TILE_ITEMS] of the clusters in the running
     cdef int32_t *clusters              # [room] which these are
     cdef Py_ssize_t room
@@ -172,7 +191,8 @@ cdef class Worker:
         self.tile = doubles(TILE_ITEMS * model.tile_rows)
         self.best, self.least = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
         self.allowed, self.first = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
-        self.work = doubles(model.work_size)
+        self.work, self.theta = doubles(model.work_size), doubles(model.n_parameters)
+        self.number = len(sampler.workers)
 
     def __dealloc__(self):
         free(self.tile)
@@ -181,6 +201,7 @@ cdef class Worker:
         free(self.allowed)
         free(self.first)
         free(self.work)
+        free(self.theta)
         free(self.weights)
         free(self.clusters)
 
@@ -211,9 +232,11 @@ cdef class Subcluster(Sampler):
     OPTIONS = (
         Flag("scan", True, "whether a step begins with a draw of all labels"),
         Count("t", 10, "scans of a launch state, at the most", most=10_000),
-        Count("rounds", 3, "rounds of splits and merges after a scan of the labels"),
-        Number("splits", 0.5, "share of the clusters that the first round tries to split; the others a tenth",
-               least=0.01, most=0.99),
+        Count("rounds", 1, "rounds of splits and merges after a draw of the labels"),
+        Number("splits", 0.5, "share of the clusters that a round tries to split", least=0.01, most=0.99),
+        Count("pairs", 10_000, "pairs of neighbours that a step draws, at the most; fewer when they have called upon "
+              "half of the items"),
+        Count("near", 256, "items among which the neighbour of an item is found", least=1, most=65_536),
         *Sampler.OPTIONS,
     )
     MOVES = ("scan", "split", "merge")
@@ -221,7 +244,7 @@ cdef class Subcluster(Sampler):
     DRAWS_FROM_CONTINUUM = True
 
     cdef readonly bint scan
-    cdef readonly int t, rounds
+    cdef readonly int t, rounds, pairs, near
     cdef readonly double splits
     cdef list workers
     cdef void **contexts                # [MOST_THREADS] the workers
@@ -243,6 +266,8 @@ cdef class Subcluster(Sampler):
     cdef double *theta                  # [2 room, n_parameters]
     cdef double *log_weight             # [2 room]
     cdef int32_t *block                 # [room] of a cluster, -1 none
+    cdef int32_t[2 * BATCH] pair        # items
+    cdef Py_ssize_t drawn               # pairs before these
     cdef int32_t *candidate             # [room] clusters that are to be merged
     cdef int32_t *turn                  # [room] blocks in the order of their decisions
     cdef int32_t *first                 # [2 room] an item of the cluster, or the two clusters, of a block; -1
@@ -262,6 +287,7 @@ cdef class Subcluster(Sampler):
         super().__init__(model, rng, **options)
         self.scan = self.options["scan"]
         self.t, self.rounds, self.splits = self.options["t"], self.options["rounds"], self.options["splits"]
+        self.pairs, self.near = self.options["pairs"], self.options["near"]
         self.scans = 0
         self.workers = []
         self.contexts = <void **> doubles(MOST_THREADS)
@@ -310,7 +336,7 @@ cdef class Subcluster(Sampler):
     # -- room
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
         """Room for this many clusters, and a worker for each thread."""
-        cdef Py_ssize_t w, threads = min(max(self.threads, 1), MOST_THREADS)
+        cdef Py_ssize_t threads = min(max(self.threads, 1), MOST_THREADS)
         if clusters > self.room or self.n_workers < threads:
             with gil:
                 self._need(clusters)
@@ -325,7 +351,7 @@ cdef class Subcluster(Sampler):
             self.founder = <uint64_t *> larger(self.founder, 0, 8 * room)
             self.theta = <double *> larger(self.theta, 0, 16 * room * P)
             self.log_weight = <double *> larger(self.log_weight, 0, 16 * room)
-            self.block = <int32_t *> larger(self.block, 0, 4 * room)
+            self.block = <int32_t *> larger(self.block, 4 * self.room, 4 * room)
             self.candidate = <int32_t *> larger(self.candidate, 0, 4 * room)
             self.turn = <int32_t *> larger(self.turn, 0, 4 * room)
             self.first = <int32_t *> larger(self.first, 0, 8 * room)
@@ -363,6 +389,8 @@ cdef class Subcluster(Sampler):
             self.draw_labels(w, task)
         elif self.pass_ == RECOUNT:
             self.recount(w, task)
+        elif self.pass_ == PAIRS:
+            self.draw_pair(w, task)
         elif self.pass_ == EXPECT:
             self.expect(w, task)
         elif self.pass_ == SEND:
@@ -381,7 +409,8 @@ cdef class Subcluster(Sampler):
         if self.scan:
             self.scan_labels()
         for r in range(self.rounds):
-            self.round(r, self.splits if r == 0 else 0.1)
+            self.round(r, self.splits)
+        self.merge_neighbours()
         return 0
 
     cdef void sort(self, const int32_t *key, int32_t *order, Py_ssize_t *start, Py_ssize_t keys) noexcept nogil:
@@ -813,7 +842,126 @@ cdef class Subcluster(Sampler):
         self.model.size[k] = <int32_t> n
         self.model.is_valid[k] = False
 
+    # -- neighbours
+    cdef int merge_neighbours(self) except -1 nogil:
+        cdef Py_ssize_t k, c, batch, held = 0
+        if self.rng.halted or self.model.N < 2 or self.pairs == 0:
+            return 0
+        self.need(self.model.K)
+        for k in range(self.model.K):
+            self.block[k] = -1
+        self.drawn = 0
+        while self.drawn < self.pairs and 2 * held < self.model.N:
+            self.need(self.model.K)
+            self.model.reserve(self.model.K + 3 + self.n_workers)
+            # choices that follow a script are made for pairs that are used, alone
+            batch = 1 if self.rng.scripted else min(BATCH, self.pairs - self.drawn)
+            self.run(PAIRS, batch)
+            if self.rng.halted:
+                return 0
+            for c in range(batch):
+                if 2 * held < self.model.N:
+                    held += self.call_upon(self.pair[2 * c], self.pair[2 * c + 1])
+            self.drawn += batch
+        self.model.begin_scan()
+        return 0
+
+    cdef void draw_pair(self, Worker w, Py_ssize_t task) noexcept nogil:
+        w.stream.begin(self.key, self.drawn + task, OF_PAIR)
+        if self.rng.scripted:
+            self.choose_pair(w, self.rng, self.pair + 2 * task)
+        else:
+            self.choose_pair(w, w.stream.rng, self.pair + 2 * task)
+
+    cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil:
+        """An item, and of `near` others at random, or once in eight times of one, the likeliest beside it."""
+        cdef Py_ssize_t N = self.model.N, k = self.model.K + 3 + w.number, n = self.near, m, t
+        cdef int32_t[TILE_ITEMS] others
+        cdef double top = -INFINITY
+        pair[0] = <int32_t> rng.draw_index(N)
+        if n == 1 or rng.draw_coin(0.125):
+            n = 1
+        else:
+            self.model.scratch(k)
+            self.model.join(pair[0], k)
+            self.model.draw_posterior(None, k, w.theta, w.work)
+        for t in range(TILE_ITEMS):
+            w.least[t] = -INFINITY
+        while n > 0:
+            m = min(n, TILE_ITEMS)
+            for t in range(m):
+                others[t] = <int32_t> rng.draw_index(N - 1)
+                others[t] += others[t] >= pair[0]
+            if n == 1 and top == -INFINITY:
+                pair[1] = others[0]
+                return
+            self.model.load_tile(others, m, w.tile)
+            self.model.score_tile(w.tile, w.theta, 0.0, w.least, w.best)
+            for t in range(m):
+                if w.best[t] > top:
+                    top = w.best[t]
+                    pair[1] = others[t]
+            n -= m
+
+    cdef Py_ssize_t call_upon(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Propose to merge the clusters of items i and j, or to part them; returns how many items these clusters have,
+        0 where one has been called upon before."""
+        cdef Py_ssize_t a = self.model.z[i], b = self.model.z[j], n, gone
+        cdef double log_r
+        if self.block[a] != -1 or self.block[b] != -1:
+            return 0
+        self.block[a] = self.block[b] = 0
+        n = self.model.size[a]
+        if a == b:
+            if self.rng.draw_coin(PARTED):
+                self.part(a, i, j)
+            return n
+        n += self.model.size[b]
+        if self.rng.draw_coin(PARTED):
+            return n
+        self.propose(MERGE)
+        log_r = self.term(TARGET, self.log_target_of_merge(a, b))
+        log_r += self.term(ALLOCATION, -(n - 2) * LOG_2)
+        log_r += self.term(BLOCKS, log(PARTED / (1.0 - PARTED)))
+        if self.decide(log_r):
+            # the last cluster takes the number of the one that goes
+            gone = max(a, b)
+            self.block[gone] = self.block[self.model.K - 1]
+            self.model.commit_merge(a, b)
+            self.block[min(a, b)] = 0
+        return n
+
+    cdef int part(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Propose to split cluster c by fair coins, item i on one side, j on the other."""
+        cdef Py_ssize_t t, n = self.model.members(c, c, self.order), K = self.model.K, on_b = 0
+        cdef double log_r
+        cdef bint to_b
+        self.propose(SPLIT)
+        self.model.scratch(K)
+        self.model.scratch(K + 1)
+        for t in range(n):
+            to_b = self.order[t] == j if self.order[t] == i or self.order[t] == j else self.rng.draw_coin(0.5)
+            self.model.join(self.order[t], K + to_b)
+            if to_b:
+                self.other[on_b] = self.order[t]
+                on_b += 1
+        log_r = self.term(TARGET, self.log_target_of_split(c, K))
+        log_r += self.term(ALLOCATION, (n - 2) * LOG_2) + self.term(BLOCKS, log((1.0 - PARTED) / PARTED))
+        if self.decide(log_r):
+            self.need(K + 1)
+            self.block[K] = 0
+            return self.model.commit_split(c, self.other, on_b)
+        return 0
+
     # -- decisions
+    cdef double log_target_of_split(self, Py_ssize_t c, Py_ssize_t a) noexcept nogil:
+        """log ratio of the targets, with columns a and a + 1 in the place of cluster c."""
+        cdef int32_t old = <int32_t> c
+        cdef int32_t[2] new
+        new[0], new[1] = <int32_t> a, <int32_t> (a + 1)
+        return (self.model.log_lik(new, 2) - self.model.log_lik(&old, 1)
+                + self.model.log_split_prior(c, a, a + 1))
+
     cdef double log_q_of(self, Py_ssize_t b) noexcept nogil:
         """log probability of the two sides of a block, in either order."""
         cdef Py_ssize_t r
@@ -838,15 +986,11 @@ cdef class Subcluster(Sampler):
     cdef bint decide_split(self, Py_ssize_t b, double p, Py_ssize_t candidates) except -1 nogil:
         cdef Py_ssize_t c = self.model.z[self.first[2 * b]], a = self.column + 2 * b, t, n = 0, K = self.model.K
         cdef double log_r
-        cdef int32_t old = <int32_t> c
-        cdef int32_t[2] new
         self.begin(SPLIT)
         if self.model.size[a] == 0 or self.model.size[a + 1] == 0:
             self.null()
             return False
-        new[0], new[1] = <int32_t> a, <int32_t> (a + 1)
-        log_r = self.term(TARGET, self.model.log_lik(new, 2) - self.model.log_lik(&old, 1)
-                          + self.model.log_split_prior(c, a, a + 1))
+        log_r = self.term(TARGET, self.log_target_of_split(c, a))
         log_r += self.term(BLOCKS, self.log_blocks(p, candidates))
         log_r += self.term(ALLOCATION, -self.log_q_of(b))
         if not self.decided(b, log_r):

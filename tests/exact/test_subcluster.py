@@ -1,5 +1,5 @@
-"""`subcluster` by enumeration on a finite base measure, and by the densities it draws from; the same bytes for any number
-of threads.
+"""`subcluster` by enumeration on a finite base measure, and by the densities it draws from; the same bytes for any
+number of threads.
 """
 
 import numpy as np
@@ -21,16 +21,19 @@ LIMIT = 30_000_000
 # items, candidates of a parameter, whether weights have values too, options
 FINITE = [
     (1, 2, True, {"rounds": 1}),
-    (2, 3, True, {"t": 0, "rounds": 2}),
+    (2, 3, True, {"t": 0, "rounds": 2, "pairs": 2}),
     (3, 2, True, {"t": 1, "rounds": 1}),
     (3, 2, True, {"t": 0, "rounds": 1, "splits": 0.2}),
     (3, 2, False, {"t": 3, "rounds": 2}),
+    (3, 2, True, {"rounds": 0, "pairs": 2, "near": 2}),
     (4, 2, True, {"rounds": 0}),
     (4, 2, False, {"t": 2, "rounds": 1}),
     (4, 1, True, {"t": 1, "rounds": 1}),
     (4, 3, True, {"scan": False, "t": 1, "rounds": 1, "splits": 0.7}),
-    (4, 2, True, {"scan": False, "t": 2, "rounds": 2}),
+    (4, 2, True, {"scan": False, "rounds": 0, "pairs": 3}),
+    (4, 2, True, {"scan": False, "rounds": 0, "pairs": 1, "near": 3}),
     (5, 2, True, {"scan": False, "t": 1, "rounds": 1}),
+    (5, 2, True, {"scan": False, "rounds": 0, "pairs": 2}),
 ]
 
 
@@ -43,7 +46,8 @@ def finite(n: int, candidates: int, weights: bool, seed: int = 0) -> FiniteMixtu
 
 def matrix(model: FiniteMixture, omitted: str | None = None, **options):
     rng = Rng(0)
-    sampler = Subcluster(model, rng, **options)
+    # few choices, unless it is these that count
+    sampler = Subcluster(model, rng, **{"near": 1, "pairs": 0} | options)
     if omitted:
         sampler.omit(omitted)
     states = mixture_states(model.N)
@@ -57,7 +61,7 @@ def test_kernel_on_a_finite_base_measure(case):
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-10)
     assert stationarity_defect(P, pi) < EXACT
     # new clusters come from splits alone
-    assert irreducible(P) == (n == 1 or options["rounds"] > 0)
+    assert irreducible(P) == (n == 1 or options["rounds"] > 0 or "pairs" in options)
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
@@ -66,9 +70,10 @@ def test_kernel_of_six_items(seed):
     assert stationarity_defect(P, pi) < EXACT
 
 
+@pytest.mark.parametrize("options", [{"t": 1, "rounds": 1}, {"rounds": 0, "pairs": 1}])
 @pytest.mark.parametrize("term", Subcluster.TERMS)
-def test_every_term_counts(term):
-    P, pi = matrix(finite(4, 2, True), term, scan=False, t=1, rounds=1)
+def test_every_term_counts(term, options):
+    P, pi = matrix(finite(4, 2, True), term, scan=False, **options)
     assert stationarity_defect(P, pi) > 1e-4
 
 
