@@ -2,7 +2,7 @@
 ``--scaling``: growth with N, D and K; with ``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of
 a proposal and of an accepted move of LSHSM and its rivals; with ``--estimate``: seconds of the search for the point
 estimate; with ``--real``: real sets beside other programs; with ``--meeting``: how soon coupled chains
-meet; with ``--networks``: large networks."""
+meet; with ``--networks``: large networks; with ``--points``: large tables of numbers."""
 
 import argparse
 import json
@@ -13,7 +13,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench import accepted, baseline, estimate, graph_tool, meeting, moves, networks, real, rows, scaling, topics
+from bench import (
+    accepted,
+    baseline,
+    estimate,
+    graph_tool,
+    meeting,
+    moves,
+    networks,
+    points,
+    real,
+    rows,
+    scaling,
+    topics,
+)
 
 
 def machine() -> str:
@@ -49,6 +62,7 @@ def main() -> int:
     parser.add_argument("--real", action="store_true", help="real sets beside other programs, alone")
     parser.add_argument("--meeting", action="store_true", help="how soon coupled chains meet, alone")
     parser.add_argument("--networks", action="store_true", help="large networks, alone")
+    parser.add_argument("--points", action="store_true", help="large tables of numbers, alone")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the growth table and figure")
@@ -68,6 +82,8 @@ def main() -> int:
         found = meeting.main(args.quick)
     elif args.networks:
         found = networks.main(args.quick)
+    elif args.points:
+        found = points.main(args.quick)
     else:
         try:
             for source in ("counts", "gaussian", "irm", "lines", "mixed", "topics"):

@@ -233,7 +233,7 @@ cdef class Subcluster(Sampler):
         Flag("scan", True, "whether a step begins with a draw of all labels"),
         Count("t", 10, "scans of a launch state, at the most", most=10_000),
         Count("rounds", 1, "rounds of splits and merges after a draw of the labels"),
-        Number("splits", 0.5, "share of the clusters that a round tries to split", least=0.01, most=0.99),
+        Number("splits", 0.8, "share of the clusters that a round tries to split", least=0.01, most=0.99),
         Count("pairs", 10_000, "pairs of neighbours that a step draws, at the most; fewer when they have called upon "
               "half of the items"),
         Count("near", 256, "items among which the neighbour of an item is found", least=1, most=65_536),
