@@ -152,7 +152,15 @@ class Schema:
     timing: bool = _key(Flag("timing", True, "false: all seconds are 0, and files the same byte for byte"))
     resume: bool = _key(Flag("resume", True, "continue an unfinished run; false: begin it anew"))
     workers: int | None = _key(
-        Count("workers", None, "chains at the same time; null: one per processor", optional=True, least=1, most=_FEW)
+        Count(
+            "workers",
+            None,
+            "threads: chains at the same time, and what is left in each step of a sampler that can use them; "
+            "null: one per processor",
+            optional=True,
+            least=1,
+            most=_FEW,
+        )
     )
     out: str = _key(Text("out", "results", "the folder that receives the run"))
     progress: str = _key(

@@ -1,6 +1,6 @@
 # What a sampler is made of. See docs/design.md.
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from splitmerge_cli.core.model cimport Model
@@ -32,6 +32,8 @@ cdef class Sampler:
     cdef int make_step(self) except -1 nogil
     cdef Py_ssize_t parts(self) noexcept nogil
     cdef int make_part(self, Py_ssize_t part) except -1 nogil
+    cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
 
     @cython.final
     cdef inline void propose(self, int move) noexcept nogil:

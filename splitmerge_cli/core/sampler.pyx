@@ -1,5 +1,6 @@
 """Samplers: moves on the state of a model, the named terms of their log ratios, and their counts."""
 from libc.math cimport NAN
+from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.core.model cimport Model
@@ -96,6 +97,21 @@ cdef class Sampler:
 
     cdef int make_part(self, Py_ssize_t part) except -1 nogil:
         return self.make_step()
+
+    cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """log pi'/pi of putting scratch columns a, b in the place of cluster c."""
+        cdef int32_t old = <int32_t> c
+        cdef int32_t new[2]
+        new[0] = <int32_t> a
+        new[1] = <int32_t> b
+        return self.model.log_lik(new, 2) - self.model.log_lik(&old, 1) + self.model.log_split_prior(c, a, b)
+
+    cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """log pi'/pi of making clusters i and j one."""
+        cdef int32_t old[2]
+        old[0] = <int32_t> i
+        old[1] = <int32_t> j
+        return self.model.log_union(i, j) - self.model.log_lik(old, 2) + self.model.log_merge_prior(i, j)
 
     cdef int null(self) noexcept nogil:
         """A null proposal: the state stays and nothing is drawn."""

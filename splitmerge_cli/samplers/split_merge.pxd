@@ -61,8 +61,6 @@ cdef class SplitMerge(Sampler):
     # -- pieces
     cdef bint survives_without_q(self, double log_bound) noexcept nogil
     cdef bint divide_weight(self) noexcept nogil
-    cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil
-    cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil
     cdef double log_label_count(self, Py_ssize_t K) noexcept nogil
     cdef int accept_split(self) except -1 nogil

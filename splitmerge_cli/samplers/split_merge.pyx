@@ -238,21 +238,6 @@ cdef class SplitMerge(Sampler):
         nothing."""
         return self.weighted is None or self.weighted.divide(self.rng, self.sides.ci, self.sides.a, 1.0, 1.0)
 
-    cdef double log_split_ratio(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """log pi'/pi of putting scratch columns a, b in the place of cluster c."""
-        cdef int32_t old = <int32_t> c
-        cdef int32_t new[2]
-        new[0] = <int32_t> a
-        new[1] = <int32_t> b
-        return self.model.log_lik(new, 2) - self.model.log_lik(&old, 1) + self.model.log_split_prior(c, a, b)
-
-    cdef double log_merge_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """log pi'/pi of making clusters i and j one."""
-        cdef int32_t old[2]
-        old[0] = <int32_t> i
-        old[1] = <int32_t> j
-        return self.model.log_union(i, j) - self.model.log_lik(old, 2) + self.model.log_merge_prior(i, j)
-
     cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil:
         """log of the labellings of a split state over those of the merged one, where empty clusters are kept; else
         0."""

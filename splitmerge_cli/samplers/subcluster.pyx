@@ -62,64 +62,7 @@ from splitmerge_cli.core.streams cimport Stream, philox, philox_double
 
 from splitmerge_cli.core.options import Count, Flag, Number
 
-cdef extern from "simd_math.h":
-    pass
-
-cdef extern from *:
-    """
-    /* Rows of TILE_ITEMS numbers, an item in each lane. */
-    #define EACH(t) for (ptrdiff_t t = 0; t < TILE_ITEMS; t++)
-    #define TILE_ITEMS 32
-
-    /* best: the largest so far where the cluster may be taken; least: what is too far below it to be told from 0 */
-    static inline void tile_raise(const double *restrict row, const double *restrict allowed, double far,
-                                  double *restrict best, double *restrict least)
-    {
-        EACH(t) {
-            const double v = allowed[t] != 0.0 ? row[t] : -INFINITY;
-            best[t] = v > best[t] ? v : best[t];
-            least[t] = best[t] - far;
-        }
-    }
-
-    /* Weights for one cluster: exp(log weight - best), 0 where it may not be taken. */
-    static inline void tile_weights(const double *allowed, const double *best, double *row)
-    {
-        for (ptrdiff_t t = 0; t < TILE_ITEMS; t += 8) {
-            const lanes8 off = *(const lanes8 *)(row + t) - *(const lanes8 *)(best + t);
-            /* one that may not be taken may be better than the best */
-            const lanes8 x = (lanes8)((ilanes8)off & (off < 0.0));
-            *(lanes8 *)(row + t) = *(const lanes8 *)(allowed + t) * lanes_exp(x);
-        }
-    }
-
-    /* pick[t]: the first of m options, a row of weights each, whose cumulated weights exceed u[t] times their sum */
-    static inline void tile_pick(const double *restrict weights, ptrdiff_t m, double *restrict u, double *restrict sum,
-                                 double *restrict pick)
-    {
-        EACH(t)
-            sum[t] = 0.0;
-        for (ptrdiff_t k = 0; k < m; k++)
-            EACH(t)
-                sum[t] += weights[TILE_ITEMS * k + t];
-        EACH(t) {
-            u[t] *= sum[t];
-            sum[t] = pick[t] = 0.0;
-        }
-        for (ptrdiff_t k = 0; k < m; k++)
-            EACH(t) {
-                sum[t] += weights[TILE_ITEMS * k + t];
-                pick[t] += u[t] < sum[t] ? 0.0 : 1.0;
-            }
-        /* u rounded up to the sum: the last option that has any weight */
-        EACH(t)
-            if (pick[t] >= m) {
-                pick[t] = m - 1;
-                while (pick[t] > 0.0 && weights[TILE_ITEMS * (ptrdiff_t)pick[t] + t] == 0.0)
-                    pick[t]--;
-            }
-    }
-    """
+cdef extern from "tiles.h":
     void tile_raise(const double *row, const double *allowed, double far, double *best, double *least) noexcept nogil
     void tile_weights(const double *allowed, const double *best, double *row) noexcept nogil
     void tile_pick(const double *weights, Py_ssize_t m, double *u, double *sum, double *pick) noexcept nogil
@@ -207,9 +150,9 @@ cdef class Worker:
 
     cdef int need(self, Py_ssize_t clusters) except -1:
         if clusters > self.room:
-            self.weights = <double *> larger(self.weights, 0, 16 * clusters * TILE_ITEMS)
-            self.clusters = <int32_t *> larger(self.clusters, 0, 8 * clusters)
-            self.room = 2 * clusters
+            self.weights = <double *> larger(self.weights, 0, 8 * clusters * TILE_ITEMS)
+            self.clusters = <int32_t *> larger(self.clusters, 0, 4 * clusters)
+            self.room = clusters
         return 0
 
 
@@ -409,7 +352,7 @@ cdef class Subcluster(Sampler):
         if self.scan:
             self.scan_labels()
         for r in range(self.rounds):
-            self.round(r, self.splits)
+            self.round(r)
         self.merge_neighbours()
         return 0
 
@@ -463,29 +406,33 @@ cdef class Subcluster(Sampler):
         self.accepted[SCAN] += moved
         return 0
 
+    cdef inline void words_of(self, uint64_t item, uint64_t number, uint64_t purpose, uint64_t *words) noexcept nogil:
+        """The four words that an item has for a purpose in this step; `number` tells rounds apart."""
+        cdef uint64_t[4] counter
+        counter[0], counter[1], counter[2], counter[3] = item, number, purpose, 0
+        philox(self.key, counter, words)
+
     cdef void draw_cluster(self, Worker w, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t t, n = self.start[k + 1] - self.start[k]
         cdef const int32_t *items = self.order + self.start[k]
-        cdef double *theta = self.theta + k * self.model.n_parameters
         cdef uint64_t first = ~(<uint64_t> 0)
         cdef uint64_t[4] words
-        cdef uint64_t[4] counter
-        memset(counter, 0, sizeof(counter))
-        counter[2] = OF_ITEM
         for t in range(n):
             if not self.rng.scripted:
-                counter[0] = items[t]
-                philox(self.key, counter, words)
+                self.words_of(items[t], 0, OF_ITEM, words)
                 self.place[items[t]] = words[0]
             first = min(first, self.place[items[t]])
         self.founder[k] = first
-        if self.rng.scripted:
-            self.model.draw_posterior(self.rng, k, theta, w.work)
-            self.log_weight[k] = self.model.prior.log_cluster_weight(self.rng, n)
-            return
         w.stream.begin(self.key, k, OF_CLUSTER)
-        self.model.draw_posterior(w.stream.rng, k, theta, w.work)
-        self.log_weight[k] = self.model.prior.log_cluster_weight(w.stream.rng, n)
+        if self.rng.scripted:
+            self.draw_from(w, self.rng, k, n)
+        else:
+            self.draw_from(w, w.stream.rng, k, n)
+
+    cdef void draw_from(self, Worker w, Rng rng, Py_ssize_t k, Py_ssize_t n) noexcept nogil:
+        """Parameters and weight of cluster k, of n items."""
+        self.model.draw_posterior(rng, k, self.theta + k * self.model.n_parameters, w.work)
+        self.log_weight[k] = self.model.prior.log_cluster_weight(rng, n)
 
     cdef void draw_labels(self, Worker w, Py_ssize_t task) noexcept nogil:
         cdef Py_ssize_t at = task * TILES * TILE_ITEMS, end = min(at + TILES * TILE_ITEMS, self.model.N)
@@ -499,9 +446,6 @@ cdef class Subcluster(Sampler):
         cdef double *row
         cdef uint64_t farthest = 0
         cdef uint64_t[4] words
-        cdef uint64_t[4] counter
-        memset(counter, 0, sizeof(counter))
-        counter[2] = OF_ITEM
         self.model.load_tile(items, n, w.tile)
         w.nearest = ~(<uint64_t> 0)
         for t in range(TILE_ITEMS):
@@ -538,8 +482,7 @@ cdef class Subcluster(Sampler):
                 self.label[items[t]] = w.clusters[self.rng.draw_option(PLAIN, -1, w.tile, running, NULL)]
             return
         for t in range(n):
-            counter[0] = items[t]
-            philox(self.key, counter, words)
+            self.words_of(items[t], 0, OF_ITEM, words)
             w.first[t] = philox_double(words[1])
         tile_pick(w.weights, running, w.first, w.best, w.least)
         for t in range(n):
@@ -594,13 +537,13 @@ cdef class Subcluster(Sampler):
                 self.model.add(new[t], k)
 
     # -- a round of splits and merges
-    cdef int round(self, Py_ssize_t number, double p) except -1 nogil:
+    cdef int round(self, Py_ssize_t number) except -1 nogil:
         cdef Py_ssize_t K = self.model.K, k, b, c, candidates = 0, left, n
         if self.rng.halted:
             return 0
         self.need(K)
         for k in range(K):
-            if self.rng.draw_coin(p):
+            if self.rng.draw_coin(self.splits):
                 self.block[k] = -2
             else:
                 self.candidate[candidates] = <int32_t> k
@@ -621,7 +564,7 @@ cdef class Subcluster(Sampler):
             n -= 1
             b = self.candidate[c]
             self.candidate[c] = self.candidate[n]
-            self.open_pair(b, k, p, 2 * K - candidates)
+            self.open_pair(b, k, 2 * K - candidates)
         if n == 1:
             self.block[self.candidate[0]] = -1
         for k in range(K):
@@ -646,20 +589,20 @@ cdef class Subcluster(Sampler):
         for c in range(self.blocks):
             b = self.turn[c]
             if self.first[2 * b + 1] >= 0:
-                candidates -= 2 * self.decide_merge(b, p, candidates)
+                candidates -= 2 * self.decide_merge(b, candidates)
             else:
-                candidates += 2 * self.decide_split(b, p, candidates)
+                candidates += 2 * self.decide_split(b, candidates)
         self.model.begin_scan()
         return 0
 
-    cdef void open_pair(self, Py_ssize_t i, Py_ssize_t j, double p, Py_ssize_t m) noexcept nogil:
+    cdef void open_pair(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t m) noexcept nogil:
         """A block of clusters i and j, unless their merge is rejected whatever the sides weigh, and with as many as m
         clusters to be merged, which is when all splits of the round are accepted before it."""
         cdef double log_bound
         self.block[i] = self.block[j] = -1
         self.propose(MERGE)
         if not self.rng.scripted:
-            log_bound = self.log_target_of_merge(i, j) - self.log_blocks(p, m - 2)
+            log_bound = self.log_merge_ratio(i, j) - self.log_blocks(m - 2)
             self.threshold[self.blocks] = log(self.rng.next())
             if self.on[TARGET] and self.on[ALLOCATION] and self.on[BLOCKS] and self.threshold[self.blocks] >= log_bound:
                 self.last_log_ratio = log_bound
@@ -670,14 +613,10 @@ cdef class Subcluster(Sampler):
         self.first[2 * self.blocks + 1] = self.model.head[j]
         self.blocks += 1
 
-    cdef double log_target_of_merge(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        cdef int32_t[2] old
-        old[0], old[1] = <int32_t> i, <int32_t> j
-        return self.model.log_union(i, j) - self.model.log_lik(old, 2) + self.model.log_merge_prior(i, j)
-
-    cdef double log_blocks(self, double p, Py_ssize_t m) noexcept nogil:
+    cdef double log_blocks(self, Py_ssize_t m) noexcept nogil:
         """log ratio of the probabilities of the blocks after a split and before it, with m clusters to be merged
         before."""
+        cdef double p = self.splits
         return log((1.0 - p) * (1.0 - p) / p) - log(<double> (m + 2 if m & 1 else m + 1))
 
     cdef int gather(self) except -1 nogil:
@@ -786,9 +725,6 @@ cdef class Subcluster(Sampler):
         cdef double more, log_0, log_1
         cdef double *log_q = self.log_q + 2 * task
         cdef uint64_t[4] words
-        cdef uint64_t[4] counter
-        memset(counter, 0, sizeof(counter))
-        counter[1], counter[2] = self.number, OF_SIDE
         log_q[0] = log_q[1] = 0.0
         while at < end:
             n = min(TILE_ITEMS, end - at)
@@ -803,8 +739,7 @@ cdef class Subcluster(Sampler):
                 if self.rng.scripted and not merging:
                     self.side[at + t] = self.rng.draw_coin(exp(log_1))
                 elif not merging:
-                    counter[0] = self.order[at + t]
-                    philox(self.key, counter, words)
+                    self.words_of(self.order[at + t], self.number, OF_SIDE, words)
                     self.side[at + t] = philox_double(words[0]) < exp(log_1)
                 log_q[0] += log_1 if self.side[at + t] else log_0
                 log_q[1] += log_0 if self.side[at + t] else log_1
@@ -878,8 +813,10 @@ cdef class Subcluster(Sampler):
         cdef Py_ssize_t N = self.model.N, k = self.model.K + 3 + w.number, n = self.near, m, t
         cdef int32_t[TILE_ITEMS] others
         cdef double top = -INFINITY
+        cdef bint alone
         pair[0] = <int32_t> rng.draw_index(N)
-        if n == 1 or rng.draw_coin(0.125):
+        alone = n == 1 or rng.draw_coin(0.125)
+        if alone:
             n = 1
         else:
             self.model.scratch(k)
@@ -892,8 +829,9 @@ cdef class Subcluster(Sampler):
             for t in range(m):
                 others[t] = <int32_t> rng.draw_index(N - 1)
                 others[t] += others[t] >= pair[0]
-            if n == 1 and top == -INFINITY:
+            if top == -INFINITY:
                 pair[1] = others[0]
+            if alone:
                 return
             self.model.load_tile(others, m, w.tile)
             self.model.score_tile(w.tile, w.theta, 0.0, w.least, w.best)
@@ -920,7 +858,7 @@ cdef class Subcluster(Sampler):
         if self.rng.draw_coin(PARTED):
             return n
         self.propose(MERGE)
-        log_r = self.term(TARGET, self.log_target_of_merge(a, b))
+        log_r = self.term(TARGET, self.log_merge_ratio(a, b))
         log_r += self.term(ALLOCATION, -(n - 2) * LOG_2)
         log_r += self.term(BLOCKS, log(PARTED / (1.0 - PARTED)))
         if self.decide(log_r):
@@ -945,7 +883,7 @@ cdef class Subcluster(Sampler):
             if to_b:
                 self.other[on_b] = self.order[t]
                 on_b += 1
-        log_r = self.term(TARGET, self.log_target_of_split(c, K))
+        log_r = self.term(TARGET, self.log_split_ratio(c, K, K + 1))
         log_r += self.term(ALLOCATION, (n - 2) * LOG_2) + self.term(BLOCKS, log((1.0 - PARTED) / PARTED))
         if self.decide(log_r):
             self.need(K + 1)
@@ -954,14 +892,6 @@ cdef class Subcluster(Sampler):
         return 0
 
     # -- decisions
-    cdef double log_target_of_split(self, Py_ssize_t c, Py_ssize_t a) noexcept nogil:
-        """log ratio of the targets, with columns a and a + 1 in the place of cluster c."""
-        cdef int32_t old = <int32_t> c
-        cdef int32_t[2] new
-        new[0], new[1] = <int32_t> a, <int32_t> (a + 1)
-        return (self.model.log_lik(new, 2) - self.model.log_lik(&old, 1)
-                + self.model.log_split_prior(c, a, a + 1))
-
     cdef double log_q_of(self, Py_ssize_t b) noexcept nogil:
         """log probability of the two sides of a block, in either order."""
         cdef Py_ssize_t r
@@ -971,27 +901,27 @@ cdef class Subcluster(Sampler):
             two += self.log_q[2 * r + 1]
         return max(one, two) + log1p(exp(-fabs(one - two)))
 
-    cdef bint decide_merge(self, Py_ssize_t b, double p, Py_ssize_t candidates) except -1 nogil:
+    cdef bint decide_merge(self, Py_ssize_t b, Py_ssize_t candidates) except -1 nogil:
         cdef Py_ssize_t i = self.model.z[self.first[2 * b]], j = self.model.z[self.first[2 * b + 1]]
         cdef double log_r
         self.begin(MERGE)
-        log_r = self.term(TARGET, self.log_target_of_merge(i, j))
-        log_r += self.term(BLOCKS, -self.log_blocks(p, candidates - 2))
+        log_r = self.term(TARGET, self.log_merge_ratio(i, j))
+        log_r += self.term(BLOCKS, -self.log_blocks(candidates - 2))
         log_r += self.term(ALLOCATION, self.log_q_of(b))
         if not self.decided(b, log_r):
             return False
         self.model.commit_merge(i, j)
         return True
 
-    cdef bint decide_split(self, Py_ssize_t b, double p, Py_ssize_t candidates) except -1 nogil:
+    cdef bint decide_split(self, Py_ssize_t b, Py_ssize_t candidates) except -1 nogil:
         cdef Py_ssize_t c = self.model.z[self.first[2 * b]], a = self.column + 2 * b, t, n = 0, K = self.model.K
         cdef double log_r
         self.begin(SPLIT)
         if self.model.size[a] == 0 or self.model.size[a + 1] == 0:
             self.null()
             return False
-        log_r = self.term(TARGET, self.log_target_of_split(c, a))
-        log_r += self.term(BLOCKS, self.log_blocks(p, candidates))
+        log_r = self.term(TARGET, self.log_split_ratio(c, a, a + 1))
+        log_r += self.term(BLOCKS, self.log_blocks(candidates))
         log_r += self.term(ALLOCATION, -self.log_q_of(b))
         if not self.decided(b, log_r):
             return False

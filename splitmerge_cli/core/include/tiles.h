@@ -1,14 +1,15 @@
 /* A tile of items against the parameters of one cluster, items in the lanes: out[t] = log_weight + log density of item t,
    up to a term of the item alone. A tile holds, row by row, one number of each of its TILE items. Densities fall with
    every row that is taken in; when all are below `floor` the rest is left out and all are -inf: such a cluster weighs
-   less than 2^-64 of another, which no draw of 52 bits can tell from nothing.
+   less than 2^-60 of another, which no draw of 52 bits can tell from nothing.
 
    Every lane rounds alike on every instruction set; only how many lanes there are in a register differs. */
 #ifndef SMCMC_TILES_H
 #define SMCMC_TILES_H
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "simd_math.h"
 
 #define TILE 32
 #if defined(__AVX512F__)
@@ -39,35 +40,47 @@ static inline int tile_ends(double level, double factor, const double *sum, cons
     return 1;
 }
 
+/* Fills `out` with level + factor times the sum over rows of TERM, an expression in the numbers v of the row and in
+   theta[2 d] and theta[2 d + 1]. */
+#define TILE_ROWS(level, factor, TERM)                                                                                 \
+    double sum[TILE] __attribute__((aligned(64))) = {0.0};                                                             \
+    for (ptrdiff_t from = 0; from < D; from += TILE_LOOK) {                                                            \
+        const ptrdiff_t to = from + TILE_LOOK < D ? from + TILE_LOOK : D;                                              \
+        for (ptrdiff_t t = 0; t < TILE; t += 4 * TILE_LANES) {                                                         \
+            tile_lanes *s = (tile_lanes *)(sum + t), a = s[0], b = s[1], c = s[2], e = s[3];                           \
+            for (ptrdiff_t d = from; d < to; d++) {                                                                    \
+                const tile_lanes *row = (const tile_lanes *)(x + TILE * d + t);                                        \
+                const double one = theta[2 * d], two = theta[2 * d + 1];                                               \
+                a += TERM(row[0]);                                                                                     \
+                b += TERM(row[1]);                                                                                     \
+                c += TERM(row[2]);                                                                                     \
+                e += TERM(row[3]);                                                                                     \
+            }                                                                                                          \
+            s[0] = a;                                                                                                  \
+            s[1] = b;                                                                                                  \
+            s[2] = c;                                                                                                  \
+            s[3] = e;                                                                                                  \
+        }                                                                                                              \
+        if (tile_ends(level, factor, sum, floor, out))                                                                 \
+            return;                                                                                                    \
+    }
+
+#define SQUARED(v) (((v) - one) * two) * (((v) - one) * two)
+#define CHOSEN(v) (one + (v) * two)
+
 /* theta: log density at the mean, then mean and root of the precision of each row */
 static inline void tile_diag(const double *theta, ptrdiff_t D, const double *x, double log_weight, const double *floor,
                              double *out)
 {
-    const double level = theta[0] + log_weight;
-    double sum[TILE] __attribute__((aligned(64))) = {0.0};
-    theta++;
-    for (ptrdiff_t from = 0; from < D; from += TILE_LOOK) {
-        const ptrdiff_t to = from + TILE_LOOK < D ? from + TILE_LOOK : D;
-        for (ptrdiff_t t = 0; t < TILE; t += 4 * TILE_LANES) {
-            tile_lanes *s = (tile_lanes *)(sum + t), a = s[0], b = s[1], c = s[2], e = s[3];
-            for (ptrdiff_t d = from; d < to; d++) {
-                const tile_lanes *v = (const tile_lanes *)(x + TILE * d + t);
-                const double mean = theta[2 * d], root = theta[2 * d + 1];
-                const tile_lanes f = (v[0] - mean) * root, g = (v[1] - mean) * root;
-                const tile_lanes h = (v[2] - mean) * root, i = (v[3] - mean) * root;
-                a += f * f;
-                b += g * g;
-                c += h * h;
-                e += i * i;
-            }
-            s[0] = a;
-            s[1] = b;
-            s[2] = c;
-            s[3] = e;
-        }
-        if (tile_ends(level, -0.5, sum, floor, out))
-            return;
-    }
+    const double level = *theta++ + log_weight;
+    TILE_ROWS(level, -0.5, SQUARED)
+}
+
+/* theta: of each row the log probability of 0, and of 1 less that of 0 */
+static inline void tile_binary(const double *theta, ptrdiff_t D, const double *x, double log_weight, const double *floor,
+                               double *out)
+{
+    TILE_ROWS(log_weight, 1.0, CHOSEN)
 }
 
 #define TILE_GROUP 6 /* rows of a factor that are taken together */
@@ -132,30 +145,54 @@ static inline void tile_full(const double *theta, ptrdiff_t D, const double *x, 
     }
 }
 
-/* theta: of each row the log probability of 0, and of 1 less that of 0 */
-static inline void tile_binary(const double *theta, ptrdiff_t D, const double *x, double log_weight, const double *floor,
-                               double *out)
+#define TILE_EACH(t) for (ptrdiff_t t = 0; t < TILE; t++)
+
+/* best: the largest so far where the cluster may be taken; least: what is too far below it to be told from 0 */
+static inline void tile_raise(const double *restrict row, const double *restrict allowed, double far,
+                              double *restrict best, double *restrict least)
 {
-    double sum[TILE] __attribute__((aligned(64))) = {0.0};
-    for (ptrdiff_t from = 0; from < D; from += TILE_LOOK) {
-        const ptrdiff_t to = from + TILE_LOOK < D ? from + TILE_LOOK : D;
-        for (ptrdiff_t t = 0; t < TILE; t += 4 * TILE_LANES) {
-            tile_lanes *s = (tile_lanes *)(sum + t), a = s[0], b = s[1], c = s[2], e = s[3];
-            for (ptrdiff_t d = from; d < to; d++) {
-                const tile_lanes *v = (const tile_lanes *)(x + TILE * d + t);
-                const double zero = theta[2 * d], one = theta[2 * d + 1];
-                a += zero + v[0] * one;
-                b += zero + v[1] * one;
-                c += zero + v[2] * one;
-                e += zero + v[3] * one;
-            }
-            s[0] = a;
-            s[1] = b;
-            s[2] = c;
-            s[3] = e;
-        }
-        if (tile_ends(log_weight, 1.0, sum, floor, out))
-            return;
+    TILE_EACH(t) {
+        const double v = allowed[t] != 0.0 ? row[t] : -INFINITY;
+        best[t] = v > best[t] ? v : best[t];
+        least[t] = best[t] - far;
     }
+}
+
+/* Weights for one cluster: exp(log weight - best), 0 where it may not be taken. */
+static inline void tile_weights(const double *allowed, const double *best, double *row)
+{
+    for (ptrdiff_t t = 0; t < TILE; t += 8) {
+        const lanes8 off = *(const lanes8 *)(row + t) - *(const lanes8 *)(best + t);
+        /* one that may not be taken may be better than the best */
+        const lanes8 x = (lanes8)((ilanes8)off & (off < 0.0));
+        *(lanes8 *)(row + t) = *(const lanes8 *)(allowed + t) * lanes_exp(x);
+    }
+}
+
+/* pick[t]: the first of m options, a row of weights each, whose cumulated weights exceed u[t] times their sum */
+static inline void tile_pick(const double *restrict weights, ptrdiff_t m, double *restrict u, double *restrict sum,
+                             double *restrict pick)
+{
+    TILE_EACH(t)
+        sum[t] = 0.0;
+    for (ptrdiff_t k = 0; k < m; k++)
+        TILE_EACH(t)
+            sum[t] += weights[TILE * k + t];
+    TILE_EACH(t) {
+        u[t] *= sum[t];
+        sum[t] = pick[t] = 0.0;
+    }
+    for (ptrdiff_t k = 0; k < m; k++)
+        TILE_EACH(t) {
+            sum[t] += weights[TILE * k + t];
+            pick[t] += u[t] < sum[t] ? 0.0 : 1.0;
+        }
+    /* u rounded up to the sum: the last option that has any weight */
+    TILE_EACH(t)
+        if (pick[t] >= m) {
+            pick[t] = m - 1;
+            while (pick[t] > 0.0 && weights[TILE * (ptrdiff_t)pick[t] + t] == 0.0)
+                pick[t]--;
+        }
 }
 #endif
