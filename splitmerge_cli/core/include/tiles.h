@@ -147,25 +147,30 @@ static inline void tile_full(const double *theta, ptrdiff_t D, const double *x, 
 
 #define TILE_EACH(t) for (ptrdiff_t t = 0; t < TILE; t++)
 
-/* best: the largest so far where the cluster may be taken; least: what is too far below it to be told from 0 */
-static inline void tile_raise(const double *restrict row, const double *restrict allowed, double far,
-                              double *restrict best, double *restrict least)
+/* log weights this far below the best are those of nothing: a draw of 52 bits could not tell them from it */
+#define TILE_FAR 42.0
+
+/* best: the largest so far where the cluster may be taken; least: what is too far below it */
+static inline void tile_raise(const double *restrict row, const double *restrict allowed, double *restrict best,
+                              double *restrict least)
 {
     TILE_EACH(t) {
         const double v = allowed[t] != 0.0 ? row[t] : -INFINITY;
         best[t] = v > best[t] ? v : best[t];
-        least[t] = best[t] - far;
+        least[t] = best[t] - TILE_FAR;
     }
 }
 
-/* Weights for one cluster: exp(log weight - best), 0 where it may not be taken. */
+/* Weights for one cluster: exp(log weight - best), 0 where it may not be taken or is too far below: also where other
+   items of the tile keep the cluster in the running, so that nothing depends on which items these are. */
 static inline void tile_weights(const double *allowed, const double *best, double *row)
 {
     for (ptrdiff_t t = 0; t < TILE; t += 8) {
         const lanes8 off = *(const lanes8 *)(row + t) - *(const lanes8 *)(best + t);
         /* one that may not be taken may be better than the best */
         const lanes8 x = (lanes8)((ilanes8)off & (off < 0.0));
-        *(lanes8 *)(row + t) = *(const lanes8 *)(allowed + t) * lanes_exp(x);
+        const lanes8 w = (lanes8)((ilanes8)lanes_exp(x) & (x >= -TILE_FAR));
+        *(lanes8 *)(row + t) = *(const lanes8 *)(allowed + t) * w;
     }
 }
 

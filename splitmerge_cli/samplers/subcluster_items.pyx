@@ -1,0 +1,698 @@
+"""What `subcluster` does with the items: passes over all of them, in several threads.
+
+The sampler (``subcluster.pyx``) decides what is to be done with clusters; `Items` does it to what is in them. Both see
+the same columns of statistics. Items in shards, on other machines, are the same class there, and one here that asks
+them (``splitmerge_cli/shards``): what goes between them are parameters, one way, and sums of whole numbers, the other.
+So nothing here may depend on which items are beside which, or on the order in which anything is summed.
+"""
+from libc.math cimport INFINITY, exp, fabs, log1p
+from libc.stdint cimport int8_t, int32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+from splitmerge_cli.core.memory cimport doubles, flags, ints, larger
+from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.recording cimport PLAIN
+from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.streams cimport Stream, philox, philox_double
+
+cdef extern from "tiles.h":
+    void tile_raise(const double *row, const double *allowed, double *best, double *least) noexcept nogil
+    void tile_weights(const double *allowed, const double *best, double *row) noexcept nogil
+    void tile_pick(const double *weights, Py_ssize_t m, double *u, double *sum, double *pick) noexcept nogil
+
+cdef extern from "log_sums.h":
+    void log_sum_add(whole *sum, double log_p) noexcept nogil
+    void log_sum_join(whole *sum, const whole *more) noexcept nogil
+    double log_sum_value(const whole *sum) noexcept nogil
+
+cdef extern from "tasks.h":
+    ctypedef void (*task_t)(void *context, Py_ssize_t task) noexcept nogil
+    enum:
+        MOST_THREADS
+    void tasks_run(task_t task, void **contexts, Py_ssize_t threads, Py_ssize_t tasks) noexcept nogil
+
+cdef enum:                              # purposes of the streams of a key
+    OF_CLUSTER = 1
+    OF_ITEM = 2
+    OF_SIDE = 3
+    OF_PAIR = 4
+    OF_COIN = 5
+
+cdef enum:
+    TILES = 16                          # of a task of LABELS
+    RUN = 256                           # items of a task of a round, at most
+
+
+cdef class Worker:
+    """What one thread works with."""
+
+    def __cinit__(self, Items items):
+        cdef Model model = items.model
+        self.items = items
+        self.stream = Stream()
+        self.tile = doubles(TILE_ITEMS * model.tile_rows)
+        self.best, self.least = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
+        self.allowed, self.first = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
+        self.work, self.theta = doubles(model.work_size), doubles(model.n_parameters)
+        self.number = len(items.workers)
+
+    def __dealloc__(self):
+        free(self.tile)
+        free(self.best)
+        free(self.least)
+        free(self.allowed)
+        free(self.first)
+        free(self.work)
+        free(self.theta)
+        free(self.weights)
+        free(self.clusters)
+
+    cdef int need(self, Py_ssize_t clusters) except -1:
+        if clusters > self.room:
+            self.weights = <double *> larger(self.weights, 0, 8 * clusters * TILE_ITEMS)
+            self.clusters = <int32_t *> larger(self.clusters, 0, 4 * clusters)
+            self.room = clusters
+        return 0
+
+
+cdef void take_task(Worker w, Py_ssize_t task) noexcept nogil:
+    w.items.work(w, task)
+
+
+cdef task_t TAKE = <task_t> take_task
+
+
+cdef class Items:
+    """The items of a model, and what a step of `subcluster` does with them.
+
+    Parameters
+    ----------
+    model : Model
+        One that draws parameters.
+    rng : Rng
+        Where its choices follow a script (``verify``), those of the items do, one after the other.
+    near : int
+        Items among which the neighbour of an item is found.
+    """
+
+    def __init__(self, Model model not None, Rng rng not None, Py_ssize_t near):
+        self.model, self.rng, self.near = model, rng, near
+        self.N = model.N
+        self.threads = 1
+        self.workers = []
+        self.contexts = <void **> doubles(MOST_THREADS)
+        self._hold_items(model.N)
+        self._need(1)
+
+    cdef int _hold_items(self, Py_ssize_t n) except -1:
+        self.order, self.other, self.label = ints(n), ints(n), ints(n)
+        self.place = <uint64_t *> doubles(n)
+        self.side, self.before = flags(n), flags(n)
+        return 0
+
+    def __dealloc__(self):
+        free(self.contexts)
+        free(self.order)
+        free(self.other)
+        free(self.label)
+        free(self.place)
+        free(self.side)
+        free(self.before)
+        free(self.start)
+        free(self.next)
+        free(self.founder)
+        free(self.theta)
+        free(self.log_weight)
+        free(self.block)
+        free(self.first)
+        free(self.turn)
+        free(self.changed)
+        free(self.log_q)
+        free(self.now)
+        free(self.run_of)
+        free(self.run_log_q)
+
+    # -- room
+    cdef int need(self, Py_ssize_t clusters) except -1 nogil:
+        """Room for this many clusters, and a worker for each thread."""
+        cdef Py_ssize_t threads = min(max(self.threads, 1), MOST_THREADS)
+        if clusters > self.room or self.n_workers < threads:
+            with gil:
+                self._need(clusters)
+        return self.model.reserve(clusters)
+
+    cdef int _need(self, Py_ssize_t clusters) except -1:
+        cdef Py_ssize_t old = self.room, room = max(2 * clusters, old), P = self.model.n_parameters
+        cdef Worker worker
+        if clusters > old:
+            self.start = <Py_ssize_t *> larger(self.start, 0, 8 * (room + 2))
+            self.next = <Py_ssize_t *> larger(self.next, 0, 8 * (room + 2))
+            self.founder = <uint64_t *> larger(self.founder, 0, 8 * room)
+            self.theta = <double *> larger(self.theta, 0, 16 * room * P)
+            self.log_weight = <double *> larger(self.log_weight, 0, 16 * room)
+            self.block = <int32_t *> larger(self.block, 4 * old, 4 * room)
+            self.first = <int32_t *> larger(self.first, 0, 8 * room)
+            self.turn = <int32_t *> larger(self.turn, 0, 4 * room)
+            self.changed = <int8_t *> larger(self.changed, 0, 2 * room)
+            self.log_q = <whole *> larger(self.log_q, 0, 32 * room)
+            self.now = <int32_t *> larger(self.now, 8 * old, 8 * room)
+            self.room = room
+        while len(self.workers) < min(max(self.threads, 1), MOST_THREADS):
+            self.workers.append(Worker(self))
+            self.contexts[self.n_workers] = <void *> self.workers[self.n_workers]
+            self.n_workers += 1
+        for worker in self.workers:
+            worker.need(self.room)
+        return 0
+
+    cdef int need_runs(self, Py_ssize_t runs) except -1 nogil:
+        if runs > self.runs_room:
+            with gil:
+                self.run_of = <Py_ssize_t *> larger(self.run_of, 0, 32 * runs)
+                self.run_log_q = <whole *> larger(self.run_log_q, 0, 64 * runs)
+                self.runs_room = 2 * runs
+        return 0
+
+    # -- tasks
+    cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil:
+        """Do the tasks of a pass; one after the other where choices follow a script."""
+        self.pass_ = pass_
+        tasks_run(TAKE, self.contexts, 1 if self.rng.scripted else min(self.threads, self.n_workers), tasks)
+
+    cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil:
+        if self.rng.halted:
+            return
+        if self.pass_ == FOUND:
+            self.place_items(self.order + self.start[task], self.start[task + 1] - self.start[task], task)
+        elif self.pass_ == DRAW:
+            self.draw_cluster(w, task)
+        elif self.pass_ == LABELS:
+            self.draw_tiles(w, task)
+        elif self.pass_ == RECOUNT:
+            self.recount(w, task)
+        elif self.pass_ == PAIRS:
+            self.draw_pair(w, task)
+        elif self.pass_ == EXPECT:
+            self.expect(w, task)
+        elif self.pass_ == SEND:
+            self.send(w, task)
+        elif self.pass_ == SIDES:
+            self.draw_run(w, task)
+        else:
+            self.count_side(w, task)
+
+    cdef void sort(self, const int32_t *key, int32_t *order, Py_ssize_t *start, Py_ssize_t keys) noexcept nogil:
+        """order: the items with a key from 0 on, by key and in item order; start[k]: the first with key k."""
+        cdef Py_ssize_t i, k, at
+        memset(start, 0, (keys + 1) * sizeof(Py_ssize_t))
+        for i in range(self.model.N):
+            start[key[i] + 1] += 1
+        for k in range(keys):
+            start[k + 1] += start[k]
+        # each cluster's place while it fills, then set back by one cluster
+        for i in range(self.model.N):
+            at = start[key[i]]
+            order[at] = <int32_t> i
+            start[key[i]] = at + 1
+        for k in range(keys, 0, -1):
+            start[k] = start[k - 1]
+        start[0] = 0
+
+    cdef inline void words_of(self, Py_ssize_t item, uint64_t number, uint64_t purpose, uint64_t *words) noexcept nogil:
+        """The four words that an item has for a purpose in this step; `number` tells rounds apart."""
+        cdef uint64_t[4] counter
+        counter[0], counter[1], counter[2], counter[3] = <uint64_t> (self.offset + item), number, purpose, 0
+        philox(self.key, counter, words)
+
+    cdef bint coin_of(self, Py_ssize_t item) noexcept nogil:
+        """A fair coin of the item, the same throughout a step."""
+        cdef uint64_t[4] words
+        self.words_of(item, 0, OF_COIN, words)
+        return words[0] & 1
+
+    # -- labels
+    cdef int begin(self) except -1 nogil:
+        """Begin a step, of this key."""
+        return 0
+
+    cdef Py_ssize_t draw_labels(self) except -1 nogil:
+        """Draw the labels of all items, given parameters, weights and founders; returns how many changed."""
+        cdef Py_ssize_t K = self.model.K
+        self.need(K)
+        self.find_founders(K)
+        self.run(DRAW, K)
+        return self.relabel(K)
+
+    cdef int find_founders(self, Py_ssize_t K) except -1 nogil:
+        cdef Py_ssize_t i, k
+        self.sort(self.model.z, self.order, self.start, K)
+        if self.rng.scripted:
+            # other[t]: the item that is t-th
+            for i in range(self.model.N):
+                self.label[i] = <int32_t> i
+            self.rng.draw_order(self.label, self.model.N, self.other)
+            for i in range(self.model.N - 1, 0, -1):
+                k = self.other[i]
+                self.label[i], self.label[k] = self.label[k], self.label[i]
+            for i in range(self.model.N):
+                self.place[self.label[i]] = i
+        self.run(FOUND, K)
+        return 0
+
+    cdef Py_ssize_t relabel(self, Py_ssize_t K) except -1 nogil:
+        cdef Py_ssize_t i, moved = 0
+        self.run(LABELS, (self.model.N + TILES * TILE_ITEMS - 1) // (TILES * TILE_ITEMS))
+        if self.rng.halted:
+            return 0
+        self.sort(self.label, self.other, self.next, K)
+        self.run(RECOUNT, K)
+        for i in range(self.model.N):
+            if self.model.z[i] != self.label[i]:
+                self.set_label(i, self.label[i])
+                moved += 1
+        self.model.begin_scan()
+        self.model.version += 1
+        return moved
+
+    cdef void set_label(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.model.unlink(i)
+        self.model.link(i, k)
+
+    cdef void place_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+        """Places of the n items of cluster k in the order of this step, and the place of its founder."""
+        cdef Py_ssize_t t
+        cdef uint64_t first = ~(<uint64_t> 0)
+        cdef uint64_t[4] words
+        for t in range(n):
+            if not self.rng.scripted:
+                self.words_of(items[t], 0, OF_ITEM, words)
+                self.place[items[t]] = words[0]
+            first = min(first, self.place[items[t]])
+        self.founder[k] = first
+
+    cdef void draw_cluster(self, Worker w, Py_ssize_t k) noexcept nogil:
+        w.stream.begin(self.key, k, OF_CLUSTER)
+        if self.rng.scripted:
+            self.draw_from(w, self.rng, k)
+        else:
+            self.draw_from(w, w.stream.rng, k)
+
+    cdef void draw_from(self, Worker w, Rng rng, Py_ssize_t k) noexcept nogil:
+        """Parameters and weight of cluster k."""
+        self.model.draw_posterior(rng, k, self.theta + k * self.model.n_parameters, w.work)
+        self.log_weight[k] = self.model.prior.log_cluster_weight(rng, self.model.size[k])
+
+    cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil:
+        cdef Py_ssize_t at = task * TILES * TILE_ITEMS, end = min(at + TILES * TILE_ITEMS, self.model.N)
+        while at < end and not self.rng.halted:
+            self.draw_tile(w, self.order + at, min(TILE_ITEMS, end - at))
+            at += TILE_ITEMS
+
+    cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil:
+        """New labels of n items of `order`."""
+        cdef Py_ssize_t t, k, c, i, running = 0, own = self.model.z[items[0]]
+        cdef double *row
+        cdef uint64_t farthest = 0
+        cdef uint64_t[4] words
+        self.model.load_tile(items, n, w.tile)
+        w.nearest = ~(<uint64_t> 0)
+        for t in range(TILE_ITEMS):
+            w.best[t] = w.least[t] = -INFINITY
+            i = items[min(t, n - 1)]
+            w.own[t] = self.model.z[i]
+            w.reach[t] = self.place[i] if self.place[i] != self.founder[w.own[t]] else 0
+            w.nearest, farthest = min(w.nearest, w.reach[t]), max(farthest, w.reach[t])
+        # the cluster of the first item first, as it is that of most, and of a large density; then as they are numbered
+        for c in range(-1, self.model.K):
+            k = own if c < 0 else c
+            row = w.first if c < 0 else w.weights + running * TILE_ITEMS
+            if c == own:
+                memcpy(row, w.first, TILE_ITEMS * sizeof(double))
+            else:
+                if self.founder[k] >= farthest and not self.holds_any(w, k):
+                    continue
+                self.model.score_tile(w.tile, self.theta + k * self.model.n_parameters, self.log_weight[k], w.least,
+                                      row)
+                if row[0] == -INFINITY and self.all_far(row):
+                    continue
+                self.allow(w, k)
+                tile_raise(row, w.allowed, w.best, w.least)
+            if c >= 0:
+                w.clusters[running] = <int32_t> k
+                running += 1
+        for c in range(running):
+            self.allow(w, w.clusters[c])
+            tile_weights(w.allowed, w.best, w.weights + c * TILE_ITEMS)
+        if self.rng.scripted:
+            for t in range(n):
+                for c in range(running):
+                    w.tile[c] = w.weights[c * TILE_ITEMS + t]
+                self.label[items[t]] = w.clusters[self.rng.draw_option(PLAIN, -1, w.tile, running, NULL)]
+            return
+        for t in range(n):
+            self.words_of(items[t], 0, OF_ITEM, words)
+            w.first[t] = philox_double(words[1])
+        tile_pick(w.weights, running, w.first, w.best, w.least)
+        for t in range(n):
+            self.label[items[t]] = w.clusters[<Py_ssize_t> w.least[t]]
+
+    cdef void allow(self, Worker w, Py_ssize_t k) noexcept nogil:
+        """w.allowed: which items of the tile may take cluster k."""
+        cdef Py_ssize_t t
+        if self.founder[k] < w.nearest:
+            for t in range(TILE_ITEMS):
+                w.allowed[t] = 1.0
+        else:
+            for t in range(TILE_ITEMS):
+                w.allowed[t] = self.founder[k] < w.reach[t] or w.own[t] == k
+
+    cdef bint holds_any(self, Worker w, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(TILE_ITEMS):
+            if w.own[t] == k:
+                return True
+        return False
+
+    cdef bint all_far(self, const double *row) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(TILE_ITEMS):
+            if row[t] != -INFINITY:
+                return False
+        return True
+
+    cdef void recount(self, Worker w, Py_ssize_t k) noexcept nogil:
+        """Statistics of cluster k with the new labels; the old ones still stand in z."""
+        cdef Py_ssize_t t, changes = 0, n = self.next[k + 1] - self.next[k]
+        cdef const int32_t *old = self.order + self.start[k]
+        cdef const int32_t *new = self.other + self.next[k]
+        for t in range(self.start[k + 1] - self.start[k]):
+            changes += self.label[old[t]] != k
+        for t in range(n):
+            changes += self.model.z[new[t]] != k
+        if changes == 0:
+            return
+        self.model.is_valid[k] = False
+        self.model.size[k] = <int32_t> n
+        if 2 * changes >= n:
+            self.model.clear(k)
+            self.model.count_items(new, n, k, w.work)
+            return
+        for t in range(self.start[k + 1] - self.start[k]):
+            if self.label[old[t]] != k:
+                self.model.remove(old[t], k)
+        for t in range(n):
+            if self.model.z[new[t]] != k:
+                self.model.add(new[t], k)
+
+    # -- a round of splits and merges
+    cdef int gather(self) except -1 nogil:
+        """Items by block, the order of the blocks by first item, and columns for the sides."""
+        cdef Py_ssize_t i, b, turns = 0
+        # items of no block come last
+        for b in range(self.blocks):
+            self.changed[b] = False
+        for i in range(self.model.N):
+            b = self.block[self.model.z[i]]
+            self.label[i] = <int32_t> (self.blocks if b < 0 else b)
+            if b >= 0 and not self.changed[b]:
+                self.changed[b] = True
+                self.turn[turns] = <int32_t> b
+                turns += 1
+        self.sort(self.label, self.order, self.start, self.blocks + 1)
+        self.make_runs()
+        # behind all that splits may add
+        self.column = self.model.K + self.blocks + 3
+        return self.model.reserve(self.column + 2 * self.blocks)
+
+    cdef int make_runs(self) except -1 nogil:
+        cdef Py_ssize_t b, at
+        self.need_runs(self.model.N // RUN + self.blocks)
+        self.runs = 0
+        for b in range(self.blocks):
+            self.next[b] = self.runs
+            at = self.start[b]
+            while at < self.start[b + 1]:
+                self.run_of[2 * self.runs], self.run_of[2 * self.runs + 1] = b, at
+                self.runs += 1
+                at += RUN
+        self.next[self.blocks] = self.runs
+        return 0
+
+    cdef int found_sides(self, const Py_ssize_t *founders) except -1 nogil:
+        """Two items of each block, by their rank in it, alone on its sides; all others are nowhere yet."""
+        cdef Py_ssize_t s
+        for s in range(2 * self.blocks):
+            self.model.scratch(self.column + s)
+            self.model.join(self.order[self.start[s // 2] + founders[s]], self.column + s)
+            self.changed[s] = True
+        self.counted = False
+        memset(self.side, 0, self.model.N)
+        return 0
+
+    cdef int send_to_sides(self) except -1 nogil:
+        """Every item to the side where it is likelier, given what to expect of the sides."""
+        self.run(SEND, self.runs)
+        self.run(COUNT_SIDE, 2 * self.blocks)
+        self.counted = True
+        return 0
+
+    cdef int draw_sides(self, Py_ssize_t number) except -1 nogil:
+        """A side drawn for each item of a split, the sides that there are scored of a merge."""
+        cdef Py_ssize_t b, s, n, r
+        self.number = number
+        for b in range(self.blocks):
+            s = self.first[2 * b]
+            if self.first[2 * b + 1] >= 0:
+                for n in range(self.start[b], self.start[b + 1]):
+                    self.side[n] = self.model.z[self.order[n]] != s
+        self.run(SIDES, self.runs)
+        for b in range(self.blocks):
+            self.changed[2 * b] = self.changed[2 * b + 1] = self.first[2 * b + 1] < 0
+            memset(self.log_q + 2 * b, 0, 2 * sizeof(whole))
+            for r in range(2 * self.next[b], 2 * self.next[b + 1]):
+                log_sum_join(self.log_q + 2 * b + r % 2, self.run_log_q + r)
+        self.counted = False
+        self.run(COUNT_SIDE, 2 * self.blocks)
+        return 0
+
+    cdef double log_q_of(self, Py_ssize_t b) noexcept nogil:
+        """log probability of the two sides of a block, in either order."""
+        cdef double one = log_sum_value(self.log_q + 2 * b), two = log_sum_value(self.log_q + 2 * b + 1)
+        return max(one, two) + log1p(exp(-fabs(one - two)))
+
+    cdef void expect(self, Worker w, Py_ssize_t task) noexcept nogil:
+        """What to expect of the parameters of side task % 2 of block task // 2."""
+        cdef Py_ssize_t k = self.column + task
+        if self.changed[task]:
+            self.model.draw_posterior(None, k, self.theta + task * self.model.n_parameters, w.work)
+            # an empty side as one of one item, or it would stay empty
+            self.log_weight[task] = self.model.prior.log_cluster_weight(None, max(self.model.size[k], 1))
+
+    cdef void score_sides(self, Worker w, Py_ssize_t b, const int32_t *items, Py_ssize_t n) noexcept nogil:
+        """w.weights: log weights of n items on side 0, then on side 1."""
+        cdef Py_ssize_t s
+        self.model.load_tile(items, n, w.tile)
+        for s in range(TILE_ITEMS):
+            w.least[s] = -INFINITY
+        for s in range(2):
+            self.model.score_tile(w.tile, self.theta + (2 * b + s) * self.model.n_parameters,
+                                  self.log_weight[2 * b + s], w.least, w.weights + s * TILE_ITEMS)
+
+    cdef void send(self, Worker w, Py_ssize_t task) noexcept nogil:
+        cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
+        cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
+        # what one side loses the other gains: both have changed, or neither
+        cdef bint going = self.changed[2 * b]
+        while at < end:
+            n = min(TILE_ITEMS, end - at)
+            if going:
+                self.score_sides(w, b, self.order + at, n)
+            for t in range(n):
+                self.before[at + t] = self.side[at + t]
+                if going:
+                    self.side[at + t] = w.weights[TILE_ITEMS + t] > w.weights[t]
+            at += n
+
+    cdef void draw_run(self, Worker w, Py_ssize_t task) noexcept nogil:
+        cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
+        cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
+        cdef bint merging = self.first[2 * b + 1] >= 0
+        cdef double more, log_0, log_1
+        cdef whole *log_q = self.run_log_q + 2 * task
+        cdef uint64_t[4] words
+        memset(log_q, 0, 2 * sizeof(whole))
+        while at < end:
+            n = min(TILE_ITEMS, end - at)
+            self.score_sides(w, b, self.order + at, n)
+            for t in range(n):
+                more = w.weights[TILE_ITEMS + t] - w.weights[t]
+                # log probabilities of the sides
+                log_1 = -log1p(exp(-fabs(more)))
+                log_0 = log_1 - fabs(more)
+                if more < 0.0:
+                    log_0, log_1 = log_1, log_0
+                if self.rng.scripted and not merging:
+                    self.side[at + t] = self.rng.draw_coin(exp(log_1))
+                elif not merging:
+                    self.words_of(self.order[at + t], self.number, OF_SIDE, words)
+                    self.side[at + t] = philox_double(words[0]) < exp(log_1)
+                log_sum_add(log_q, log_1 if self.side[at + t] else log_0)
+                log_sum_add(log_q + 1, log_0 if self.side[at + t] else log_1)
+            at += n
+
+    cdef void count_side(self, Worker w, Py_ssize_t task) noexcept nogil:
+        """Statistics of side task % 2 of block task // 2."""
+        cdef Py_ssize_t b = task // 2, k = self.column + task, t, n = 0, changes = 0, filled = 0
+        cdef int8_t s = task & 1
+        cdef int32_t[RUN] items
+        if not self.changed[task]:
+            return
+        for t in range(self.start[b], self.start[b + 1]):
+            n += self.side[t] == s
+            changes += self.side[t] != self.before[t]
+        if self.counted:
+            self.changed[task] = changes > 0
+        if self.counted and 2 * changes < n:
+            for t in range(self.start[b], self.start[b + 1]):
+                if self.side[t] != self.before[t]:
+                    if self.side[t] == s:
+                        self.model.add(self.order[t], k)
+                    else:
+                        self.model.remove(self.order[t], k)
+        else:
+            self.model.clear(k)
+            for t in range(self.start[b], self.start[b + 1]):
+                if self.side[t] == s:
+                    items[filled] = self.order[t]
+                    filled += 1
+                    if filled == RUN:
+                        self.model.count_items(items, filled, k, w.work)
+                        filled = 0
+            self.model.count_items(items, filled, k, w.work)
+        self.model.size[k] = <int32_t> n
+        self.model.is_valid[k] = False
+
+    # -- neighbours
+    cdef int draw_pairs(self, Py_ssize_t batch) except -1 nogil:
+        """Pairs drawn, drawn + 1, ... of this step, `batch` of them."""
+        self.model.reserve(self.model.K + 3 + self.n_workers)
+        self.run(PAIRS, batch)
+        return 0
+
+    cdef Py_ssize_t cluster_of(self, Py_ssize_t t) noexcept nogil:
+        """The present cluster of item t of the pairs, 0 and 1 being the first pair."""
+        return self.model.z[self.pair[t]]
+
+    cdef void draw_pair(self, Worker w, Py_ssize_t task) noexcept nogil:
+        w.stream.begin(self.key, self.drawn + task, OF_PAIR)
+        if self.rng.scripted:
+            self.choose_pair(w, self.rng, self.pair + 2 * task)
+        else:
+            self.choose_pair(w, w.stream.rng, self.pair + 2 * task)
+
+    cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil:
+        """An item, and of `near` others at random, or once in eight times of one, the likeliest beside it."""
+        cdef Py_ssize_t N = self.N, k = self.model.K + 3 + w.number, n = self.near, m, t
+        cdef int32_t[TILE_ITEMS] others
+        cdef double top = -INFINITY
+        cdef bint alone
+        pair[0] = <int32_t> rng.draw_index(N)
+        alone = n == 1 or rng.draw_coin(0.125)
+        if alone:
+            n = 1
+        else:
+            self.model.scratch(k)
+            self.model.join(pair[0], k)
+            self.model.draw_posterior(None, k, w.theta, w.work)
+        for t in range(TILE_ITEMS):
+            w.least[t] = -INFINITY
+        while n > 0:
+            m = min(n, TILE_ITEMS)
+            for t in range(m):
+                others[t] = <int32_t> rng.draw_index(N - 1)
+                others[t] += others[t] >= pair[0]
+            if top == -INFINITY:
+                pair[1] = others[0]
+            if alone:
+                return
+            self.model.load_tile(others, m, w.tile)
+            self.model.score_tile(w.tile, w.theta, 0.0, w.least, w.best)
+            for t in range(m):
+                if w.best[t] > top:
+                    top = w.best[t]
+                    pair[1] = others[t]
+            n -= m
+
+    cdef int part(self, Py_ssize_t c, Py_ssize_t t) except -1 nogil:
+        """Columns K and K + 1: cluster c parted by fair coins, the first item of pair t on the first side, its other on
+        the second."""
+        cdef Py_ssize_t r, n = self.model.members(c, c, self.order), K = self.model.K
+        cdef Py_ssize_t i = self.pair[2 * t], j = self.pair[2 * t + 1], item
+        cdef bint to_b
+        self.model.scratch(K)
+        self.model.scratch(K + 1)
+        self.on_b = 0
+        for r in range(n):
+            item = self.order[r]
+            if item == i or item == j:
+                to_b = item == j
+            elif self.rng.scripted:
+                to_b = self.rng.draw_coin(0.5)
+            else:
+                to_b = self.coin_of(item)
+            self.model.join(item, K + to_b)
+            if to_b:
+                self.other[self.on_b] = <int32_t> item
+                self.on_b += 1
+        return 0
+
+    # -- changes of the state
+    cdef void begin_changes(self) noexcept nogil:
+        """From here on `now` says what has become of the clusters and of the second sides of the blocks."""
+        cdef Py_ssize_t k
+        self.before_changes = self.model.K
+        for k in range(self.model.K):
+            self.now[k] = <int32_t> k
+        for k in range(self.blocks):
+            self.now[self.before_changes + k] = -1
+
+    cdef int take_merge(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Make clusters i and j one."""
+        cdef int32_t keep = <int32_t> min(i, j), gone = <int32_t> max(i, j), last = <int32_t> (self.model.K - 1)
+        cdef Py_ssize_t e
+        for e in range(self.before_changes + self.blocks):
+            if self.now[e] == gone:
+                self.now[e] = keep
+            elif self.now[e] == last:
+                self.now[e] = gone
+        self.model.commit_merge(i, j)
+        return 0
+
+    cdef int take_split(self, Py_ssize_t b) except -1 nogil:
+        """Put the sides of block b in the place of its cluster."""
+        cdef Py_ssize_t a = self.column + 2 * b, s, K = self.model.K
+        for s in range(2):
+            self.model.copy(a + s, K + s)
+            self.model.size[K + s] = self.model.size[a + s]
+            self.model.ll[K + s] = self.model.ll[a + s]
+            self.model.is_valid[K + s] = self.model.is_valid[a + s]
+        self.now[self.before_changes + b] = <int32_t> K
+        return self.put_sides(b)
+
+    cdef int put_sides(self, Py_ssize_t b) except -1 nogil:
+        cdef Py_ssize_t t, n = 0
+        for t in range(self.start[b], self.start[b + 1]):
+            if self.side[t]:
+                self.other[n] = self.order[t]
+                n += 1
+        return self.model.commit_split(self.now[self.first[2 * b]], self.other, n)
+
+    cdef int take_part(self, Py_ssize_t c) except -1 nogil:
+        """Put columns K and K + 1 in the place of cluster c."""
+        self.need(self.model.K + 1)
+        return self.model.commit_split(c, self.other, self.on_b)
+
+    cdef int end_changes(self) except -1 nogil:
+        """All changes of a round, or of a batch of pairs, have been taken."""
+        return 0
