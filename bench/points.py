@@ -1,5 +1,5 @@
-"""Large tables of numbers: seconds until the clusters are found, by `subcluster` with one thread and with two, by the
-best collapsed schedule, and by scikit-learn's variational mixture.
+"""Large tables of numbers: seconds until the clusters are found, by `subcluster` with one thread, with two, and with
+two workers of Dask, by the best collapsed schedule, and by scikit-learn's variational mixture.
 
 Every row is a process of its own. Clusters are normal, of equal weights; `full` ones have covariance matrices with
 standard deviations from .3 to 3.3 along random axes. All begin from one cluster, the variational mixture from k-means
@@ -11,6 +11,9 @@ import json
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -19,15 +22,21 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 
+from splitmerge_cli.config import draft
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.runs.dask_workers import DaskWorkers
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.subcluster import Subcluster
+from splitmerge_cli.shards.fleet import DaskFleet
+from splitmerge_cli.shards.run import ShardedRun, bounds_of
+from splitmerge_cli.shards.source import open_source
 
 CASES = {"full": (100_000, 128, 80, "full"), "diag": (1_000_000, 25, 100, "diag")}
 QUICK = {"full": (20_000, 32, 20, "full"), "diag": (100_000, 25, 30, "diag")}
-METHODS = ("subcluster, 1 thread", "subcluster, 2 threads", "collapsed, 5 sams and a scan", "variational")
+SHARDED = "subcluster, 2 Dask workers"
+METHODS = ("subcluster, 1 thread", "subcluster, 2 threads", SHARDED, "collapsed, 5 sams and a scan", "variational")
 FOUND = 0.95
 
 
@@ -50,7 +59,9 @@ def measure(method: str, case: tuple[int, int, int, str], limit: float) -> dict[
     """Seconds until the clusters are found, in this process; not beyond `limit`, but for the step under way."""
     N, D, K, covariance = case
     x, z = points(N, D, K, covariance)
-    spent, steps, ari, found = 0.0, 0, 0.0, float("nan")
+    if method == SHARDED:
+        with sharded(x, covariance) as (step, labels):
+            return timed(step, labels, z, limit, 0.0)
     began = perf_counter()
     if method == "variational":
         warnings.simplefilter("ignore")
@@ -79,7 +90,14 @@ def measure(method: str, case: tuple[int, int, int, str], limit: float) -> dict[
         def labels() -> NDArray[Any]:
             return model.labels
 
-    spent = perf_counter() - began
+    return timed(step, labels, z, limit, perf_counter() - began)
+
+
+def timed(
+    step: Callable[[], None], labels: Callable[[], NDArray[Any]], z: NDArray[np.int64], limit: float, spent: float
+) -> dict[str, float]:
+    """Steps until the clusters are found, or the limit; `spent`: seconds before the first."""
+    steps, ari, found = 0, 0.0, float("nan")
     while spent < limit:
         began = perf_counter()
         step()
@@ -90,6 +108,23 @@ def measure(method: str, case: tuple[int, int, int, str], limit: float) -> dict[
             found = spent
             break
     return {"found": found, "spent": spent, "steps": steps, "ari": ari}
+
+
+@contextmanager
+def sharded(x: NDArray[np.float64], covariance: str) -> Iterator[tuple[Callable[[], None], Callable[[], NDArray[Any]]]]:
+    """A step of a chain whose points are with two workers of Dask, and the labels."""
+    with TemporaryDirectory() as folder:
+        np.save(f"{folder}/x.npy", x)
+        source = open_source(f"{folder}/x.npy")
+        model = ["model=gaussian", f"model.covariance={covariance}", "sampler=subcluster", "seed=5"]
+        cfg = draft(["data=csv", f"data.path={folder}/x.npy", *model]).checked()
+        bounds = bounds_of(len(x), 2)
+        with DaskWorkers(n_workers=2).client(2) as client:
+            client.wait_for_workers(2)
+            fleet = DaskFleet(client, source, bounds)
+            run = ShardedRun(cfg, source, fleet, bounds)
+            run.items.settle([np.zeros(end - first, dtype=np.int32) for first, end in bounds], 1)
+            yield run.sampler.step, lambda: np.concatenate(fleet.all("labels"))
 
 
 def main(quick: bool, limit: float = 600.0) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ cdef class Model(Partition):
     cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without
     cdef readonly Py_ssize_t n_parameters  # numbers that the drawn parameters of one cluster take; 0: none can be drawn
     cdef Py_ssize_t tile_rows       # numbers of an item in a tile
+    cdef readonly Py_ssize_t column_bytes  # that the statistics of one cluster take where they are sent; 0: cannot be
     cdef Py_ssize_t work_size       # numbers of scratch that a draw of parameters takes, and a count of items
     cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
     cdef readonly tuple shared      # of Prepared: read-only data and tables, which models of the same data share
@@ -53,6 +54,9 @@ cdef class Model(Partition):
     cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
                          double *out) noexcept nogil
     cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil
+    # -- statistics that are sent from shard to shard
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil
     # -- an item against clusters
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
@@ -64,6 +68,7 @@ cdef class Model(Partition):
     cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
 
     cdef int _set_prior(self, Prior prior) except -1
+    cdef int _start(self) except -1
     cdef int _set_scan_table(self, table, double unit) except -1
     cdef int _hold(self, prepared) except -1
     cdef void prior_changed(self) noexcept nogil

@@ -201,6 +201,15 @@ cdef class Model(Partition):
         for t in range(n):
             self.add(items[t], k)
 
+    # -- statistics that are sent from shard to shard: supplied where `column_bytes` is not 0
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        """to[:column_bytes]: the statistics of column k, sums of whole numbers; on a boundary of 16 bytes."""
+        pass
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        """Add to the statistics of column k what ``write_column`` wrote; its size is set by who calls."""
+        pass
+
     # -- defaults, slow but right, that a model may override
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
         """Every likelihood term that touches these clusters, counted once."""
@@ -313,6 +322,49 @@ cdef class Model(Partition):
                              "model=mixed read such tables)")
         freeze(data.values)
         return cls(data.values, **params)
+
+    cdef int _start(self) except -1:
+        """All items in one cluster; where there are none, no cluster."""
+        if self.N:
+            self.set_labels(np.zeros(self.N, dtype=np.int32))
+        return 0
+
+    @classmethod
+    def of_shard(cls, values, ranges, Py_ssize_t total, **params):
+        """The model of some rows of a table, whose statistics are those of the other rows' models.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n, D)
+            The rows, which the model may write over.
+        ranges : tuple of two ndarray of float64, shape (D,)
+            Least and largest values of all rows.
+        total : int
+            The number of all rows.
+        **params
+            As ``from_data`` takes them.
+
+        Raises
+        ------
+        ValueError
+            For values out of range, or a model whose items cannot be in shards.
+        """
+        raise ValueError(f"model {cls.__name__}: its items cannot be in shards")
+
+    @classmethod
+    def of_shards(cls, ranges, Py_ssize_t total, packed, **params):
+        """The model of the clusters of a table whose rows are in shards: it holds no items.
+
+        Parameters
+        ----------
+        ranges : tuple of two ndarray of float64, shape (D,)
+        total : int
+        packed : bytes
+            The statistics of all rows, as ``write_column`` gives them.
+        **params
+            As ``from_data`` takes them.
+        """
+        raise ValueError(f"model {cls.__name__}: its items cannot be in shards")
 
     @classmethod
     def with_defaults_of(cls, data, **params):

@@ -10,6 +10,7 @@ cdef enum:
 cdef class Partition:
     # -- sizes
     cdef readonly Py_ssize_t N      # items
+    cdef readonly Py_ssize_t total  # items that a cluster may come to hold: N, or those of all shards
     cdef readonly Py_ssize_t K      # clusters kept (EMM: with the empty ones); numbered 0..K-1
     cdef readonly Py_ssize_t kmax   # the most clusters allowed
     cdef readonly bint allows_empty  # empty clusters are part of the state (EMM)

@@ -34,10 +34,12 @@ cdef class Partition:
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
         """Memory of the state of `n_items` items; called once by a model's constructor."""
         self.N = n_items
+        self.total = max(self.total, n_items)
         self.kmax = kmax
-        self.z = ints(n_items)
-        self.after = ints(n_items)
-        self.before = ints(n_items)
+        # a shard, or who asks the shards, may have none
+        self.z = ints(max(n_items, 1))
+        self.after = ints(max(n_items, 1))
+        self.before = ints(max(n_items, 1))
         self._reserve(1)
         return 0
 

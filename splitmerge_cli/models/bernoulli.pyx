@@ -16,6 +16,7 @@ from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
+from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import as_array, as_frozen, shared
 
 cdef extern from "tiles.h":
@@ -76,8 +77,11 @@ cdef extern from *:
                          const double *beta, double *out) noexcept nogil
 
 
-def _prepare(values):
+def _prepare(values, bint shard):
     """The table of 0 and 1 as uint8, itself where it is such and read-only; a ValueError for any other."""
+    if shard and not len(values):
+        # no pointer leads into an empty array
+        return {"x": np.zeros((1, values.shape[1]), dtype=np.uint8)}
     if values.ndim != 2 or values.size == 0:
         raise ValueError("x: expected a table of 0 and 1 with at least one row and one column")
     # of bytes, without a second table
@@ -159,10 +163,12 @@ cdef class Bernoulli(Model):
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        values = as_array(x)
-        data = shared(_prepare, values)
+        values = x.values if isinstance(x, Rows) else as_array(x)
+        if isinstance(x, Rows):
+            self.total = x.total
+        data = shared(_prepare, values, isinstance(x, Rows))
         cdef double beta1 = given["beta1"], beta0 = given["beta0"]
-        cdef Py_ssize_t n, N = values.shape[0]
+        cdef Py_ssize_t n, N = max(self.total, len(values))
         cdef double both = beta1 + beta0, widest
         self.D = self.tile_rows = self.work_size = values.shape[1]
         self.n_parameters = 2 * self.D
@@ -171,7 +177,8 @@ cdef class Bernoulli(Model):
         self.beta[0], self.beta[1] = beta0, beta1
         widest = max(fabs(log10(N + both)), fabs(log10(beta1)), fabs(log10(beta0)), fabs(log10(both)), 0.01)
         self.piece = max(1, <Py_ssize_t> (140.0 / widest))
-        self._allocate(N, N)
+        self.column_bytes = 16 * self.D
+        self._allocate(len(values), N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         by_count = shared(_tables, N, self.D, self.piece, beta1, beta0)
         self._hold(data)
@@ -191,7 +198,7 @@ cdef class Bernoulli(Model):
             weights = shared(_scan_table, self.prior.shared, by_count)
             self._hold(weights)
             self._set_scan_table(weights.weight, self.power[0])
-        self.set_labels(np.zeros(N, dtype=np.int32))
+        self._start()
 
     def __dealloc__(self):
         free(self.count)
@@ -199,6 +206,16 @@ cdef class Bernoulli(Model):
         free(self.lanes)
         free(self.lane_beta)
         free(self.pair_beta)
+
+    @classmethod
+    def of_shard(cls, values, ranges, Py_ssize_t total, **params):
+        return cls(Rows(values, len(values)), **params)
+
+    @classmethod
+    def of_shards(cls, ranges, Py_ssize_t total, packed, **params):
+        if not (np.isin(ranges[0], (0, 1)) & np.isin(ranges[1], (0, 1))).all():
+            raise ValueError("x: a value is neither 0 nor 1")
+        return cls(Rows(np.empty((0, len(ranges[0])), dtype=np.uint8), total), **params)
 
     @classmethod
     def from_data(cls, data, **params):
@@ -250,6 +267,16 @@ cdef class Bernoulli(Model):
         cdef Py_ssize_t r
         for r in range(2 * self.D):
             self.count[r * self.cap + dst] += self.count[r * self.cap + src]
+
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        cdef Py_ssize_t r
+        for r in range(2 * self.D):
+            (<double *> to)[r] = self.count[r * self.cap + k]
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        cdef Py_ssize_t r
+        for r in range(2 * self.D):
+            self.count[r * self.cap + k] += (<const double *> packed)[r]
 
     # -- probabilities of ones that are drawn and forgotten
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:

@@ -17,3 +17,15 @@ class Gaussian(Normal):
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Scaled: ...  # type: ignore[override]
     def statistics(self) -> dict[str, NDArray[Any]]: ...
+
+class PointsSummary:
+    N: int
+    centre: Any
+    span: Any
+    widest: Any
+    units: Any
+    mean: Any
+    variance: Any
+    def __init__(
+        self, N: int, low: ArrayLike, high: ArrayLike, covariance: str, mean: Any = None, variance: Any = None
+    ) -> None: ...

@@ -36,10 +36,13 @@ from splitmerge_cli.models.scale_prior cimport ScalePrior
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
-from splitmerge_cli.core.shared import as_array, shared
+from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.shared import Prepared, as_array, shared
 from splitmerge_cli.models.normal import prior_of, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
+# options that say how the data are prepared
+_OF_DATA = ("covariance", "kappa0", "m0", "b0")
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 
@@ -221,21 +224,61 @@ cdef extern from *:
 cdef double LEAST_LEFT = 1e-4
 
 
-def _prepare(given, str covariance, kappa0, m0, b0):
+class PointsSummary:
+    """What the model of a part of the points, or of none of them, needs to know of all.
+
+    Parameters
+    ----------
+    N : int
+        Points.
+    low, high : array_like of float, shape (D,)
+        Least and largest coordinates.
+    covariance : str
+    mean, variance : array_like of float, shape (D,), optional
+        Means from the middle of each column, and variances; by default those of a uniform law, for a shard, whose
+        prior nobody asks.
+    """
+
+    def __init__(self, Py_ssize_t N, low, high, str covariance, mean=None, variance=None):
+        low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        if not ((low >= -1e30) & (high <= 1e30)).all():
+            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+        self.N, self.centre = N, low / 2 + high / 2
+        self.span = (high - self.centre) - (low - self.centre)
+        self.widest = np.maximum(np.abs(low - self.centre), np.abs(high - self.centre))
+        self.units = _units(self.widest, N, covariance)
+        self.mean = np.zeros(len(low)) if mean is None else np.asarray(mean, dtype=np.float64)
+        self.variance = self.span ** 2 / 12 if variance is None else np.asarray(variance, dtype=np.float64)
+
+
+def _units(widest, Py_ssize_t N, str covariance):
+    units = resolution(widest, N)
+    if covariance == "iso":
+        units[:] = resolution(widest.max(), N, len(widest))
+    return units
+
+
+def _prepare(given, str covariance, kappa0, m0, b0, summary=None):
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
-    array of the data's size is made; a ValueError for what are no points, or a prior out of range."""
+    array of the data's size is made; a ValueError for what are no points, or a prior out of range. With a
+    `PointsSummary`, of which these are a part, they are written over."""
     resampled = isinstance(b0, Gamma)
-    points = np.asarray(given, dtype=None if given.dtype == np.float32 else np.float64)
-    if points.ndim != 2 or not points.size:
-        raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
-    # a NaN fails both
-    if not (points.min() >= -1e30 and points.max() <= 1e30):
-        raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
-    cdef Py_ssize_t N = points.shape[0], D = points.shape[1], d, first
-    cdef Py_ssize_t step = max(1, COLUMNS // N)
+    points = np.asarray(given, dtype=None if given.dtype == np.float32 and summary is None else np.float64)
+    cdef Py_ssize_t N = points.shape[0] if points.ndim else 0, D, d, first, step
+    if summary is None:
+        if points.ndim != 2 or not points.size:
+            raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
+        # a NaN fails both
+        if not (points.min() >= -1e30 and points.max() <= 1e30):
+            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+    elif not N:
+        # no pointer leads into an empty array
+        points = np.zeros((1, points.shape[1]))
+    D = points.shape[1]
+    step = max(1, COLUMNS // max(N, 1))
     centre, mean, variance, widest = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
-    span = np.empty(D)
-    for first in range(0, D, step):
+    span, x = np.empty(D), np.empty(points.shape) if summary is None else points
+    for first in range(0, D if summary is None else 0, step):
         # a column is a row here: its sum is the same whether it stands alone or not
         part = np.array(points[:, first:first + step].T, dtype=np.float64, order="C")
         here = slice(first, first + len(part))
@@ -244,9 +287,10 @@ def _prepare(given, str covariance, kappa0, m0, b0):
         part -= centre[here, None]
         mean[here], variance[here], span[here] = part.mean(axis=1), part.var(axis=1), np.ptp(part, axis=1)
         widest[here] = np.abs(part).max(axis=1)
-    units = resolution(widest, N)
-    if covariance == "iso":
-        units[:] = resolution(widest.max(), N, D)
+    if summary is not None:
+        N, centre, mean, variance = summary.N, summary.centre, summary.mean, summary.variance
+        span, widest = summary.span, summary.widest
+    units = _units(widest, N, covariance)
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
     unit = unit_of(covariance, b0, variance)
     # the least multiple of the variance that a resampled scale may become
@@ -263,7 +307,6 @@ def _prepare(given, str covariance, kappa0, m0, b0):
             raise ValueError(f"model.b0: expected at least {5e-11 * largest[d]:.3g} in column {d + 1} with "
                              f"covariance=full and this model.m0, got {found}: less leaves no digits of the "
                              "covariances")
-    x = np.empty((N, D))
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
         x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
@@ -275,7 +318,7 @@ def _prepare(given, str covariance, kappa0, m0, b0):
             "piece": max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01)))),
             "unit": unit / units ** 2, "log_unit": float(np.log(unit[:1 if covariance == "iso" else D]).sum()),
             "least": float(least),
-            "points": None if points.dtype == given.dtype else points}
+            "points": None if summary is not None or points.dtype == given.dtype else points}
 
 
 @cython.final
@@ -338,8 +381,12 @@ cdef class Gaussian(Normal):
         given = read_options("model", self.OPTIONS, options)
         if scipy.sparse.issparse(x):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
-        points = as_array(x)
-        data = shared(_prepare, points, given["covariance"], given["kappa0"], given["m0"], given["b0"])
+        points, how = x.values if isinstance(x, Rows) else as_array(x), [given[key] for key in _OF_DATA]
+        if isinstance(x, Rows):
+            self.total = x.total
+            data = Prepared(_prepare(points, *how, x.summary))
+        else:
+            data = shared(_prepare, points, *how)
         if data.points is not None:
             points = data.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
@@ -350,7 +397,7 @@ cdef class Gaussian(Normal):
                                           data.least)
             kappa0 = self.scale_prior.kappa0
         self._options(N, D, given["covariance"], kappa0, given["a0"])
-        self.vectors = points
+        self.vectors = None if isinstance(x, Rows) else points
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
         self.n_parameters = 1 + (tile_factor_size(D) if self.shape_of == FULL else 2 * D)
         self.tile_rows = D
@@ -358,13 +405,41 @@ cdef class Gaussian(Normal):
         self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
         self._hold(data)
         self._take(data)
+        self.column_bytes = 16 * self.n_squares + 16 * ((D + 1) // 2)
         self._allocate(N, N)
-        self._set_prior(given["prior"].build(N, given["concentration"]))
+        self._set_prior(given["prior"].build(self.total, given["concentration"]))
         self._constants()
         if self.scale_prior is not None:
             self._own_tables()
         self.plug_in = self.shape_of != FULL
-        self.set_labels(np.zeros(N, dtype=np.int32))
+        self._start()
+
+    @classmethod
+    def of_shard(cls, values, ranges, Py_ssize_t total, **params):
+        # nobody asks a shard for the prior
+        options = {key: value for key, value in params.items() if key == "covariance"}
+        summary = PointsSummary(total, *ranges, read_options("model", cls.OPTIONS, options)["covariance"])
+        return cls(Rows(values, len(values), summary), **options)
+
+    @classmethod
+    def of_shards(cls, ranges, Py_ssize_t total, packed, **params):
+        cdef Py_ssize_t d, D = len(ranges[0])
+        covariance = read_options("model", cls.OPTIONS, params)["covariance"]
+        summary = PointsSummary(total, *ranges, covariance)
+        words = np.frombuffer(bytes(packed), dtype=np.int64).tolist()
+        n_squares = D if covariance == "diag" else 1 if covariance == "iso" else D * (D + 1) // 2
+        squares = [(high << 64) + (low & 0xFFFFFFFFFFFFFFFF) for low, high in zip(words[:2 * n_squares:2],
+                                                                                  words[1:2 * n_squares:2])]
+        sums = words[2 * n_squares:2 * n_squares + D]
+        # whole numbers until the division, so that it does not depend on what the shards are
+        if covariance == "iso":
+            scatter = D * [(total * squares[0] - sum(v * v for v in sums)) / (D * total ** 2)]
+        else:
+            own = squares if covariance == "diag" else [squares[d * (d + 1) // 2 + d] for d in range(D)]
+            scatter = [(total * square - v * v) / total ** 2 for square, v in zip(own, sums)]
+        mean = [v / total for v in sums] * summary.units
+        summary = PointsSummary(total, *ranges, covariance, mean, np.array(scatter) * summary.units ** 2)
+        return cls(Rows(np.empty((0, D)), total, summary), **params)
 
     @classmethod
     def from_data(cls, data, **params):
@@ -400,7 +475,7 @@ cdef class Gaussian(Normal):
 
     cdef int _own_tables(self) except -1:
         """Tables that follow b0 and kappa0, from those of the start, which the models of a run share."""
-        cdef Py_ssize_t n, room = self.N + 2
+        cdef Py_ssize_t n, room = self.total + 2
         cdef double half = 0.5 * self.D, kappa
         self.free_c, self.free_n, self.own_c, self.own_n = doubles(room), doubles(room), doubles(room), doubles(room)
         for n in range(room):
@@ -485,6 +560,15 @@ cdef class Gaussian(Normal):
                      self.n_squares)
         self.stale[dst] = True
 
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        memcpy(to, self.squares_of(k), 16 * self.n_squares)
+        memcpy(to + 16 * self.n_squares, self.sums_of(k), 8 * self.D)
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        gauss_absorb(self.sums_of(k), self.squares_of(k), <const int64_t *> (packed + 16 * self.n_squares),
+                     <const whole *> packed, self.D, self.n_squares)
+        self.stale[k] = True
+
     cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
         return self.sum + self.D * k
 
@@ -560,7 +644,7 @@ cdef class Gaussian(Normal):
         if self.shape_of == ISO:
             self.log_b0 *= self.D
         log_first = log_kappa = log(self.kappa0)
-        for n in range(self.N + 2):
+        for n in range(self.total + 2):
             log_next = log(self.kappa0 + n + 1.0)
             self.own_c[n] = self.free_c[n] + half * (log_kappa - log_next)
             self.own_n[n] = self.free_n[n] - half * (log_kappa - log_first) - 0.5 * n * self.log_b0

@@ -30,6 +30,8 @@ class DaskWorkers:
         Processes of that; by default as many as there are processors, or jobs if these are fewer.
     patience : float
         Seconds to wait for the first worker.
+    called : str
+        What messages call the address.
 
     Raises
     ------
@@ -39,7 +41,13 @@ class DaskWorkers:
 
     waits = True
 
-    def __init__(self, address: str | None = None, n_workers: int | None = None, patience: float = 300.0) -> None:
+    def __init__(
+        self,
+        address: str | None = None,
+        n_workers: int | None = None,
+        patience: float = 300.0,
+        called: str = "hydra.launcher.address",
+    ) -> None:
         try:
             import distributed  # noqa: F401
         except ImportError as error:
@@ -50,7 +58,7 @@ class DaskWorkers:
             raise ConfigError(f"patience={patience}: expected a positive number of seconds")
         if address is not None and not isinstance(address, str):
             raise ConfigError(f"address={address}: expected one such as tcp://127.0.0.1:8786, or null")
-        self.address, self.n_workers, self.patience = address, n_workers, patience
+        self.address, self.n_workers, self.patience, self.called = address, n_workers, patience, called
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
         """What became of each job, in their order.
@@ -68,7 +76,7 @@ class DaskWorkers:
         from distributed.scheduler import KilledWorker
 
         ended: dict[str, Ended] = {}
-        with self._client(len(tasks)) as client:
+        with self.client(len(tasks)) as client:
             futures = [
                 client.submit(on_worker, task, key=f"smcmc-{client.id}-{number}", pure=False)
                 for number, task in enumerate(tasks)
@@ -91,7 +99,8 @@ class DaskWorkers:
             return [ended[future.key] for future in futures]
 
     @contextmanager
-    def _client(self, jobs: int) -> Iterator[Any]:
+    def client(self, jobs: int) -> Iterator[Any]:
+        """A client of the scheduler, or of a cluster of this machine for as many jobs at the most."""
         from distributed import Client, LocalCluster
 
         # it logs what it does on the way down; what matters is said by what it raises
@@ -107,7 +116,7 @@ class DaskWorkers:
                             n_workers=workers,
                             threads_per_worker=1,
                             memory_limit=0,
-                            dashboard_address=None,
+                            dashboard_address=":0",  # any port that is free
                             silence_logs=logging.CRITICAL,
                         )
                     )
@@ -116,7 +125,5 @@ class DaskWorkers:
                 client.wait_for_workers(1, timeout=self.patience)
             except (OSError, TimeoutError, ValueError) as error:
                 shown = self.address or "a cluster of this machine"
-                raise ConfigError(
-                    f"hydra.launcher.address={shown}: no worker: {error or type(error).__name__}"
-                ) from error
+                raise ConfigError(f"{self.called}={shown}: no worker: {error or type(error).__name__}") from error
             yield client

@@ -94,16 +94,6 @@ cdef class Subcluster(Sampler):
     TERMS = ("target", "allocation", "blocks")
     DRAWS_FROM_CONTINUUM = True
 
-    cdef readonly bint scan
-    cdef readonly int t, rounds, pairs, near
-    cdef readonly double splits
-    cdef Items items
-    cdef Py_ssize_t room
-    cdef int32_t *candidate             # [room] clusters that are to be merged
-    cdef int8_t *called                 # [room] whether a pair of neighbours has called upon a cluster
-    cdef double *threshold              # [room] log u of the decision on a block
-    cdef Py_ssize_t *founders           # [room, 2] items that found the sides of a block, by their rank in it
-
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.scan = self.options["scan"]

@@ -40,6 +40,7 @@ cdef class Worker:
     cdef Py_ssize_t number
     cdef double *weights                # [room, TILE_ITEMS] of the clusters in the running
     cdef int32_t *clusters              # [room] which these are
+    cdef int32_t *others                # [near] items among which a neighbour is found
     cdef Py_ssize_t room
 
     cdef int need(self, Py_ssize_t clusters) except -1
@@ -139,5 +140,8 @@ cdef class Items:
     cdef void draw_run(self, Worker w, Py_ssize_t task) noexcept nogil
     cdef void count_side(self, Worker w, Py_ssize_t task) noexcept nogil
     cdef void draw_pair(self, Worker w, Py_ssize_t task) noexcept nogil
+    cdef Py_ssize_t draw_others(self, Rng rng, int32_t *pair, int32_t *others) noexcept nogil
     cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil
+    cdef Py_ssize_t likeliest(self, Worker w, const double *theta, const int32_t *items, Py_ssize_t n,
+                              double *top) noexcept nogil
     cdef bint coin_of(self, Py_ssize_t item) noexcept nogil

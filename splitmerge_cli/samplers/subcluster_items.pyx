@@ -55,6 +55,7 @@ cdef class Worker:
         self.best, self.least = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
         self.allowed, self.first = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
         self.work, self.theta = doubles(model.work_size), doubles(model.n_parameters)
+        self.others = ints(items.near)
         self.number = len(items.workers)
 
     def __dealloc__(self):
@@ -67,6 +68,7 @@ cdef class Worker:
         free(self.theta)
         free(self.weights)
         free(self.clusters)
+        free(self.others)
 
     cdef int need(self, Py_ssize_t clusters) except -1:
         if clusters > self.room:
@@ -102,7 +104,7 @@ cdef class Items:
         self.threads = 1
         self.workers = []
         self.contexts = <void **> doubles(MOST_THREADS)
-        self._hold_items(model.N)
+        self._hold_items(max(model.N, 1))
         self._need(1)
 
     cdef int _hold_items(self, Py_ssize_t n) except -1:
@@ -591,38 +593,49 @@ cdef class Items:
         else:
             self.choose_pair(w, w.stream.rng, self.pair + 2 * task)
 
-    cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil:
-        """An item, and of `near` others at random, or once in eight times of one, the likeliest beside it."""
-        cdef Py_ssize_t N = self.N, k = self.model.K + 3 + w.number, n = self.near, m, t
-        cdef int32_t[TILE_ITEMS] others
-        cdef double top = -INFINITY
-        cdef bint alone
-        pair[0] = <int32_t> rng.draw_index(N)
-        alone = n == 1 or rng.draw_coin(0.125)
-        if alone:
+    cdef Py_ssize_t draw_others(self, Rng rng, int32_t *pair, int32_t *others) noexcept nogil:
+        """The first item of a pair, and others[:n] among which its neighbour is found, or once in eight times drawn: n
+        is then 1."""
+        cdef Py_ssize_t n = self.near, t
+        pair[0] = <int32_t> rng.draw_index(self.N)
+        if n == 1 or rng.draw_coin(0.125):
             n = 1
-        else:
-            self.model.scratch(k)
-            self.model.join(pair[0], k)
-            self.model.draw_posterior(None, k, w.theta, w.work)
+        for t in range(n):
+            others[t] = <int32_t> rng.draw_index(self.N - 1)
+            others[t] += others[t] >= pair[0]
+        pair[1] = others[0]
+        return n
+
+    cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil:
+        """An item, and of `near` others at random the likeliest beside it."""
+        cdef Py_ssize_t k = self.model.K + 3 + w.number, n = self.draw_others(rng, pair, w.others), at
+        cdef double top = -INFINITY
+        if n == 1:
+            return
+        self.model.scratch(k)
+        self.model.join(pair[0], k)
+        self.model.draw_posterior(None, k, w.theta, w.work)
+        at = self.likeliest(w, w.theta, w.others, n, &top)
+        if at >= 0:
+            pair[1] = w.others[at]
+
+    cdef Py_ssize_t likeliest(self, Worker w, const double *theta, const int32_t *items, Py_ssize_t n,
+                              double *top) noexcept nogil:
+        """The place of the first of n items that is likelier than `top` and all others, which is then its log density;
+        -1 none."""
+        cdef Py_ssize_t at = 0, t, m, found = -1
         for t in range(TILE_ITEMS):
             w.least[t] = -INFINITY
-        while n > 0:
-            m = min(n, TILE_ITEMS)
+        while at < n:
+            m = min(n - at, TILE_ITEMS)
+            self.model.load_tile(items + at, m, w.tile)
+            self.model.score_tile(w.tile, theta, 0.0, w.least, w.best)
             for t in range(m):
-                others[t] = <int32_t> rng.draw_index(N - 1)
-                others[t] += others[t] >= pair[0]
-            if top == -INFINITY:
-                pair[1] = others[0]
-            if alone:
-                return
-            self.model.load_tile(others, m, w.tile)
-            self.model.score_tile(w.tile, w.theta, 0.0, w.least, w.best)
-            for t in range(m):
-                if w.best[t] > top:
-                    top = w.best[t]
-                    pair[1] = others[t]
-            n -= m
+                if w.best[t] > top[0]:
+                    top[0] = w.best[t]
+                    found = at + t
+            at += m
+        return found
 
     cdef int part(self, Py_ssize_t c, Py_ssize_t t) except -1 nogil:
         """Columns K and K + 1: cluster c parted by fair coins, the first item of pair t on the first side, its other on

@@ -28,8 +28,9 @@ MAY = {
     "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "verify"},
     "verify": {"config", "core", "data", "models", "priors", "results", "runs", "samplers"},
     "api": {"config", "data", "diagnostics", "plots", "results", "runs"},
+    "shards": {"config", "core", "data", "results", "runs", "samplers"},
     "estimators": {"api"},
-    "cli": {"api", "config", "data", "diagnostics", "papers", "priors", "results", "runs", "verify"},
+    "cli": {"api", "config", "data", "diagnostics", "papers", "priors", "results", "runs", "shards", "verify"},
 }
 
 

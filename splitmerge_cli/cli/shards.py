@@ -1,0 +1,52 @@
+"""``smcmc shards``."""
+
+from typing import Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import Overrides, app, complain, console, explained
+
+
+@app.command()
+@explained
+def shards(
+    overrides: Overrides = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="Of a Dask scheduler, such as tcp://127.0.0.1:8786; by default processes of this machine."),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--shards", min=1, help="Parts of the table; by default one per worker.")
+    ] = None,
+    checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between two checkpoints.")] = 60.0,
+) -> None:
+    """Cluster a table too large for one machine: smcmc shards data.path=FILE model=gaussian iterations=100
+
+    One chain of the sampler subcluster, whose rows stay with the workers of Dask that read them: sums of statistics
+    alone travel. FILE is a .npy or .parquet file, a folder of .parquet files or a .zarr array of numbers, in a place
+    that all workers see. The chain is the same, byte for byte, whatever the shards. Keys are those of smcmc run:
+    model.*, sampler.*, seed, iterations, workers (threads of each shard), data.columns, data.drop, timing, out.
+
+    An unfinished run is continued by the same command, with other workers if need be. The folder of the results is the
+    last line on stdout.
+    """
+    from splitmerge_cli.config import draft
+    from splitmerge_cli.shards.run import check, run_on_shards
+    from splitmerge_cli.shards.source import open_source
+
+    given = overrides or []
+    fixed = [] if any(one.startswith("sampler=") for one in given) else ["sampler=subcluster"]
+    cfg = draft(["data=csv", *fixed, *given]).checked()
+    check(cfg, given)
+    source = open_source(cfg.data.path, cfg.data.columns, cfg.data.drop)
+    with console().status("") as status:
+        path = run_on_shards(
+            cfg,
+            source,
+            address,
+            count,
+            checkpoint,
+            tell=lambda iteration, K: status.update(f"iteration {iteration}, {K} clusters"),
+            say=complain,
+        )
+    typer.echo(path)

@@ -1,0 +1,350 @@
+"""One chain of `subcluster` on a table in shards: made, continued, written."""
+
+import hashlib
+import json
+import re
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from splitmerge_cli.config import ConfigError, locate
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.results.files import Locked, locked, replaced, undamaged, write_json
+from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.errors import RunError, WrittenElsewhere
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.subcluster import Subcluster
+from splitmerge_cli.shards.fleet import Fleet, ShardLost
+from splitmerge_cli.shards.items import sharded
+from splitmerge_cli.shards.source import Source
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+HEEDED = (
+    "data.path",
+    "data.columns",
+    "data.drop",
+    "model",
+    "sampler",
+    "seed",
+    "iterations",
+    "workers",
+    "timing",
+    "out",
+)
+"""Keys of a run that one on shards takes, with all options of its model and sampler."""
+ATTEMPTS = 5
+"""Times that a run is begun, or continued, where workers are lost."""
+REMEDY = "remove the folder, and the same command begins anew"
+
+
+def check(cfg: "DictConfig", given: Sequence[str]) -> None:
+    """Reject keys that a run on shards does not take.
+
+    Raises
+    ------
+    ConfigError
+        The message names the key.
+    """
+    for override in given:
+        key = override.lstrip("+").partition("=")[0]
+        if key in ("data", "data.name") or any(key == one or key.startswith(f"{one}.") for one in HEEDED):
+            continue
+        raise ConfigError(f"{override}: a run on shards takes no such key; expected {', '.join(HEEDED)}")
+    if locate(cfg.sampler["_target_"]) is not Subcluster:
+        raise ConfigError(f"sampler={cfg.sampler.name}: expected subcluster, whose items may be in shards")
+    if not any(re.match(r"[+]*model(@\S*)?=", one) for one in given):
+        raise ConfigError("model: expected model=gaussian or model=bernoulli, whose items may be in shards")
+    if cfg.iterations is None:
+        raise ConfigError("iterations: expected a number")
+
+
+def bounds_of(rows: int, shards: int) -> list[tuple[int, int]]:
+    """First row, and the one after the last, of shards of the same size, or one row less."""
+    ends = [rows * number // shards for number in range(shards + 1)]
+    return list(pairwise(ends))
+
+
+class ShardedRun:
+    """A chain on items in shards, at its start.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        Checked and resolved.
+    source : Source
+    fleet : Fleet
+        Shards that hold their rows, as `bounds` says.
+    bounds : sequence of (int, int)
+
+    Attributes
+    ----------
+    path : Path
+        The folder of the run: its name follows from the configuration and what all rows add up to, not from the shards.
+
+    Raises
+    ------
+    ConfigError, DataError
+        A parameter out of range, or rows that the model cannot hold.
+    """
+
+    def __init__(self, cfg: "DictConfig", source: Source, fleet: Fleet, bounds: Sequence[tuple[int, int]]) -> None:
+        self.cfg, self.source, self.fleet, self.bounds = cfg, source, fleet, bounds
+        options = {str(key): value for key, value in cfg.sampler.items() if key not in ("name", "_target_")}
+        near = read_options("sampler", Subcluster.OPTIONS, options)["near"]
+        found = fleet.all("ranges")
+        ranges = np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
+        total = source.rows
+        self.model: Model = construct("model", cfg.model, lambda cls, given: self._build(cls, given, ranges, near))
+        supported, reason = Subcluster.supports(self.model)
+        if not supported:
+            raise ConfigError(f"sampler=subcluster: {reason}")
+        self.rng = Rng(cfg.seed)
+        sizes = [end - first for first, end in bounds]
+        self.sampler, self.items = sharded(self.model, self.rng, fleet, sizes, **options)
+        self.sampler.threads = cfg.workers or 1
+        self.refresh = Refresh(self.model, self.rng) if self.model.refreshes else None
+        what = {
+            "model": dict(cfg.model),
+            "sampler": dict(cfg.sampler),
+            "seed": cfg.seed,
+            "iterations": cfg.iterations,
+            "columns": source.names,
+            "rows": total,
+            "ranges": [side.tobytes().hex() for side in ranges],
+            "sums": hashlib.sha256(self._packed).hexdigest(),
+        }
+        self.identity = json.loads(json.dumps(what, default=str))
+        digest = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
+        self.path = Path(cfg.out) / f"shards-{digest[:12]}"
+
+    def _build(self, cls: type[Model], given: dict[str, Any], ranges: Any, near: int) -> Model:
+        """The model of the clusters, once those of the shards have counted their rows."""
+        total, threads = self.source.rows, self.cfg.workers or 1
+        self.fleet.all("build", cls, ranges, total, given, near, threads)
+        packed = np.concatenate([packed for _, packed in self.fleet.all("settle", 1)])
+        # sums of whole numbers: added as such by the model of one shard's columns
+        self._packed = self.fleet.each("added", [(packed,)], [0])[0].tobytes()
+        return cls.of_shards(ranges, total, self._packed, **given)
+
+    # -- running
+    def run(self, every: float = 60.0, tell: Callable[[int, int], None] | None = None) -> Path:
+        """Go on to the last iteration, and write the results; returns the folder.
+
+        Parameters
+        ----------
+        every : float
+            Seconds between two checkpoints.
+        tell : callable, optional
+            Called with the iteration and the number of clusters.
+
+        Raises
+        ------
+        ShardLost
+            A worker was lost; what was done since the last checkpoint with it.
+        """
+        done = self.path / "run.json"
+        if done.is_file():
+            return self.path
+        try:
+            with locked(self.path / ".lock"):
+                self._go_on(every, tell)
+        except Locked as error:
+            raise WrittenElsewhere(f"{self.path}: another process writes this run") from error
+        return self.path
+
+    def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
+        rows, begun = self._restored()
+        last = time.monotonic()
+        while len(rows) < self.cfg.iterations + 1:
+            if rows:
+                start = time.monotonic()
+                self.sampler.step()
+                if self.refresh is not None:
+                    self.refresh.step()
+                begun += time.monotonic() - start
+            rows.append(self._row(len(rows), begun))
+            if tell is not None:
+                tell(len(rows) - 1, self.model.K)
+            if time.monotonic() - last > every:
+                self._checkpoint(rows, begun)
+                last = time.monotonic()
+        self._finish(rows)
+
+    def _row(self, iteration: int, seconds: float) -> dict[str, Any]:
+        sizes = np.sort(self.model.sizes)[::-1]
+        row = {
+            "iteration": iteration,
+            "n_clusters": int(self.model.n_clusters),
+            "log_joint": float(self.model.log_joint()),
+            "largest": int(sizes[0]),
+            "singletons": int((sizes == 1).sum()),
+            "seconds": seconds if self.cfg.timing else 0.0,
+        }
+        counts = {count["move"]: count for count in self.sampler.counts()}
+        for move in Subcluster.MOVES:
+            row[f"{move}_proposed"], row[f"{move}_accepted"] = counts[move]["proposed"], counts[move]["accepted"]
+        if self.model.random_concentration:
+            row["concentration"] = float(self.model.concentration)
+        return row
+
+    # -- files
+    def _labels_of(self, folder: Path) -> list[Path]:
+        return [folder / f"labels-{first}-{end}.npy" for first, end in self.bounds]
+
+    def _checkpoint(self, rows: list[dict[str, Any]], seconds: float) -> None:
+        """Write the state into a folder of its own, then name it; the one before is removed."""
+        folder = self.path / f"checkpoint-{len(rows)}"
+        folder.mkdir(exist_ok=True)
+        sums = self.fleet.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
+        parameters = self.model.parameters
+        state = {
+            "identity": self.identity,
+            "bounds": self.bounds,
+            "sums": sums,
+            "K": int(self.model.K),
+            "rng": self.rng.state,
+            "parameters": None if parameters is None else np.asarray(parameters).tolist(),
+            "concentration": self.model.concentration if self.model.random_concentration else None,
+            "counts": self.sampler.counts(),
+            "seconds": seconds,
+            "rows": rows,
+            "folder": folder.name,
+        }
+        write_json(self.path / "checkpoint.json", json.loads(json.dumps(state, default=_plain)))
+        for other in self.path.glob("checkpoint-*"):
+            if other.name != folder.name:
+                shutil.rmtree(other)
+
+    def _restored(self) -> tuple[list[dict[str, Any]], float]:
+        """Rows of the trace and seconds of the last checkpoint, the chain being in its state; of none the start."""
+        named = self.path / "checkpoint.json"
+        if not named.is_file():
+            zeros = [np.zeros(end - first, dtype=np.int32) for first, end in self.bounds]
+            self.items.settle(zeros, 1)
+            return [], 0.0
+        with undamaged(named, REMEDY):
+            state = json.loads(named.read_text(encoding="utf-8"))
+            if state["identity"] != self.identity:
+                raise ValueError("another run")
+            folder = self.path / state["folder"]
+            labels = _labels(folder, state["bounds"], state["sums"])
+            self.items.settle([labels[first:end] for first, end in self.bounds], state["K"])
+            if state["parameters"] is not None:
+                self.model.set_parameters(np.array(state["parameters"]))
+            if state["concentration"] is not None:
+                self.model.set_concentration(state["concentration"])
+            self.rng.state = state["rng"]
+            self.sampler.set_counts(state["counts"])
+            return state["rows"], state["seconds"]
+
+    def _finish(self, rows: list[dict[str, Any]]) -> None:
+        frame = pd.DataFrame(rows)
+        with replaced(self.path / "trace.parquet") as temporary:
+            frame.to_parquet(temporary, index=False)
+        sizes = self.model.sizes
+        with replaced(self.path / "clusters.parquet") as temporary:
+            pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}).to_parquet(temporary, index=False)
+        (self.path / "labels").mkdir(exist_ok=True)
+        self.fleet.each(
+            "write",
+            [(str((self.path / "labels" / f"rows-{first:012d}.parquet").absolute()),) for first, _ in self.bounds],
+        )
+        write_json(self.path / "run.json", self.identity | {"summary": summary(frame)})
+        (self.path / "checkpoint.json").unlink(missing_ok=True)
+        for folder in self.path.glob("checkpoint-*"):
+            shutil.rmtree(folder)
+
+
+def _labels(folder: Path, bounds: Sequence[Sequence[int]], sums: Sequence[int]) -> np.ndarray:
+    """The labels of all rows; a ValueError for other ones than were saved."""
+    parts = []
+    for (first, end), checksum in zip(bounds, sums, strict=True):
+        part = np.load(folder / f"labels-{first}-{end}.npy", allow_pickle=False)
+        if part.shape != (end - first,) or part.dtype != np.int32 or zlib.crc32(part.tobytes()) != checksum:
+            raise ValueError(f"labels of rows {first + 1} to {end}")
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
+    """What the second half of a trace says: clusters, with a 95 % interval, and the last log joint."""
+    half = trace.iloc[len(trace) // 2 :]
+    low, high = np.quantile(half["n_clusters"], [0.025, 0.975], method="inverted_cdf")
+    return {
+        "iterations": int(trace["iteration"].iloc[-1]),
+        "n_clusters": int(trace["n_clusters"].iloc[-1]),
+        "n_clusters_95": [int(low), int(high)],
+        "log_joint": float(trace["log_joint"].iloc[-1]),
+        "seconds": float(trace["seconds"].iloc[-1]),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+def run_on_shards(
+    cfg: "DictConfig",
+    source: Source,
+    address: str | None = None,
+    shards: int | None = None,
+    every: float = 60.0,
+    patience: float = 300.0,
+    tell: Callable[[int, int], None] | None = None,
+    say: Callable[[str], None] = print,
+) -> Path:
+    """Run a chain on the workers of Dask; returns the folder of the results.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+        Checked and resolved.
+    source : Source
+        Which every worker sees under the same path, and the folder `out` too.
+    address : str, optional
+        Of a scheduler; by default a cluster of this machine, a process for each processor.
+    shards : int, optional
+        By default one for each worker.
+    every : float
+        Seconds between two checkpoints.
+    patience : float
+        Seconds to wait for the first worker.
+    tell : callable, optional
+        As `ShardedRun.run` takes it.
+    say : callable
+        Called with a line about a worker that was lost.
+
+    Raises
+    ------
+    RunError
+        Workers were lost again and again; the same command continues the run.
+    """
+    from splitmerge_cli.runs.dask_workers import DaskWorkers
+    from splitmerge_cli.shards.fleet import DaskFleet
+
+    with ExitStack() as stack:
+        client = stack.enter_context(DaskWorkers(address, patience=patience, called="--address").client(source.rows))
+        for left in reversed(range(ATTEMPTS)):
+            count = shards or len(client.scheduler_info(n_workers=-1)["workers"]) or 1
+            bounds = bounds_of(source.rows, min(count, source.rows))
+            try:
+                fleet = DaskFleet(client, source, bounds)
+                return ShardedRun(cfg, source, fleet, bounds).run(every, tell)
+            except ShardLost as error:
+                if not left:
+                    raise RunError(f"{error}; the same command continues the run") from error
+                say(f"{error}; its rows go to another one, from the last checkpoint")
+                client.wait_for_workers(1)
+    raise AssertionError

@@ -1,0 +1,85 @@
+"""A shard: some rows of a table, read where they are to stay, and the items of a chain that they are."""
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.results.files import replaced
+from splitmerge_cli.shards.items import ShardItems
+from splitmerge_cli.shards.source import Source
+
+
+class Shard:
+    """Rows of a table, from one to before another.
+
+    Parameters
+    ----------
+    source : Source
+    first, end : int
+        Numbers of the rows.
+
+    Raises
+    ------
+    DataError
+        A cell is missing or no finite number; the message names file, row and column.
+    """
+
+    def __init__(self, source: Source, first: int, end: int) -> None:
+        self.first, self.end = first, end
+        self.values: np.ndarray | None = source.read(first, end)
+        self.items: ShardItems | None = None
+
+    def call(self, method: str, args: Sequence[Any]) -> Any:
+        """What a method of the shard, or of its items, returns."""
+        found = getattr(self, method, None)
+        return (getattr(self.items, method) if found is None else found)(*args)
+
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest value of each column; inf and -inf of no rows."""
+        assert self.values is not None
+        return self.values.min(axis=0, initial=np.inf), self.values.max(axis=0, initial=-np.inf)
+
+    def build(
+        self,
+        model: type[Model],
+        ranges: tuple[np.ndarray, np.ndarray],
+        total: int,
+        params: dict[str, Any],
+        near: int,
+        threads: int,
+    ) -> None:
+        """Make the model of these rows, which takes their place, and the items."""
+        assert self.values is not None
+        values, self.values = self.values, None
+        self.items = ShardItems(model.of_shard(values, ranges, total, **params), self.first, total, near, threads)
+
+    def settle(self, K: int) -> Any:
+        """Put all items into cluster 0; returns sizes and statistics."""
+        assert self.items is not None
+        return self.items.set_labels(np.zeros(self.end - self.first, dtype=np.int32), K)
+
+    def added(self, packed: np.ndarray) -> np.ndarray:
+        """The sum of packed statistics."""
+        assert self.items is not None
+        return self.items.added(packed)
+
+    def write(self, path: str) -> None:
+        """Write row numbers, from 1, and clusters to a .parquet file."""
+        assert self.items is not None
+        import pandas as pd
+
+        rows = np.arange(self.first + 1, self.end + 1)
+        with replaced(Path(path)) as temporary:
+            pd.DataFrame({"row": rows, "cluster": self.items.labels()}).to_parquet(temporary, index=False)
+
+    def save(self, path: str) -> int:
+        """Write the labels, ndarray of int32, to a .npy file; returns their CRC-32."""
+        assert self.items is not None
+        labels = self.items.labels()
+        with replaced(Path(path)) as temporary, temporary.open("wb") as file:
+            np.save(file, labels)
+        return zlib.crc32(labels.tobytes())

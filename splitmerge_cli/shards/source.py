@@ -1,0 +1,192 @@
+"""Tables of numbers whose rows are read where they are wanted: .npy, .parquet (a file, or a folder of them), .zarr."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import FINITE, DataError, place_not_finite
+from splitmerge_cli.data.opening import existing
+
+ENDINGS = (".npy", ".parquet", ".zarr")
+BLOCK = 1 << 24
+"""Bytes of numbers that are converted at the same time."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in a place that every worker sees; holds no rows.
+
+    Attributes
+    ----------
+    path : str
+    rows : int
+    names : tuple of str
+        Columns that are read.
+    files : tuple of (str, int)
+        Files of parquet, and the rows of each.
+    """
+
+    path: str
+    rows: int
+    names: tuple[str, ...]
+    files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+
+    def read(self, first: int, end: int) -> NDArray[np.float64]:
+        """Rows `first` to before `end`, shape (end - first, D).
+
+        Raises
+        ------
+        DataError
+            A cell is missing or no finite number; the message names file, row and column.
+        """
+        out = np.empty((end - first, len(self.names)))
+        at = 0
+        for block in self._blocks(first, end):
+            # comparisons take what is no number, or not finite, for it
+            out[at : at + len(block)] = block
+            if (bad := place_not_finite(out[at : at + len(block)])) is not None:
+                i, d = bad
+                found = out[at + i, d]
+                expected = "a number (rows with missing cells cannot be in shards)" if np.isnan(found) else FINITE
+                raise DataError(
+                    f"{self.path}: row {first + at + i + 1}, column {self.names[d]}: {found:g}; expected {expected}"
+                )
+            at += len(block)
+        if at != end - first:
+            raise DataError(f"{self.path}: {at} of the rows {first + 1} to {end}; expected all: has the file changed?")
+        return out
+
+    def _blocks(self, first: int, end: int) -> Iterator[NDArray[Any]]:
+        step = max(1, BLOCK // (8 * len(self.names)))
+        if self.path.endswith(".parquet") or self.files:
+            yield from self._of_parquet(first, end, step)
+            return
+        array = _array(Path(self.path))
+        width = len(self.names)
+        if isinstance(array, np.memmap) and array.flags.c_contiguous:
+            # read, not mapped: pages of a map count as memory of the worker
+            begin = array.offset + first * width * array.itemsize
+            with open(self.path, "rb") as file:
+                file.seek(begin)
+                for at in range(first, end, step):
+                    n = min(step, end - at)
+                    yield np.fromfile(file, dtype=array.dtype, count=n * width).reshape(-1, width)
+            return
+        for at in range(first, end, step):
+            block = np.asarray(array[at : min(at + step, end)])
+            yield block.reshape(len(block), -1)
+
+    def _of_parquet(self, first: int, end: int, step: int) -> Iterator[NDArray[Any]]:
+        import pyarrow.parquet
+
+        before = 0
+        for name, rows in self.files:
+            if before < end and before + rows > first:
+                file = pyarrow.parquet.ParquetFile(name)
+                at = before
+                for group in range(file.metadata.num_row_groups):
+                    n = file.metadata.row_group(group).num_rows
+                    if at < end and at + n > first:
+                        here = at
+                        for batch in file.iter_batches(step, row_groups=[group], columns=list(self.names)):
+                            low, high = max(first - here, 0), min(end - here, batch.num_rows)
+                            if low < high:
+                                columns = [batch.column(batch.schema.get_field_index(c)) for c in self.names]
+                                # a cell that is null becomes NaN
+                                yield np.column_stack(
+                                    [
+                                        c.slice(low, high - low).cast("double").to_numpy(zero_copy_only=False)
+                                        for c in columns
+                                    ]
+                                )
+                            here += batch.num_rows
+                    at += n
+            before += rows
+
+
+def open_source(path: str, columns: Sequence[str] | None = None, drop: Sequence[str] | None = None) -> Source:
+    """A table by its path.
+
+    Parameters
+    ----------
+    path : str
+        Of a .npy file, a .parquet file, a folder of .parquet files, or a .zarr array.
+    columns : sequence of str, optional
+        Columns of parquet in their order; by default all but those of `drop`.
+    drop : sequence of str, optional
+
+    Raises
+    ------
+    DataError
+        There is no such file, it is no table of numbers, or it has no such column.
+    """
+    place = Path(path).absolute()
+    if not place.exists():
+        existing(path, "a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
+    if place.suffix == ".parquet" or (place.is_dir() and place.suffix != ".zarr"):
+        return _parquet(place, columns, drop)
+    if place.suffix not in ENDINGS:
+        raise DataError(f"{path}: expected a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
+    if columns or drop:
+        raise DataError(f"{path}: data.columns and data.drop choose columns of .parquet, which have names")
+    array = _array(place)
+    if array.ndim not in (1, 2) or not all(array.shape) or array.dtype.kind not in "fiub":
+        raise DataError(f"{path}: {array.dtype} of shape {tuple(array.shape)}; expected numbers, [rows, columns]")
+    width = 1 if array.ndim == 1 else array.shape[1]
+    return Source(str(place), int(array.shape[0]), tuple(str(j + 1) for j in range(width)))
+
+
+def _array(place: Path) -> Any:
+    if place.suffix == ".npy":
+        try:
+            return np.load(place, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise DataError(f"{place}: not a readable .npy file of numbers: {error}") from error
+    try:
+        import zarr
+    except ImportError as error:
+        raise DataError(f"{place}: {error}; pip install 'smcmc[zarr]' installs it") from error
+    try:
+        found = zarr.open(str(place), mode="r")
+        if not hasattr(found, "shape"):
+            raise ValueError("a group of arrays; expected one array")
+        return found
+    except Exception as error:  # damaged metadata raise all kinds
+        raise DataError(f"{place}: not a readable .zarr array: {error}") from error
+
+
+def _parquet(place: Path, columns: Sequence[str] | None, drop: Sequence[str] | None) -> Source:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
+    if not files:
+        raise DataError(f"{place}: no .parquet file in this folder")
+    found: list[tuple[str, int]] = []
+    names: tuple[str, ...] = ()
+    for file in files:
+        try:
+            opened = pyarrow.parquet.ParquetFile(file)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{file}: not a readable parquet file: {error}") from error
+        present = opened.schema_arrow.names
+        for name in (*(columns or ()), *(drop or ())):
+            if name not in present:
+                raise DataError(f"{file}: no column {name}; expected one of {', '.join(map(str, present))}")
+        wanted = tuple(columns or (name for name in present if name not in (drop or ())))
+        if names and wanted != names:
+            raise DataError(f"{file}: columns {', '.join(wanted)}; expected {', '.join(names)}, those of {files[0]}")
+        names = wanted
+        for name in names:
+            kind = opened.schema_arrow.field(name).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+                raise DataError(f"{file}: column {name}: {kind}; expected numbers (data.drop leaves columns out)")
+        found.append((str(file), opened.metadata.num_rows))
+    rows = sum(n for _, n in found)
+    if not names or not rows:
+        raise DataError(f"{place}: {rows} rows of {len(names)} columns; expected at least one of each")
+    return Source(str(place), rows, names, tuple(found))

@@ -1,0 +1,202 @@
+"""``smcmc shards``: a table whose rows stay with the workers of Dask."""
+
+import hashlib
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli.calls import wait_for
+from cli.test_dask import free_port, scheduler
+from splitmerge_cli.config import draft
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.samplers.subcluster import Subcluster
+from splitmerge_cli.shards.fleet import LocalFleet, ShardLost
+from splitmerge_cli.shards.run import ShardedRun, bounds_of, run_on_shards
+from splitmerge_cli.shards.shard import Shard
+from splitmerge_cli.shards.source import open_source
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+N = 2_000
+NUMBERS = ["model=gaussian", "model.m0=0.5", "model.b0=0.4", "sampler=subcluster"]
+
+
+@pytest.fixture
+def points(monkeypatch, tmp_path: Path) -> np.ndarray:
+    """Points in files of each format, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(6)
+    x = generator.normal(size=(N, 3)) + 5.0 * generator.integers(3, size=N)[:, None]
+    np.save("x.npy", x)
+    table = pd.DataFrame(x, columns=["a", "b", "c"]).assign(name="somebody")
+    table.to_parquet("x.parquet", row_group_size=300, index=False)
+    Path("parts").mkdir()
+    for part, first in enumerate(range(0, N, 700)):
+        table.iloc[first : first + 700].to_parquet(f"parts/{part}.parquet", index=False)
+    return x
+
+
+def labels_of(path: Path) -> np.ndarray:
+    parts = pd.concat([pd.read_parquet(part) for part in sorted((path / "labels").glob("*.parquet"))])
+    assert (parts["row"] == np.arange(1, N + 1)).all()
+    return parts["cluster"].to_numpy()
+
+
+def alone(x: np.ndarray, iterations: int) -> np.ndarray:
+    model = Gaussian(x, m0=0.5, b0=0.4)
+    sampler = Subcluster(model, Rng(0))
+    for _ in range(iterations):
+        sampler.step()
+    return model.labels
+
+
+def digest(path: Path) -> str:
+    trace = pd.read_parquet(path / "trace.parquet")
+    return hashlib.sha256(trace.to_csv(index=False).encode() + labels_of(path).tobytes()).hexdigest()
+
+
+def test_the_rows_of_every_format(points) -> None:
+    for path, drop in [("x.npy", None), ("x.parquet", ["name"]), ("parts", ["name"])]:
+        source = open_source(path, drop=drop)
+        assert source.rows == N and len(source.names) == 3
+        for first, end in [(0, N), (0, 1), (299, 1401), (N - 1, N), (5, 5)]:
+            assert (source.read(first, end) == points[first:end]).all()
+    assert (open_source("x.parquet", columns=["c", "a"]).read(3, 5) == points[3:5, [2, 0]]).all()
+
+
+def test_the_rows_of_a_zarr_array(points) -> None:
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    zarr.create_array(store="x.zarr", shape=points.shape, chunks=(170, 2), dtype=points.dtype)[:] = points
+    assert (open_source("x.zarr").read(100, 701) == points[100:701]).all()
+
+
+def test_one_chain_whatever_the_format_and_the_shards(smcmc, points) -> None:
+    found = []
+    for number, asked in enumerate(
+        [["data.path=x.npy", "--shards", "2"], ["data.path=parts", "data.drop=[name]", "--shards", "3"]]
+    ):
+        result = smcmc("shards", *asked, *NUMBERS, "iterations=15", "timing=false", f"out=run{number}")
+        assert result.exit_code == 0, result.output
+        found.append(Path(result.stdout.splitlines()[-1]))
+    assert digest(found[0]) == digest(found[1])
+    assert (labels_of(found[0]) == alone(points, 15)).all()
+    clusters = pd.read_parquet(found[0] / "clusters.parquet")
+    assert (clusters["size"] == np.bincount(labels_of(found[0]))).all()
+    assert not list(found[0].glob("checkpoint*"))
+    # finished: nothing is made again
+    again = smcmc("shards", "data.path=x.npy", *NUMBERS, "iterations=15", "timing=false", "out=run0")
+    assert again.exit_code == 0 and again.stdout.splitlines()[-1] == str(found[0])
+
+
+def test_a_killed_workers_rows_go_to_another(spawn, points) -> None:
+    asked = ["data.path=x.npy", *NUMBERS, "iterations=300", "timing=false", "--checkpoint", "1"]
+    with scheduler(3, Path.cwd()) as (address, workers):
+        process = spawn("shards", *asked, "--address", address)
+        wait_for(lambda: list(Path("results").glob("shards-*/checkpoint.json")), process, 60.0)
+        os.kill(workers[0].pid, signal.SIGKILL)
+        stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    assert "lost" in stderr and stderr.count("\n") == 1
+    assert (labels_of(Path(stdout.splitlines()[-1])) == alone(points, 300)).all()
+
+
+class Breaking(LocalFleet):
+    """A fleet that is lost at some message."""
+
+    left = 0
+
+    def all(self, method, *args):
+        self.left -= 1
+        if self.left == 0:
+            raise ShardLost("gone")
+        return super().all(method, *args)
+
+
+def run_of(shards: int, left: int = 0, *more: str) -> ShardedRun:
+    source = open_source("x.npy")
+    bounds = bounds_of(N, shards)
+    fleet = Breaking([Shard(source, *bound) for bound in bounds])
+    cfg = draft(["data=csv", "data.path=x.npy", *NUMBERS, "iterations=12", "timing=false", *more]).checked()
+    run = ShardedRun(cfg, source, fleet, bounds)
+    fleet.left = left
+    return run
+
+
+def test_a_run_goes_on_from_its_checkpoint_with_other_shards(points) -> None:
+    whole = run_of(1, 0, "out=whole").run()
+    parts = run_of(3, 40)
+    with pytest.raises(ShardLost):
+        parts.run(every=0.0)
+    assert (parts.path / "checkpoint.json").is_file()
+    assert digest(run_of(2).run()) == digest(whole)
+
+
+def test_a_damaged_checkpoint_is_not_believed(points) -> None:
+    from splitmerge_cli.results.files import DamagedRun
+
+    run = run_of(2, 40)
+    with pytest.raises(ShardLost):
+        run.run(every=0.0)
+    part = next(run.path.glob("checkpoint-*/labels-0-*.npy"))
+    labels = np.load(part)
+    labels[0] ^= 1
+    np.save(part, labels)
+    with pytest.raises(DamagedRun, match="remove the folder"):
+        run_of(2).run()
+
+
+def test_no_scheduler(points) -> None:
+    cfg = draft(["data=csv", "data.path=x.npy", *NUMBERS]).checked()
+    with pytest.raises(ValueError, match="--address=tcp"):
+        run_on_shards(cfg, open_source("x.npy"), f"tcp://127.0.0.1:{free_port()}", patience=1.0)
+
+
+def test_a_cell_that_is_missing_is_named(points) -> None:
+    points[1234, 1] = np.nan
+    np.save("bad.npy", points)
+    pd.DataFrame(points, columns=["a", "b", "c"]).to_parquet("bad.parquet", row_group_size=500)
+    for path, column in [("bad.npy", "2"), ("bad.parquet", "b")]:
+        with pytest.raises(DataError, match=f"row 1235, column {column}: nan; expected a number"):
+            open_source(path).read(1000, N)
+    points[1234, 1] = np.inf
+    np.save("bad.npy", points)
+    with pytest.raises(DataError, match="row 1235, column 2: inf"):
+        open_source("bad.npy").read(0, N)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["data.path=none.npy"], "none.npy: no such file"),
+        (["data.path=x.npy", "chains=3"], "chains=3: a run on shards takes no such key"),
+        (["data.path=x.npy", "sampler=sams"], "sampler=sams: expected subcluster"),
+        (["data.path=x.parquet"], "column name: large_string; expected numbers"),
+        (["data.path=x.parquet", "data.drop=[nobody]"], "no column nobody"),
+        (["data.path=x.npy", "data.drop=[a]"], "choose columns of .parquet"),
+        (["data.path=words.txt"], "words.txt: expected a .npy or .parquet file"),
+        (["data.path=empty"], "no .parquet file in this folder"),
+        (["data.path=torn.npy"], "not a readable .npy file"),
+        (["data.path=x.npy", "iterations=0"], "iterations=0"),
+    ],
+)
+def test_what_is_not_taken_is_said(smcmc, points, args: list[str], message: str) -> None:
+    Path("words.txt").write_text("word\n")
+    Path("empty").mkdir()
+    Path("torn.npy").write_bytes(Path("x.npy").read_bytes()[:50])
+    result = smcmc("shards", "model=gaussian", *args)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not Path("results").exists()
+
+
+def test_a_model_is_named(smcmc, points) -> None:
+    result = smcmc("shards", "data.path=x.npy")
+    assert result.exit_code == 2 and "model: expected model=gaussian or model=bernoulli" in result.stderr
+    assert smcmc("shards", "data.path=x.npy", "model=mixed", "--shards", "1").exit_code == 2

@@ -1,0 +1,152 @@
+"""Items in shards: the chain of one process, draw by draw."""
+
+import hashlib
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.subcluster import Subcluster
+from splitmerge_cli.shards.items import ShardItems, sharded
+
+N = 600
+CUTS = [[0, N], [0, 250, N], [0, 3, 3, 211, 400, N]]
+
+
+def points(seed: int = 3):
+    generator = np.random.default_rng(seed)
+    side = generator.integers(4, size=N)
+    return generator.normal(size=(N, 3)) + 2.0 * side[:, None], (
+        generator.random((N, 6)) < np.where(side % 2, 0.8, 0.3)[:, None]
+    ).astype(np.uint8)
+
+
+# numbers for what would follow from the data: means and variances are summed in another order in shards
+CASES = {
+    "diag": (Gaussian, 0, {"m0": 0.3, "b0": 0.5}, {"rounds": 2}),
+    "iso": (Gaussian, 0, {"covariance": "iso", "m0": 0.3, "b0": 0.5, "prior": "uniform"}, {"near": 1}),
+    "full": (Gaussian, 0, {"covariance": "full", "m0": 0.3, "b0": 0.02, "prior": "uniform"}, {"rounds": 2}),
+    "concentration": (Gaussian, 0, {"m0": 0.3, "b0": 0.5, "concentration": "gamma(1,1)"}, {}),
+    "bernoulli": (Bernoulli, 1, {"beta1": 0.02, "concentration": 50.0}, {"t": 2}),
+}
+
+
+class Shards:
+    """A fleet of `ShardItems` in this process."""
+
+    def __init__(self, shards: Sequence[ShardItems]) -> None:
+        self.shards = shards
+        self.parts = 0
+
+    def all(self, method, *args):
+        return self.each(method, [args] * len(self.shards))
+
+    def each(self, method, args, shards=None):
+        self.parts += len(args[0][2]) if method == "changed_to" else 0
+        asked = self.shards if shards is None else [self.shards[number] for number in shards]
+        return [getattr(shard, method)(*given) for shard, given in zip(asked, args, strict=True)]
+
+
+def divided(cls: type[Model], x, cuts: list[int], params, options):
+    """Sampler, model and fleet of rows in shards that end at `cuts`."""
+    N = len(x)
+    ranges = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
+    near = options.get("near", 256)
+    shards = [
+        ShardItems(cls.of_shard(x[a:b].astype(float), ranges, N, **params), a, N, near) for a, b in pairwise(cuts)
+    ]
+    fleet = Shards(shards)
+    zeros = [np.zeros(b - a, dtype=np.int32) for a, b in pairwise(cuts)]
+    packed = np.concatenate([shard.set_labels(z, 1)[1] for shard, z in zip(shards, zeros, strict=True)])
+    model = cls.of_shards(ranges, N, shards[0].added(packed).tobytes(), **params)
+    rng = Rng(4)
+    sampler, items = sharded(model, rng, fleet, np.diff(cuts), **options)
+    items.settle(zeros, 1)
+    return sampler, model, rng, fleet
+
+
+def made(sampler, model, rng, labels, steps: int):
+    refresh = Refresh(model, rng) if model.refreshes else None
+    found = []
+    for _ in range(steps):
+        sampler.step()
+        if refresh is not None:
+            refresh.step()
+        found.append((model.K, model.log_joint(), hashlib.sha256(labels().tobytes()).hexdigest()))
+    return found, sampler.counts(), rng.state
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_shards_change_nothing(name):
+    cls, which, params, options = CASES[name]
+    x = points()[which]
+    model, rng = cls(x, **params), Rng(4)
+    sampler = Subcluster(model, rng, **options)
+    sampler.threads = 2
+    wanted = made(sampler, model, rng, lambda: model.labels, 25)
+    assert len({labels for _, _, labels in wanted[0]}) > 3
+    accepted = {count["move"]: count["accepted"] for count in wanted[1]}
+    assert accepted["split"] > 0
+    if name == "full":
+        assert accepted["merge"] > 0
+    for cuts in CUTS:
+        sampler, model, rng, fleet = divided(cls, x, cuts, params, options)
+        assert made(sampler, model, rng, lambda f=fleet: np.concatenate([s.labels() for s in f.shards]), 25) == wanted
+
+
+def test_clusters_parted_by_coins():
+    """Few items, whose clusters a coin's split often is accepted for."""
+    x = points()[0][:9]
+    params = {"m0": 0.3, "b0": 50.0, "kappa0": 100.0, "prior": "uniform"}
+    model, rng = Gaussian(x, **params), Rng(4)
+    sampler = Subcluster(model, rng, near=2)
+    wanted = made(sampler, model, rng, lambda: model.labels, 600)
+    for cuts in [[0, 4, 9], [0, 0, 3, 7, 9]]:
+        sampler, model, rng, fleet = divided(Gaussian, x, cuts, params, {"near": 2})
+        assert made(sampler, model, rng, lambda f=fleet: np.concatenate([s.labels() for s in f.shards]), 600) == wanted
+        assert fleet.parts > 3
+
+
+def test_columns_stay_the_sums_of_their_items():
+    cls, which, params, options = CASES["iso"]
+    x = points()[which]
+    sampler, model, _, fleet = divided(cls, x, CUTS[2], params, options)
+    for _ in range(10):
+        sampler.step()
+    kept = model.log_joint()
+    labels = np.concatenate([shard.labels() for shard in fleet.shards])
+    whole = cls(x, **params)
+    whole.set_labels(labels)
+    # another order of the clusters, another rounding of the sum
+    assert whole.log_joint() == pytest.approx(kept, rel=1e-12)
+    for shard in fleet.shards:
+        sizes, packed = shard.set_labels(shard.labels(), model.K)
+        assert sizes.sum() == len(shard.labels())
+        assert packed.shape == (model.K, model.column_bytes)
+
+
+def test_default_prior_is_that_of_all_rows():
+    x = points()[0]
+    _, model, _, _ = divided(Gaussian, x, CUTS[1], {}, {})
+    assert model.log_joint() == pytest.approx(Gaussian(x).log_joint(), rel=1e-9)
+    _, model, _, _ = divided(Gaussian, x, CUTS[1], {"covariance": "iso"}, {})
+    assert model.log_joint() == pytest.approx(Gaussian(x, covariance="iso").log_joint(), rel=1e-9)
+    one, two = (divided(Gaussian, x, cuts, {"covariance": "full"}, {})[1].log_joint() for cuts in CUTS[1:])
+    assert one == two
+    assert one == pytest.approx(Gaussian(x, covariance="full").log_joint(), rel=1e-9)
+
+
+def test_refusals():
+    x = points()[0]
+    with pytest.raises(ValueError, match="cannot be in shards"):
+        Model.of_shard(x, (x.min(axis=0), x.max(axis=0)), N)
+    with pytest.raises(ValueError, match="neither 0 nor 1"):
+        Bernoulli.of_shard(np.full((2, 2), 0.5), (np.zeros(2), np.ones(2)), 4)
+    with pytest.raises(ValueError, match="not a finite number"):
+        Gaussian.of_shard(x, (x.min(axis=0), np.full(3, np.inf)), N)
