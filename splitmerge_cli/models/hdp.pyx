@@ -29,7 +29,7 @@ from libc.string cimport memcpy, memmove, memset
 import numpy as np
 from scipy.sparse import csr_array
 
-from splitmerge_cli.core.capabilities cimport Weighted
+from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
 from splitmerge_cli.core.memory cimport doubles, doubles_of, flags, ints, ints_of, larger, longs_of
 from splitmerge_cli.core.rng cimport Rng
@@ -100,7 +100,7 @@ def _tables(double eta, Py_ssize_t most):
     return {"log_eta": np.asarray(log_eta)}
 
 
-cdef class HDP(Weighted):
+cdef class HDP(Topics):
     """Topics of the tokens of documents.
 
     Parameters
@@ -130,17 +130,14 @@ cdef class HDP(Weighted):
     )
 
     # -- the corpus
-    cdef readonly Py_ssize_t V, J
-    cdef const int32_t *word            # [N]
     cdef const int32_t *doc             # [N]
-    cdef const int64_t *start           # [J + 1]
     cdef Py_ssize_t longest             # tokens of the longest document
     # -- the counts n_kw: pairs (topic, count) of the topics that hold the word
     cdef const int64_t *first           # [V] its first pair
     cdef int32_t *used                  # [V] pairs in use, topics ascending
     cdef int32_t *pair                  # [N, 2]
     # -- weights and hyper-parameters
-    cdef readonly double gamma, alpha0, eta
+    cdef readonly double gamma, eta
     cdef double gamma_shape, gamma_rate, alpha0_shape, alpha0_rate
     cdef double mass                    # V eta
     # -- tables: log <eta>_n; log <alpha0>_n, valid for the present alpha0
@@ -909,6 +906,33 @@ cdef class HDP(Weighted):
         self.log_beta[k] = -INFINITY
         self.mass_of[k] = self.share[k] = 0.0
         self.emptied += 1
+
+    # ----------------------------------------------------------------------- words drawn, labels drawn at once
+
+    cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
+        """Of the Dirichlet posteriors Dirichlet(eta + n_k1, ..., eta + n_kV): row[k] is a gamma of shape eta + n_kw."""
+        cdef const int32_t *of = self.pair + 2 * self.first[w]
+        cdef Py_ssize_t k, e = 0, n = self.used[w]
+        for k in range(self.K):
+            if e < n and of[2 * e] == k:
+                row[k] = rng.draw_gamma(self.eta + of[2 * e + 1])
+                e += 1
+            else:
+                row[k] = rng.draw_gamma(self.eta)
+
+    cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
+        cdef int32_t *of = self.pair + 2 * self.first[w]
+        cdef Py_ssize_t k, e = 0
+        for k in range(self.K):
+            if counts[k]:
+                of[2 * e], of[2 * e + 1] = <int32_t> k, counts[k]
+                e += 1
+        self.used[w] = <int32_t> e
+
+    cdef void labels_drawn(self) noexcept nogil:
+        memset(self.is_valid, 0, self.K)
+        self.version += 1
+        self.link_all()
 
     # ------------------------------------------------------------------------------------------- changes of the state
 
