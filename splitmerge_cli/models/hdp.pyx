@@ -22,7 +22,7 @@ proposals; shared by the models of the same corpus, 8 bytes a token (word, docum
 """
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, lgamma, log, log1p
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove, memset
 
@@ -43,6 +43,10 @@ cdef extern from "topic_draws.h" nogil:
                        double *total)
     Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
     void __builtin_prefetch(const void *p)
+
+cdef extern from "small_gammas.h" nogil:
+    void gammas_begun(double shape, const uint64_t *words, double *x)
+    double gamma_finished(double shape, uint64_t word, double u)
 
 cdef enum:
     SLOTS = 3                           # scratch columns
@@ -912,13 +916,28 @@ cdef class HDP(Topics):
     cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
         """Of the Dirichlet posteriors Dirichlet(eta + n_k1, ..., eta + n_kV): row[k] is a gamma of shape eta + n_kw."""
         cdef const int32_t *of = self.pair + 2 * self.first[w]
-        cdef Py_ssize_t k, e = 0, n = self.used[w]
-        for k in range(self.K):
-            if e < n and of[2 * e] == k:
-                row[k] = rng.draw_gamma(self.eta + of[2 * e + 1])
-                e += 1
-            else:
+        cdef Py_ssize_t k, e, n = self.used[w]
+        cdef double[8] x
+        cdef uint64_t[8] words
+        cdef double u
+        if rng.scripted or self.eta > 1.0:
+            for k in range(self.K):
                 row[k] = rng.draw_gamma(self.eta)
+        else:
+            # most topics do not hold the word
+            for k in range(self.K):
+                if k % 8 == 0:
+                    for e in range(8):
+                        words[e] = rng.bg.next_uint64(rng.bg.state)
+                    gammas_begun(self.eta, words, x)
+                row[k] = x[k % 8]
+                if row[k] < 0.0:
+                    u = rng.next()
+                    row[k] = gamma_finished(self.eta, words[k % 8], u)
+                    if row[k] < 0.0:
+                        row[k] = rng.draw_gamma(self.eta)
+        for e in range(n):
+            row[of[2 * e]] = rng.draw_gamma(self.eta + of[2 * e + 1])
 
     cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
         cdef int32_t *of = self.pair + 2 * self.first[w]
@@ -1106,6 +1125,12 @@ cdef class HDP(Topics):
                 topic[at], number[at] = self.pair[2 * e], self.pair[2 * e + 1]
                 at += 1
         return csr_array((data, indices, indptr), shape=(self.V, self.K))
+
+    def _words_drawn(self, Rng rng not None, Py_ssize_t w):
+        """ndarray of float64, shape (K,): what `draw_word` draws."""
+        cdef double[::1] row = np.zeros(self.K)
+        self.draw_word(rng, w, &row[0])
+        return np.asarray(row)
 
     def prior_labels(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.

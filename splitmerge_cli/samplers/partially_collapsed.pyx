@@ -23,7 +23,7 @@ Magnusson, Jonsson, Villani and Broman (2018), "Sparse partially collapsed MCMC 
 draw phi for a fixed number of topics; Terenin, Magnusson, Jonsson and Draper (2020), "Polya urn latent Dirichlet
 allocation", approximate it. Here it is the exact law, and the founders let the number of topics be random.
 
-Cost: V K gamma draws; a token K products, eight at a time, or, of more than 128 topics, the topics of its document.
+Cost: V K gamma draws; a token K products, eight at a time, or, of more than 64 topics, the topics of its document.
 Memory: 8 V K bytes and what the model holds.
 """
 from libc.math cimport ceil, exp
@@ -42,7 +42,8 @@ from splitmerge_cli.core.options import Number
 
 cdef extern from "topic_lanes.h" nogil:
     double topic_product(const double *a, const double *b, Py_ssize_t blocks)
-    Py_ssize_t topic_draw(const double *share, const double *row, Py_ssize_t blocks, double u)
+    Py_ssize_t topic_draw(const double *share, const double *row, Py_ssize_t blocks, double u,
+                          double *rest)
 
 cdef extern from "tasks.h":
     ctypedef void (*task_t)(void *context, Py_ssize_t task) noexcept nogil
@@ -74,12 +75,12 @@ cdef enum:                              # what the tasks of a pass do
 cdef enum:                              # purposes of the streams of a key
     OF_WORD = 1
     OF_TOKEN = 2
-    OF_DENIED = 3
+    ONCE_MORE = 3
 
 cdef enum:
     WORDS = 64                          # of a task
     BLOCK = 8192                        # a task has the documents that begin in so many tokens
-    FEW = 128                           # topics, all of which are weighed for a token
+    FEW = 64                           # topics, all of which are weighed for a token
     AHEAD = 4                           # tokens before a row is read it is fetched
 
 
@@ -460,12 +461,17 @@ cdef class PartiallyCollapsed(Sampler):
         """A topic of all, by u: few are all weighed; of many those of the document, then all by their weights."""
         cdef Py_ssize_t t, k, own = self.topics.z[i], v = self.topics.word[i]
         cdef const double *row = self.phi + 8 * self.blocks * v
-        cdef double total = 0.0, own_share
+        cdef double total = 0.0, share, mine, rest
         if self.topics.K <= FEW:
-            own_share = w.share[own]
-            w.share[own] = (self.mass[own] + (w.here[own] - 1)) * self.scale[own]
-            k = topic_draw(w.share, row, self.blocks, u)
-            w.share[own] = own_share
+            # what is read right after it was written has to wait: so the token counts in its own topic, which is
+            # rejected as often as it weighs too much
+            mine = (self.mass[own] + (w.here[own] - 1)) * self.scale[own]
+            k = topic_draw(w.share, row, self.blocks, u, &rest)
+            if k == own and rest >= mine * row[own]:
+                share = w.share[own]
+                w.share[own] = mine
+                k = topic_draw(w.share, row, self.blocks, self.other_double(i, 0), &rest)
+                w.share[own] = share
             # -1: weights that are all too small for a double
             return k if k >= 0 else own
         for t in range(w.n_topics):
@@ -478,16 +484,24 @@ cdef class PartiallyCollapsed(Sampler):
             while w.w[t] <= u:
                 t += 1
             return w.topics[t]
-        k = topic_draw(self.base, row, self.blocks, (u - total) / self.weight[v]) if self.weight[v] > 0.0 else -1
+        if not self.weight[v] > 0.0:
+            return own
+        k = topic_draw(self.base, row, self.blocks, (u - total) / self.weight[v], &rest)
         return k if k >= 0 else own
+
+    cdef double other_double(self, Py_ssize_t i, int which) noexcept nogil:
+        """What a token has to draw once more."""
+        cdef uint64_t[4] counter
+        cdef uint64_t[4] words
+        counter[0], counter[1], counter[2], counter[3] = i, 0, ONCE_MORE, 0
+        philox(self.key, counter, words)
+        return philox_double(words[which])
 
     cdef Py_ssize_t draw_allowed(self, Worker w, Py_ssize_t i, Py_ssize_t place) noexcept nogil:
         """A topic among those whose founder comes before the token."""
         cdef Py_ssize_t k, own = self.topics.z[i], last = own
         cdef const double *row = self.phi + 8 * self.blocks * self.topics.word[i]
         cdef double total = 0.0, u
-        cdef uint64_t[4] counter
-        cdef uint64_t[4] words
         for k in range(self.topics.K):
             w.w[k] = 0.0
             if self.founder[k] < place:
@@ -495,9 +509,7 @@ cdef class PartiallyCollapsed(Sampler):
             total += w.w[k]
         if self.rng.scripted:
             return self.rng.draw_option(PLAIN, -1, w.w, self.topics.K, NULL)
-        counter[0], counter[1], counter[2], counter[3] = i, 0, OF_DENIED, 0
-        philox(self.key, counter, words)
-        u = philox_double(words[0]) * total
+        u = self.other_double(i, 1) * total
         for k in range(self.topics.K):
             if w.w[k] > 0.0:
                 last = k

@@ -11,7 +11,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 import numpy as np
-from scipy.special import gammaln
+from scipy import special
 
 from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.log_scale cimport log_sum_exp
@@ -248,7 +248,7 @@ cdef class FiniteTopics(Topics):
             total += np.logaddexp.reduce(log_base + (n * np.log(candidates)).sum(axis=1))
             a = self.alpha0 * np.exp(state[2][k][0])
             in_documents = np.array([(z[b:e] == k).sum() for b, e in zip(starts, starts[1:])])
-            total += (gammaln(a + in_documents) - gammaln(a)).sum()
+            total += (special.gammaln(a + in_documents) - special.gammaln(a)).sum()
         return total
 
     def _words(self):

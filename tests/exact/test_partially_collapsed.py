@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import gamma, kstest
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -268,3 +269,23 @@ def test_the_share_opens_and_closes_topics():
                 sampler.step()
         ends.append(model.n_clusters)
     assert min(ends) >= 3 and max(ends) <= 15
+
+
+@pytest.mark.parametrize("eta", [0.01, 0.1, 0.7, 1.0, 2.5])
+def test_words_drawn_are_gammas(eta):
+    """Shape eta of topics that do not hold the word, eta + n of those that do."""
+    words = np.repeat([0, 1, 0, 0], [50, 50, 1, 3])
+    model, rng = HDP(words, [0, 104], 3, eta=eta), Rng(5)
+    labels = np.concatenate([np.arange(50) % 20, np.arange(50), [50, 51, 51, 51]])
+    model.set_labels(labels)
+    drawn = np.array([[model._words_drawn(rng, w) for w in range(3)] for _ in range(3000)])
+    for w in range(3):
+        n = np.bincount(labels[words == w], minlength=52)
+        for count in np.unique(n):
+            x = drawn[:, w, n == count].ravel()
+
+            u = gamma(eta + count).cdf(x)
+            assert kstest(u, "uniform").pvalue > 1e-5
+            assert abs(u.mean() - 0.5) < 5 / np.sqrt(12 * len(u))
+            assert abs((u < 0.1).mean() - 0.1) < 5 * np.sqrt(0.09 / len(u))
+            assert abs((u > 0.99).mean() - 0.01) < 5 * np.sqrt(0.0099 / len(u))
