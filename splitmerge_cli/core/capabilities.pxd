@@ -28,6 +28,8 @@ cdef class Topics(Weighted):
     cdef readonly double alpha0         # concentration of the documents' mixtures
 
     cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil
+    cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
+    cdef int make_room(self) except -1 nogil
     cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
     cdef void labels_drawn(self) noexcept nogil
 

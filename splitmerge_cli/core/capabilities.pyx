@@ -77,8 +77,16 @@ cdef class Topics(Weighted):
         Called once for every word; safe in several threads, on different words."""
         pass
 
+    cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
+        """Word w will have counts[k] tokens in topic k: its present ones may be forgotten; safe in several threads,
+        on different words. Called for every word, then ``make_room``, then ``set_counts`` for every word."""
+        pass
+
+    cdef int make_room(self) except -1 nogil:
+        return 0
+
     cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
-        """Word w has counts[k] tokens in topic k; safe in several threads, on different words."""
+        """Set the same counts; safe in several threads, on different words."""
         pass
 
     cdef void labels_drawn(self) noexcept nogil:

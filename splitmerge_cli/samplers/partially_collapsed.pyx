@@ -70,6 +70,7 @@ cdef enum:                              # what the tasks of a pass do
     TOKENS                              # topics of the tokens of some documents
     CLEAR                               # counts of some words
     COUNT                               # tokens of some documents
+    TOPICS                              # topics of some words
     TAKE                                # counts of some words
 
 cdef enum:                              # purposes of the streams of a key
@@ -255,13 +256,15 @@ cdef class PartiallyCollapsed(Sampler):
         elif self.pass_ == CLEAR:
             memset(self.phi + task * WORDS * stride, 0, (end - task * WORDS) * stride * sizeof(double))
         else:
-            if self.pass_ != WEIGH:
+            if self.pass_ == DRAW or self.pass_ == TAKE:
                 memset(self.sums + task * stride, 0, stride * sizeof(double))
             for v in range(task * WORDS, end):
                 if self.pass_ == DRAW:
                     self.draw_word(w, v, self.sums + task * stride)
                 elif self.pass_ == WEIGH:
                     self.weight[v] = topic_product(self.base, self.phi + v * stride, self.blocks)
+                elif self.pass_ == TOPICS:
+                    self.topics.count_topics(v, self.counts_of(v))
                 else:
                     self.take_counts(v, self.sums + task * stride)
 
@@ -313,6 +316,8 @@ cdef class PartiallyCollapsed(Sampler):
         self.run(TOKENS, self.token_tasks())
         self.run(CLEAR, self.word_tasks())
         self.run(COUNT, self.token_tasks())
+        self.run(TOPICS, self.word_tasks())
+        self.topics.make_room()
         self.run(TAKE, self.word_tasks())
         for k in range(K):
             self.topics.size[k] = <int32_t> self.total(k)
