@@ -2,7 +2,8 @@
 ``--scaling``: growth with N, D and K; with ``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of
 a proposal and of an accepted move of LSHSM and its rivals; with ``--estimate``: seconds of the search for the point
 estimate; with ``--real``: real sets beside other programs; with ``--meeting``: how soon coupled chains
-meet; with ``--networks``: large networks; with ``--points``: large tables of numbers."""
+meet; with ``--networks``: large networks; with ``--points``: large tables of numbers; with ``--corpora``: topics in
+parallel."""
 
 import argparse
 import json
@@ -16,6 +17,7 @@ from typing import Any
 from bench import (
     accepted,
     baseline,
+    corpora,
     estimate,
     graph_tool,
     meeting,
@@ -63,6 +65,7 @@ def main() -> int:
     parser.add_argument("--meeting", action="store_true", help="how soon coupled chains meet, alone")
     parser.add_argument("--networks", action="store_true", help="large networks, alone")
     parser.add_argument("--points", action="store_true", help="large tables of numbers, alone")
+    parser.add_argument("--corpora", action="store_true", help="topics in parallel on large corpora, alone")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the growth table and figure")
@@ -84,6 +87,8 @@ def main() -> int:
         found = networks.main(args.quick)
     elif args.points:
         found = points.main(args.quick)
+    elif args.corpora:
+        found = corpora.main(args.quick)
     else:
         try:
             for source in ("counts", "gaussian", "irm", "lines", "mixed", "topics"):

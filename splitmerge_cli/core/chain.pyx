@@ -122,6 +122,7 @@ cdef class Agreement:
         given = as_array(truth)
         if given.shape != (model.N,):
             raise ValueError(f"truth: expected {model.N} labels, got shape {given.shape}")
+        model.keep_lists()
         labels, sums = shared(_consecutive, given), shared(_entropies, model.N)
         self.held = labels, sums
         self.truth, self.nlogn, self.per = ints_of(labels.truth), longs_of(sums.nlogn), sums.per
@@ -142,6 +143,7 @@ cdef class Agreement:
         if self.version == m.version:
             return
         self.version = m.version
+        m.relist()
         for k in range(m.K):
             n = m.size[k]
             ours += self.nlogn[m.size[k]]

@@ -6,8 +6,26 @@ from libc.string cimport memcpy, memset
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
-cdef extern from "stdlib.h" nogil:
-    int posix_memalign(void **out, size_t alignment, size_t size)
+cdef extern from *:
+    """
+    #include <stdlib.h>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+    /* Blocks of some megabytes on large pages, where the system has them: of tables that are read here and there every
+       read would look for its page, too. */
+    static int smcmc_memalign(void **out, size_t size)
+    {
+        const int large = size >= ((size_t)4 << 20);
+        const int failed = posix_memalign(out, large ? (size_t)2 << 20 : 64, size);
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        if (large && !failed)
+            (void)madvise(*out, size, MADV_HUGEPAGE);
+    #endif
+        return failed;
+    }
+    """
+    int smcmc_memalign(void **out, size_t size)
 
 
 cdef void *aligned(Py_ssize_t n, size_t size) except NULL:
@@ -17,7 +35,7 @@ cdef void *aligned(Py_ssize_t n, size_t size) except NULL:
     if n < 0 or <size_t> n > (PY_SSIZE_T_MAX >> 1) // size:
         raise MemoryError(f"{n} numbers are more than any memory holds")
     nbytes = n * size if n else 64
-    if posix_memalign(&p, 64, nbytes) != 0 or p == NULL:
+    if smcmc_memalign(&p, nbytes) != 0 or p == NULL:
         raise MemoryError(f"{nbytes} bytes could not be allocated")
     memset(p, 0, nbytes)
     return p

@@ -19,8 +19,9 @@ cdef class Partition:
     cdef int32_t *z                 # [N] cluster of each item; -1: not placed, in the course of a move
     cdef int32_t *size              # [cap] items in each cluster, scratch included
     cdef int32_t *head              # [cap] first member of each live cluster, -1 none (order: history, read by nothing)
-    cdef int32_t *after             # [N] next member of the same cluster, -1 none
+    cdef int32_t *after             # [N] next member of the same cluster, -1 none; NULL where no lists are kept
     cdef int32_t *before            # [N] previous member, -1 none
+    cdef bint lists_later           # lists are not kept before `keep_lists`
     cdef int64_t version            # grows with every change of the partition
     cdef int32_t *name              # [cap] what a cluster is called where two chains are coupled, -1 nothing; or NULL
     # -- what follows the clusters, column by column
@@ -54,6 +55,8 @@ cdef class Partition:
     # -- membership
     cdef void link(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef void unlink(self, Py_ssize_t i) noexcept nogil
+    cdef int keep_lists(self) except -1
+    cdef void relist(self) noexcept nogil
     cdef Py_ssize_t members(self, Py_ssize_t a, Py_ssize_t b, int32_t *items) noexcept nogil
     cdef int32_t five_largest(self, double *top) noexcept nogil
     # -- changes of the state

@@ -36,10 +36,11 @@ cdef class Partition:
         self.N = n_items
         self.total = max(self.total, n_items)
         self.kmax = kmax
-        # a shard, or who asks the shards, may have none
+        # a shard, or who asks the shards, may have no items
         self.z = ints(max(n_items, 1))
-        self.after = ints(max(n_items, 1))
-        self.before = ints(max(n_items, 1))
+        if not self.lists_later:
+            self.after = ints(max(n_items, 1))
+            self.before = ints(max(n_items, 1))
         self._reserve(1)
         return 0
 
@@ -134,6 +135,15 @@ cdef class Partition:
         if then >= 0:
             self.before[then] = prev
 
+    cdef int keep_lists(self) except -1:
+        """Called by what asks for members, or reads the lists after ``relist``: where they are not kept from the
+        beginning they are from here on."""
+        return 0
+
+    cdef void relist(self) noexcept nogil:
+        """Bring the lists up to date where they are not always."""
+        pass
+
     cdef Py_ssize_t members(self, Py_ssize_t a, Py_ssize_t b, int32_t *items) noexcept nogil:
         """Items of clusters a and b (the same twice for one cluster), in item order; returns how many."""
         cdef Py_ssize_t i, n = self.size[a], bits = 1
@@ -142,7 +152,7 @@ cdef class Partition:
             n += self.size[b]
         while (1 << bits) < n:
             bits += 1
-        if 8 * n * bits >= self.N:
+        if self.after == NULL or 8 * n * bits >= self.N:
             # One pass over all labels; the position is written whether it stays or not, so the loop does not branch.
             # It stops at the last member, before it could write past the items of the two clusters.
             bits = 0
@@ -152,6 +162,7 @@ cdef class Partition:
                 bits += (self.z[i] == a) | (self.z[i] == b)
                 i += 1
             return n
+        self.relist()
         n = 0
         k = self.head[a]
         while k >= 0:

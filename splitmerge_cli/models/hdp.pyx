@@ -17,19 +17,21 @@ alpha0, gamma and weights (10).
 
 Cost of a token: topics that hold the word (at most its tokens), those of the document now and then. O(K) once for
 every K tokens.
-Memory: 28 bytes a token (label, list of members, counts by word and by document, scratch), whatever K; 27 (V + J) for
-proposals; shared by the models of the same corpus, 8 bytes a token (word, document).
+Memory: 4 bytes a token (label), some 11 for each pair of a word and a topic that holds it, some 4 for each pair of a
+document and a topic in it, whatever K; 27 (V + J) for proposals; shared by the models of the same corpus, 4 bytes a
+token (word). Samplers that ask for the members of a topic: 8 bytes a token more (lists), 4 shared (document), and the
+tokens of the largest topic that was merged.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, lgamma, log, log1p
-from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport free
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdlib cimport abort, free, malloc
 from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from splitmerge_cli.core.capabilities cimport Weighted
+from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
 from splitmerge_cli.core.memory cimport doubles, doubles_of, flags, ints, ints_of, larger, longs_of
 from splitmerge_cli.core.rng cimport Rng
@@ -43,6 +45,10 @@ cdef extern from "topic_draws.h" nogil:
                        double *total)
     Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
     void __builtin_prefetch(const void *p)
+
+cdef extern from "small_gammas.h" nogil:
+    void gammas_begun(double shape, const uint64_t *words, double *x)
+    double gamma_finished(double shape, uint64_t word, double u)
 
 cdef enum:
     SLOTS = 3                           # scratch columns
@@ -77,7 +83,7 @@ def hyper_prior(value):
 
 
 def _prepare(words, starts, Py_ssize_t V):
-    """Tokens by document, and where the pairs of each word begin; a ValueError for what is no corpus."""
+    """Tokens by document; a ValueError for what is no corpus."""
     word, start = as_frozen(words, np.int32), as_frozen(starts, np.int64)
     N, J = len(word), len(start) - 1
     if word.ndim != 1 or start.ndim != 1 or N == 0 or J < 1 or start[0] != 0 or start[J] != N:
@@ -86,11 +92,14 @@ def _prepare(words, starts, Py_ssize_t V):
         raise ValueError("starts: expected them ascending")
     if np.min(words) < 0 or np.max(words) >= V:
         raise ValueError(f"words: expected 0 to {V - 1}")
-    tokens_of = np.bincount(word, minlength=V).astype(np.int64)
-    return {"word": word, "start": start, "doc": np.repeat(np.arange(J, dtype=np.int32), np.diff(start)),
-            "longest": int(np.diff(start).max()),
-            # a word may come to stand in as many topics as it has tokens
-            "first": np.cumsum(tokens_of) - tokens_of, "most": int(tokens_of.max())}
+    tokens_of = np.bincount(word, minlength=V)
+    return {"word": word, "start": start, "longest": int(np.diff(start).max()),
+            "tokens_of": tokens_of.astype(np.int32), "most": int(tokens_of.max())}
+
+
+def _documents(starts):
+    """The document of each token."""
+    return {"doc": np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))}
 
 
 def _tables(double eta, Py_ssize_t most):
@@ -100,7 +109,7 @@ def _tables(double eta, Py_ssize_t most):
     return {"log_eta": np.asarray(log_eta)}
 
 
-cdef class HDP(Weighted):
+cdef class HDP(Topics):
     """Topics of the tokens of documents.
 
     Parameters
@@ -130,17 +139,20 @@ cdef class HDP(Weighted):
     )
 
     # -- the corpus
-    cdef readonly Py_ssize_t V, J
-    cdef const int32_t *word            # [N]
-    cdef const int32_t *doc             # [N]
-    cdef const int64_t *start           # [J + 1]
+    cdef const int32_t *doc             # [N], or NULL: then documents are searched for
     cdef Py_ssize_t longest             # tokens of the longest document
     # -- the counts n_kw: pairs (topic, count) of the topics that hold the word
-    cdef const int64_t *first           # [V] its first pair
+    cdef const int32_t *tokens_of       # [V] of the word: it stands in so many topics at most
+    cdef int64_t *first                 # [V] its first pair
     cdef int32_t *used                  # [V] pairs in use, topics ascending
-    cdef int32_t *pair                  # [N, 2]
+    cdef int32_t *room                  # [V] pairs that have room
+    cdef int32_t *pair                  # [pairs, 2]
+    cdef int64_t pairs
+    cdef int64_t pairs_end              # behind the last that has been given away
+    # -- lists of members, of models with samplers that ask for them
+    cdef bint listed                    # they are up to date
     # -- weights and hyper-parameters
-    cdef readonly double gamma, alpha0, eta
+    cdef readonly double gamma, eta
     cdef double gamma_shape, gamma_rate, alpha0_shape, alpha0_rate
     cdef double mass                    # V eta
     # -- tables: log <eta>_n; log <alpha0>_n, valid for the present alpha0
@@ -148,13 +160,15 @@ cdef class HDP(Weighted):
     cdef double *log_alpha0             # [longest + 1]
     cdef double log_documents           # sum over documents of log <alpha0>_{n_j}
     # -- numbers of tokens n_jk > 0, topic by topic, documents ascending; of the partition of version `paired`
-    cdef int32_t *n_doc                 # [N]
+    cdef int32_t *n_doc                 # [n_doc_room]
+    cdef int64_t n_doc_room
     cdef int64_t *n_doc_start           # [cap + 1]
     cdef int64_t paired
     cdef int32_t *longer                # [longest + 2] zeros; documents by their number of tokens of a topic
     # -- the document at hand, in a scan
     cdef int32_t *here                  # [cap] n_jk
     cdef int32_t *topics                # [cap] topics of the document, ascending
+    cdef int32_t *number                # [cap] new numbers of topics
     cdef Py_ssize_t n_topics
     cdef double *mass_of                  # [cap] alpha0 beta_k; 0 of an emptied topic
     cdef double *per                    # [cap] 1/(V eta + n_k)
@@ -174,7 +188,8 @@ cdef class HDP(Weighted):
     cdef int32_t *docs_seen[SLOTS]
     cdef Py_ssize_t n_docs[SLOTS]
     cdef double side_prior[SLOTS]       # alpha0 times the weight
-    cdef int32_t *buffer                # [N] members of a topic
+    cdef int32_t *buffer                # [buffer_room] members of a topic
+    cdef Py_ssize_t buffer_room
     cdef Py_ssize_t held                # the topic that the last scratch column holds, in the partition of this version
     cdef int64_t held_version
     cdef double *rise[SLOTS]            # [longest + 1] log <a>_n of three weights
@@ -191,18 +206,17 @@ cdef class HDP(Weighted):
         by_count = shared(_tables, eta, data.most)
         self._hold(data)
         self._hold(by_count)
-        self.word, self.doc = ints_of(data.word), ints_of(data.doc)
-        self.start, self.first = longs_of(data.start), longs_of(data.first)
+        self.word, self.start, self.tokens_of = ints_of(data.word), longs_of(data.start), ints_of(data.tokens_of)
         self.longest, self.log_eta = data.longest, doubles_of(by_count.log_eta)
-        self.used, self.pair = ints(V), ints(2 * N)
+        self.used, self.room, self.first = ints(V), ints(V), <int64_t *> doubles(V)
+        self.make_room()
         self.log_alpha0 = doubles(self.longest + 2)
         self.longer = ints(self.longest + 2)
-        self.n_doc, self.buffer = ints(N), ints(N)
         for s in range(SLOTS):
             self.side_word[s], self.words_seen[s], self.word_seen[s] = ints(V), ints(V), flags(V)
             self.side_doc[s], self.docs_seen[s], self.doc_seen[s] = ints(self.J), ints(self.J), flags(self.J)
             self.rise[s] = doubles(self.longest + 2)
-        self.scans_itself = True
+        self.scans_itself = self.lists_later = True
         self.paired = self.held_version = -1
         self._allocate(N, N)
         self.set_alpha0(self.alpha0)
@@ -229,6 +243,8 @@ cdef class HDP(Weighted):
             free(self.docs_seen[s])
             free(self.rise[s])
         free(self.used)
+        free(self.room)
+        free(self.first)
         free(self.pair)
         free(self.log_alpha0)
         free(self.n_doc)
@@ -236,6 +252,7 @@ cdef class HDP(Weighted):
         free(self.longer)
         free(self.here)
         free(self.topics)
+        free(self.number)
         free(self.mass_of)
         free(self.per)
         free(self.share)
@@ -253,8 +270,96 @@ cdef class HDP(Weighted):
         self.total = <double *> larger(self.total, old * 8, cap * 8)
         self.here = <int32_t *> larger(self.here, old * 4, cap * 4)
         self.topics = <int32_t *> larger(self.topics, old * 4, cap * 4)
+        self.number = <int32_t *> larger(self.number, old * 4, cap * 4)
         self.n_doc_start = <int64_t *> larger(self.n_doc_start, (old + 1) * 8 if old else 0, (cap + 1) * 8)
         return 0
+
+    # -- room for pairs
+    cdef int make_room(self) except -1 nogil:
+        """Room for the pairs in use and a quarter more; what they hold is lost."""
+        cdef Py_ssize_t w
+        cdef int64_t total = 0
+        for w in range(self.V):
+            self.room[w] = min(self.tokens_of[w], self.used[w] + self.used[w] // 4 + 2)
+            self.first[w] = total
+            total += self.room[w]
+        self.pairs_end = total
+        total += total // 8
+        if total > self.pairs or 2 * total < self.pairs:
+            free(self.pair)
+            self.pair = <int32_t *> malloc(8 * total + 8)
+            self.pairs = total
+            if self.pair == NULL:
+                self.pairs = 0
+                with gil:
+                    raise MemoryError(f"{8 * total} bytes could not be allocated")
+        return 0
+
+    @cython.final
+    cdef void widen(self, Py_ssize_t w) noexcept nogil:
+        """More room for the pairs of word w, behind all others; without room there all rows move."""
+        cdef int32_t *old = self.pair
+        cdef int64_t end = 0, begin
+        cdef Py_ssize_t v
+        cdef int32_t room = min(self.tokens_of[w], self.used[w] + self.used[w] // 2 + 2)
+        if self.pairs_end + room > self.pairs:
+            for v in range(self.V):
+                end += min(self.tokens_of[v], self.used[v] + self.used[v] // 4 + 2)
+            self.pairs = end + end // 8 + room
+            self.pair = <int32_t *> malloc(8 * self.pairs)
+            if self.pair == NULL:
+                abort()
+            end = 0
+            for v in range(self.V):
+                begin, self.first[v] = self.first[v], end
+                memcpy(self.pair + 2 * end, old + 2 * begin, 8 * self.used[v])
+                self.room[v] = min(self.tokens_of[v], self.used[v] + self.used[v] // 4 + 2)
+                end += self.room[v]
+            self.pairs_end = end
+            free(old)
+            if self.room[w] > self.used[w]:
+                return
+        memcpy(self.pair + 2 * self.pairs_end, self.pair + 2 * self.first[w], 8 * self.used[w])
+        self.first[w], self.room[w] = self.pairs_end, room
+        self.pairs_end += room
+
+    # -- lists of members
+    cdef int keep_lists(self) except -1:
+        if self.after == NULL:
+            documents = shared(_documents, self.shared[0].start)
+            self._hold(documents)
+            self.doc = ints_of(documents.doc)
+            self.before, self.after = ints(self.N), ints(self.N)
+        return 0
+
+    cdef void relist(self) noexcept nogil:
+        if not self.listed and self.after != NULL:
+            self.listed = True
+            self.link_all()
+
+    cdef void link(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        if self.listed:
+            Topics.link(self, i, k)
+        else:
+            self.z[i] = <int32_t> k
+
+    cdef void unlink(self, Py_ssize_t i) noexcept nogil:
+        if self.listed:
+            Topics.unlink(self, i)
+
+    @cython.final
+    cdef inline Py_ssize_t document(self, Py_ssize_t i) noexcept nogil:
+        """The document of token i."""
+        cdef Py_ssize_t low = 0, high = self.J - 1, middle
+        if self.doc != NULL:
+            return self.doc[i]
+        while low < high:
+            middle = (low + high) >> 1
+            if self.start[middle + 1] <= i:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     @cython.final
     cdef inline Py_ssize_t place(self, const int32_t *of, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
@@ -292,6 +397,9 @@ cdef class HDP(Weighted):
         if e < n and of[2 * e] == k:
             of[2 * e + 1] += 1
             return
+        if n == self.room[w]:
+            self.widen(w)
+            of = self.pair + 2 * self.first[w]
         memmove(of + 2 * e + 2, of + 2 * e, (n - e) * 8)
         of[2 * e] = <int32_t> k
         of[2 * e + 1] = 1
@@ -325,10 +433,11 @@ cdef class HDP(Weighted):
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t s = k - self.K
-        cdef int32_t w = self.word[i], j = self.doc[i]
+        cdef int32_t w = self.word[i], j
         if s < 0:
             self.gain(w, k)
             return
+        j = <int32_t> self.document(i)
         if not self.word_seen[s][w]:
             self.word_seen[s][w] = True
             self.words_seen[s][self.n_words[s]] = w
@@ -346,12 +455,19 @@ cdef class HDP(Weighted):
             self.lose(self.word[i], k)
         else:
             self.side_word[s][self.word[i]] -= 1
-            self.side_doc[s][self.doc[i]] -= 1
+            self.side_doc[s][self.document(i)] -= 1
 
     @cython.final
     cdef void count_topic(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil:
         """Count the tokens of live topic k in a scratch column, which gets its weight too."""
-        cdef Py_ssize_t t, n = self.members(k, k, self.buffer)
+        cdef Py_ssize_t t, n
+        if self.size[k] > self.buffer_room:
+            self.buffer_room = min(self.N, self.size[k] + self.size[k] // 4)
+            free(self.buffer)
+            self.buffer = <int32_t *> malloc(4 * self.buffer_room)
+            if self.buffer == NULL:
+                abort()
+        n = self.members(k, k, self.buffer)
         self.scratch(column)
         for t in range(n):
             self.join(self.buffer[t], column)
@@ -364,11 +480,11 @@ cdef class HDP(Weighted):
 
     cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Equation 7: log(alpha0 beta_k + n_jk)."""
-        cdef Py_ssize_t s = k - self.K, t
+        cdef Py_ssize_t s = k - self.K, t, j = self.document(i)
         cdef double n = 0.0
         if s >= 0:
-            return log(self.side_prior[s] + self.side_doc[s][self.doc[i]])
-        for t in range(self.start[self.doc[i]], self.start[self.doc[i] + 1]):
+            return log(self.side_prior[s] + self.side_doc[s][j])
+        for t in range(self.start[j], self.start[j + 1]):
             n += t != i and self.z[t] == k
         return log(self.alpha0 * exp(self.log_beta[k]) + n)
 
@@ -391,7 +507,7 @@ cdef class HDP(Weighted):
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef Py_ssize_t sa = a - self.K, sb = b - self.K
-        cdef int32_t w = self.word[i], j = self.doc[i]
+        cdef Py_ssize_t w = self.word[i], j = self.document(i)
         cdef double of_a, of_b, r
         if sa < 0 or sb < 0:
             return exp(self.log_odds(i, a, b, own, sized))
@@ -553,6 +669,13 @@ cdef class HDP(Weighted):
                 self.here[k] = 0
         for k in range(self.K):
             self.n_doc_start[k + 1] += self.n_doc_start[k]
+        # labels at random, as chains begin with, need many times what they need later
+        if self.n_doc_start[self.K] > self.n_doc_room or 2 * self.n_doc_start[self.K] < self.n_doc_room:
+            self.n_doc_room = min(<int64_t> self.N, self.n_doc_start[self.K] + self.n_doc_start[self.K] // 8)
+            free(self.n_doc)
+            self.n_doc = <int32_t *> malloc(4 * self.n_doc_room)
+            if self.n_doc == NULL:
+                abort()
         for j in range(self.J):
             self.enter(j)
             for t in range(self.n_topics):
@@ -715,19 +838,23 @@ cdef class HDP(Weighted):
     cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
         """Equation 8, in buckets. A topic that loses its last token gives its weight back at once and keeps its number
         until the end of the sweep, unless a new topic takes it."""
-        cdef Py_ssize_t i = first, end = first + n, until, k, changed = 0
-        cdef bint relink = 4 * n > self.N
+        cdef Py_ssize_t i = first, end = first + n, until, j, changed = 0
+        # whether lists are made anew when they are asked for, in the place of one change after the other
+        cdef bint relink = 4 * n > self.N or not self.listed
         cdef int64_t since = 0
         if rng.scripted:
             rng.continuous = True
             return 0
         self.begin_sweep()
+        j = self.document(i)
         while i < end and not rng.halted:
             if since >= self.K:
                 self.sum_all()
                 since = 0
-            until = min(end, <Py_ssize_t> self.start[self.doc[i] + 1])
-            self.enter(self.doc[i])
+            while self.start[j + 1] <= i:
+                j += 1
+            until = min(end, <Py_ssize_t> self.start[j + 1])
+            self.enter(j)
             self.begin_document()
             since += until - i
             while i < until:
@@ -737,14 +864,64 @@ cdef class HDP(Weighted):
         self.version += 1
         memset(self.is_valid, 0, self.K)
         if relink:
-            self.link_all()
-        k = self.K - 1
+            self.listed = False
+        self.delete_emptied()
+        return changed
+
+    cdef void delete_emptied(self) noexcept nogil:
+        """Delete the topics without tokens, the highest number first; the last takes its number each time."""
+        cdef Py_ssize_t k = self.K - 1, last
+        cdef bint moved = False
+        if self.emptied == 0:
+            return
+        # topics[k]: which stood at k before
+        for last in range(self.K):
+            self.topics[last] = <int32_t> last
         while self.emptied:
             if self.size[k] == 0:
-                self.delete(k)
                 self.emptied -= 1
+                if self.listed:
+                    self.delete(k)
+                else:
+                    moved |= self.take_number(k)
             k -= 1
-        return changed
+        if moved:
+            for k in range(self.K):
+                self.number[self.topics[k]] = <int32_t> k
+            self.renumber()
+
+    cdef bint take_number(self, Py_ssize_t k) noexcept nogil:
+        """The last topic takes the number k of one without tokens, but for its tokens; whether it is another."""
+        cdef Py_ssize_t last = self.K - 1
+        self.log_unseen = log_add(self.log_unseen, self.log_beta[k])
+        if k != last:
+            self.size[k] = self.size[last]
+            self.ll[k] = self.ll[last]
+            self.is_valid[k] = self.is_valid[last]
+            self.log_beta[k] = self.log_beta[last]
+            self.topics[k] = self.topics[last]
+        self.head[last] = -1
+        self.size[last] = 0
+        self.K = last
+        self.version += 1
+        return k != last
+
+    cdef void renumber(self) noexcept nogil:
+        """Tokens and pairs of topic k become those of number[k]."""
+        cdef Py_ssize_t i, w, e, at
+        cdef int32_t *of
+        cdef int32_t k, n
+        for i in range(self.N):
+            self.z[i] = self.number[self.z[i]]
+        for w in range(self.V):
+            of = self.pair + 2 * self.first[w]
+            for e in range(self.used[w]):
+                k, n = self.number[of[2 * e]], of[2 * e + 1]
+                at = e
+                while at and of[2 * at - 2] > k:
+                    of[2 * at], of[2 * at + 1] = of[2 * at - 2], of[2 * at - 1]
+                    at -= 1
+                of[2 * at], of[2 * at + 1] = k, n
 
     cdef void begin_sweep(self) noexcept nogil:
         cdef Py_ssize_t k
@@ -910,6 +1087,53 @@ cdef class HDP(Weighted):
         self.mass_of[k] = self.share[k] = 0.0
         self.emptied += 1
 
+    # ----------------------------------------------------------------------- words drawn, labels drawn at once
+
+    cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
+        """Of the Dirichlet posteriors Dirichlet(eta + n_k1, ..., eta + n_kV): row[k] is a gamma of shape eta + n_kw."""
+        cdef const int32_t *of = self.pair + 2 * self.first[w]
+        cdef Py_ssize_t k, e, n = self.used[w]
+        cdef double[8] x
+        cdef uint64_t[8] words
+        cdef double u
+        if rng.scripted or self.eta > 1.0:
+            for k in range(self.K):
+                row[k] = rng.draw_gamma(self.eta)
+        else:
+            # most topics do not hold the word
+            for k in range(self.K):
+                if k % 8 == 0:
+                    for e in range(8):
+                        words[e] = rng.bg.next_uint64(rng.bg.state)
+                    gammas_begun(self.eta, words, x)
+                row[k] = x[k % 8]
+                if row[k] < 0.0:
+                    u = rng.next()
+                    row[k] = gamma_finished(self.eta, words[k % 8], u)
+                    if row[k] < 0.0:
+                        row[k] = rng.draw_gamma(self.eta)
+        for e in range(n):
+            row[of[2 * e]] = rng.draw_gamma(self.eta + of[2 * e + 1])
+
+    cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
+        cdef Py_ssize_t k, n = 0
+        for k in range(self.K):
+            n += counts[k] > 0
+        self.used[w] = <int32_t> n
+
+    cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
+        cdef int32_t *of = self.pair + 2 * self.first[w]
+        cdef Py_ssize_t k, e = 0
+        for k in range(self.K):
+            if counts[k]:
+                of[2 * e], of[2 * e + 1] = <int32_t> k, counts[k]
+                e += 1
+
+    cdef void labels_drawn(self) noexcept nogil:
+        memset(self.is_valid, 0, self.K)
+        self.version += 1
+        self.listed = False
+
     # ------------------------------------------------------------------------------------------- changes of the state
 
     cdef void link_all(self) noexcept nogil:
@@ -938,10 +1162,9 @@ cdef class HDP(Weighted):
     cdef void delete(self, Py_ssize_t k) noexcept nogil:
         """Delete topic k, which has no tokens; the last topic takes its number. Its weight, if it has any, goes back to
         beta_u."""
-        cdef Py_ssize_t last = self.K - 1
+        cdef Py_ssize_t last = self.K - 1, t
         cdef int32_t i
-        self.log_unseen = log_add(self.log_unseen, self.log_beta[k])
-        if k != last:
+        if k != last and self.listed:
             i = self.head[last]
             self.head[k] = i
             while i >= 0:
@@ -949,14 +1172,11 @@ cdef class HDP(Weighted):
                 self.gain(self.word[i], k)
                 self.z[i] = <int32_t> k
                 i = self.after[i]
-            self.size[k] = self.size[last]
-            self.ll[k] = self.ll[last]
-            self.is_valid[k] = self.is_valid[last]
-            self.log_beta[k] = self.log_beta[last]
-        self.head[last] = -1
-        self.size[last] = 0
-        self.K = last
-        self.version += 1
+        if self.take_number(k) and not self.listed:
+            for t in range(last):
+                self.number[t] = <int32_t> t
+            self.number[last] = <int32_t> k
+            self.renumber()
 
     cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil:
         cdef Py_ssize_t t, b = self.K
@@ -981,13 +1201,18 @@ cdef class HDP(Weighted):
         self.link(i, k)
 
     cdef void commit_merge(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        cdef Py_ssize_t keep = i if i < j else j, gone = j if i < j else i
+        cdef Py_ssize_t keep = i if i < j else j, gone = j if i < j else i, t
         self.log_beta[keep] = log_add(self.log_beta[keep], self.log_beta[gone])
         self.log_beta[gone] = -INFINITY
         self.size[keep] += self.size[gone]
         self.is_valid[keep] = False
-        while self.head[gone] >= 0:
-            self.hand_over(self.head[gone], gone, keep)
+        if self.listed:
+            while self.head[gone] >= 0:
+                self.hand_over(self.head[gone], gone, keep)
+        else:
+            for t in range(self.N):
+                if self.z[t] == gone:
+                    self.hand_over(t, gone, keep)
         self.size[gone] = 0
         self.delete(gone)
 
@@ -1003,7 +1228,7 @@ cdef class HDP(Weighted):
             self.z[i] = labels[i]
             self.size[labels[i]] += 1
             self.gain(self.word[i], labels[i])
-        self.link_all()
+        self.listed = False
         for k in range(K):
             self.log_beta[k] = -log(K + 1.0)
         self.log_unseen = -log(K + 1.0)
@@ -1082,6 +1307,12 @@ cdef class HDP(Weighted):
                 topic[at], number[at] = self.pair[2 * e], self.pair[2 * e + 1]
                 at += 1
         return csr_array((data, indices, indptr), shape=(self.V, self.K))
+
+    def _words_drawn(self, Rng rng not None, Py_ssize_t w):
+        """ndarray of float64, shape (K,): what `draw_word` draws."""
+        cdef double[::1] row = np.zeros(self.K)
+        self.draw_word(rng, w, &row[0])
+        return np.asarray(row)
 
     def prior_labels(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.

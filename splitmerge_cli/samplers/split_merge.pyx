@@ -32,6 +32,7 @@ cdef class Sides:
     """
 
     def __init__(self, Model model not None, Rng rng not None):
+        model.keep_lists()
         self.model, self.rng = model, rng
         self.items = ints(model.N)
         self.in_a = flags(model.N)

@@ -51,7 +51,7 @@ def sampled_check_of_topics(
     from the posterior than chance."""
     name = given["name"]
     company: dict[str, list[str]] = {"alone": [], "gibbs": ["gibbs", "refresh"], "refresh": ["refresh"]}
-    if case.held is None or name in ("gibbs", "refresh"):
+    if case.held is None or name in ("gibbs", "refresh", "partially_collapsed"):
         # a scan alone hardly ever changes a weight, and refresh no topic
         del company["alone"]
     if name == "gibbs":

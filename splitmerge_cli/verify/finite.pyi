@@ -1,9 +1,11 @@
-"""Types of the mixture of finite parameters (see ``finite.pyx``)."""
+"""Types of the mixture and the topics of finite parameters (see ``finite.pyx``)."""
 
 from collections.abc import Sequence
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.core.capabilities import Topics
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.prior import Prior
 from splitmerge_cli.verify.enumerate import State
@@ -16,3 +18,11 @@ class FiniteWeights(Prior):
 class FiniteMixture(Model):
     def __init__(self, table: ArrayLike, base: ArrayLike, prior: Prior) -> None: ...
     def log_posterior(self, state: State) -> float: ...
+
+class FiniteTopics(Topics):
+    def __init__(
+        self, words: ArrayLike, starts: ArrayLike, candidates: ArrayLike, base: ArrayLike, alpha0: float
+    ) -> None: ...
+    def log_posterior(self, state: State) -> float: ...
+    def _words(self) -> NDArray[np.int32]: ...
+    def _counts(self) -> NDArray[np.int32]: ...

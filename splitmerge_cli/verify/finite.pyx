@@ -1,16 +1,21 @@
-"""A mixture whose parameters and weights are from finite sets, so that samplers which draw them can be enumerated.
+"""A mixture, and topics, whose parameters and weights are from finite sets, so that samplers which draw them can be
+enumerated.
 
     theta_k  one of M candidates, with probabilities `base`;  p(x_i | theta = m) = exp(table[i, m])
     w_k      one of V values, g(n) = sum_v mass_v value_v^n;   f(K) = concentration^K
+    phi_k    one of M candidate distributions over words, with probabilities `base`
 """
 from libc.math cimport exp, log
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 import numpy as np
+from scipy import special
 
+from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.log_scale cimport log_sum_exp
-from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
+from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger, longs_of
 from splitmerge_cli.core.model cimport TILE_ITEMS, Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
@@ -182,3 +187,110 @@ cdef class FiniteMixture(Model):
         cdef Py_ssize_t t
         for t in range(TILE_ITEMS):
             out[t] = log_weight + tile[TILE_ITEMS * <Py_ssize_t> theta[0] + t]
+
+
+cdef class FiniteTopics(Topics):
+    """Topics whose distributions over words are from a finite set, integrated out, with weights that stay as they are.
+
+    Parameters
+    ----------
+    words : array_like of int, shape (N,)
+    starts : array_like of int, shape (J + 1,)
+    candidates : array_like of float, shape (M, V)
+        Distributions over words.
+    base : array_like of float, shape (M,)
+        Their probabilities.
+    alpha0 : float
+    """
+
+    cdef const double *candidate
+    cdef const double *log_base
+    cdef int32_t *count                 # [cap, V] n_kw
+    cdef int32_t *taken                 # [cap] candidates that were drawn
+    cdef double *both                   # [M]
+    cdef Py_ssize_t M
+    cdef object given
+
+    def __init__(self, words, starts, candidates, base, double alpha0):
+        self.given = (np.array(words, dtype=np.int32), np.array(starts, dtype=np.int64),
+                      np.array(candidates, dtype=np.float64), np.log(base))
+        self.word, self.start = ints_of(self.given[0]), longs_of(self.given[1])
+        self.candidate, self.log_base = doubles_of(self.given[2]), doubles_of(self.given[3])
+        self.M, self.V = self.given[2].shape
+        self.J, self.alpha0 = len(starts) - 1, alpha0
+        self.both = doubles(self.M)
+        self._allocate(len(words), len(words))
+        self.set_labels(np.zeros(self.N, dtype=np.int32))
+
+    def __dealloc__(self):
+        free(self.count)
+        free(self.taken)
+        free(self.both)
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (K, 1): logarithms of the weights."""
+        return np.array([self.log_beta[k] for k in range(self.K)])[:, None]
+
+    def set_parameters(self, values):
+        """Set the logarithms of the weights."""
+        for k, value in enumerate(np.asarray(values)[:, 0]):
+            self.log_beta[k] = value
+
+    def log_posterior(self, state):
+        """log posterior of (labels, K, logarithms of the weights) given the weights, up to a constant, by sums of its
+        own."""
+        words, starts, candidates, log_base = self.given
+        z = np.asarray(state[0])
+        total = 0.0
+        for k in range(state[1]):
+            n = np.bincount(words[z == k], minlength=self.V)
+            total += np.logaddexp.reduce(log_base + (n * np.log(candidates)).sum(axis=1))
+            a = self.alpha0 * np.exp(state[2][k][0])
+            in_documents = np.array([(z[b:e] == k).sum() for b, e in zip(starts, starts[1:])])
+            total += (special.gammaln(a + in_documents) - special.gammaln(a)).sum()
+        return total
+
+    def _words(self):
+        return self.given[0]
+
+    def _counts(self):
+        """ndarray of int32, shape (K, V), a copy."""
+        return np.array([[self.count[k * self.V + v] for v in range(self.V)] for k in range(self.K)], dtype=np.int32)
+
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        self.count = <int32_t *> larger(self.count, 4 * self.V * self.cap, 4 * self.V * cap)
+        self.taken = <int32_t *> larger(self.taken, 4 * self.cap, 4 * cap)
+        self.log_beta = <double *> larger(self.log_beta, 8 * self.cap, 8 * cap)
+        return 0
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        memset(self.count + k * self.V, 0, self.V * sizeof(int32_t))
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.count[k * self.V + self.word[i]] += 1
+
+    cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
+        """With the first word the candidates of all topics are drawn."""
+        cdef Py_ssize_t k
+        for k in range(self.K):
+            if w == 0:
+                self.taken[k] = <int32_t> self.draw_candidate(rng, k)
+            row[k] = self.candidate[self.taken[k] * self.V + w]
+
+    cdef Py_ssize_t draw_candidate(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t m, v
+        cdef double top
+        for m in range(self.M):
+            self.both[m] = self.log_base[m]
+            for v in range(self.V):
+                self.both[m] += self.count[k * self.V + v] * log(self.candidate[m * self.V + v])
+        top = log_sum_exp(self.both, self.M)
+        for m in range(self.M):
+            self.both[m] = exp(self.both[m] - top)
+        return rng.draw_categorical(self.both, self.M)
+
+    cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.K):
+            self.count[k * self.V + w] = counts[k]

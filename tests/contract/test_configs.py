@@ -28,6 +28,7 @@ NEEDS = {
     "neal8": ["data=lines", "model=lines"],
     "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
     "smag": ["data=docs200"],
+    "partially_collapsed": ["data=docs200"],
     "subcluster": ["data=jain_neal"],
     "ohsumed23": ["N=300"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm")},

@@ -50,12 +50,12 @@ def matrix(case, sampler_class: type[Sampler], **options):
 
 
 def test_everything_is_found():
-    """All of conf/sampler but those that draw from a continuum (of topics; `subcluster`, which test_subcluster.py
-    enumerates on a finite base measure), on all of verify.cases but these."""
+    """All of conf/sampler but those that draw from a continuum (of topics; `subcluster`, `partially_collapsed`, which
+    tests of their own enumerate on finite base measures), on all of verify.cases but these."""
     found = {c for c, _ in pairs()}
     assert {CASES[c][0] for c in found} == set(MODELS) - {"HDP"}
     left = {s.split("-")[0] for s in SAMPLERS} - {s.split("-")[0] for _, s in pairs()}
-    assert left == {"arm", "sarm", "bsm", "smag", "subcluster"}
+    assert left == {"arm", "sarm", "bsm", "smag", "subcluster", "partially_collapsed"}
     assert {CASES[c][0] for c, _ in pairs(learning=True)} == set(MODELS) - {"HDP", "EMM"}
 
 

@@ -8,6 +8,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
@@ -25,6 +26,7 @@ V = 32
 SAMPLERS = {
     "gibbs": (Gibbs, {}),
     "gibbs-site": (Gibbs, {"scan": "site"}),
+    "partially_collapsed": (PartiallyCollapsed, {"share": 0.2}),
     "smag-coin": (SMAG, {}),
     "smag-pair": (SMAG, {"choice": "pair", "tries": 3}),
     "smag-after": (SMAG, {"weights": "after"}),
@@ -241,3 +243,55 @@ def test_tiny_corpora():
             for sampler in [*samplers, Refresh(model, rng)]:
                 sampler.step()
         assert np.isfinite(model.log_joint())
+
+
+@pytest.mark.parametrize("order", ["scans", "sites", "mixed"])
+def test_lists_of_members_change_nothing(order):
+    """They are kept where a sampler asks for members, and may be behind after a scan."""
+    ends = []
+    for kept in (False, True):
+        model, rng = build(gamma=1.0, alpha0=1.0), Rng(4)
+        if kept:
+            Dyadic(model, rng)
+        model.set_labels(np.arange(model.N) % 40)
+        model.start_parameters(rng)
+        full, site, refresh = Gibbs(model, rng), Gibbs(model, rng, scan="site"), Refresh(model, rng)
+        for t in range(60):
+            if order != "sites" or t == 0:
+                full.step()
+            for _ in range(40 * (order != "scans")):
+                site.step()
+            refresh.step()
+            if t % 3 == 0:
+                z = model.labels
+                for k in range(model.n_clusters):
+                    assert model._members(k, k).tolist() == np.flatnonzero(z == k).tolist()
+        table = np.zeros((V, model.n_clusters), dtype=int)
+        np.add.at(table, (WORDS, model.labels), 1)
+        assert (model.word_topics().toarray() == table).all()
+        ends.append((model.labels.tolist(), model.log_joint(), rng.state))
+    assert ends[0] == ends[1]
+
+
+def test_a_merge_and_a_split_without_lists():
+    """Topics are joined, and one gets another's number, by one pass over the tokens where there are no lists."""
+    ends = []
+    for t in range(2):
+        model, rng = build(gamma=1.0, alpha0=1.0), Rng(9)
+        model.set_labels(np.arange(model.N) % 5)
+        model.start_parameters(rng)
+        sampler = SMAG(model, rng, choice="pair", tries=40)
+        for _ in range(6):
+            if t:
+                # sets the labels that there are: the lists are behind
+                held = model.parameters
+                model.set_labels(model.labels)
+                model.set_parameters(held)
+            sampler.step()
+        assert sum(row["accepted"] for row in sampler.counts()) > 3
+        table = np.zeros((V, model.n_clusters), dtype=int)
+        np.add.at(table, (WORDS, model.labels), 1)
+        assert (model.word_topics().toarray() == table).all()
+        ends.append((model.labels.tolist(), model.log_joint()))
+    assert ends[0][0] == ends[1][0]
+    assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-12)

@@ -7,6 +7,7 @@
 
 typedef double lanes8 __attribute__((vector_size(64), aligned(64)));
 typedef int64_t ilanes8 __attribute__((vector_size(64), aligned(64)));
+typedef uint64_t ulanes8 __attribute__((vector_size(64), aligned(64)));
 
 #define LANES_MAGIC 6755399441055744.0 /* 1.5 * 2^52: adding it leaves a rounded integer in the low bits */
 
@@ -14,7 +15,8 @@ typedef int64_t ilanes8 __attribute__((vector_size(64), aligned(64)));
 static inline lanes8 lanes_log(lanes8 x)
 {
     const ilanes8 bits = (ilanes8)x, from = bits - 0x3fe6a09e667f3bcdLL; /* mantissa in [sqrt(1/2), sqrt(2)) */
-    const ilanes8 k = from >> 52;
+    /* an arithmetic shift, of which AVX2 has only the logical form */
+    const ilanes8 k = (ilanes8)((ulanes8)(from + 0x4000000000000000LL) >> 52) - 0x400;
     const lanes8 n = (lanes8)(k + 0x4338000000000000LL) - LANES_MAGIC;
     const lanes8 f = (lanes8)(bits - (k << 52)) - 1.0;
     const lanes8 s = f / (2.0 + f), z = s * s, w = z * z, half = 0.5 * f * f;
