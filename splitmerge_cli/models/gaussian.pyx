@@ -217,8 +217,13 @@ cdef extern from *:
     void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
                       Py_ssize_t n_squares) noexcept nogil
     double inner(const double *a, const double *b, Py_ssize_t n) noexcept nogil
+    void __builtin_prefetch(const void *p) noexcept nogil
     void gauss_moments(const int64_t *sum, const whole *square, Py_ssize_t D, int kind, int64_t n, double inverse,
                        double *mean, double *scatter) noexcept nogil
+
+# points before the one that is read
+cdef enum:
+    AHEAD = 8
 
 # A point's own share is taken out in closed form while q keeps its digits, and by counting where it does not.
 cdef double LEAST_LEFT = 1e-4
@@ -569,6 +574,13 @@ cdef class Gaussian(Normal):
                      <const whole *> packed, self.D, self.n_squares)
         self.stale[k] = True
 
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(n):
+            if t + AHEAD < n:
+                self.fetch(items[t + AHEAD])
+            self.add(items[t], k)
+
     cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
         return self.sum + self.D * k
 
@@ -780,10 +792,20 @@ cdef class Gaussian(Normal):
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
         cdef Py_ssize_t t, d
         cdef const double *x
+        for t in range(min(n, AHEAD)):
+            self.fetch(items[t])
         for t in range(TILE_ITEMS):
+            if t + AHEAD < n:
+                self.fetch(items[t + AHEAD])
             x = self.x + items[min(t, n - 1)] * self.D
             for d in range(self.D):
                 tile[TILE_ITEMS * d + t] = x[d]
+
+    cdef inline void fetch(self, Py_ssize_t i) noexcept nogil:
+        """Ask for the coordinates of point i before they are read: points of a cluster are far from each other."""
+        cdef Py_ssize_t d
+        for d in range(0, self.D, 8):
+            __builtin_prefetch(self.x + i * self.D + d)
 
     cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
                          double *out) noexcept nogil:
