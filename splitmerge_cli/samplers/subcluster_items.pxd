@@ -20,6 +20,13 @@ cdef enum:                              # what the tasks of a pass do
     SIDES                               # a side drawn for each item of a run, or the present one scored
     COUNT_SIDE                          # statistics of a side of a block
 
+cdef enum:                              # purposes of the streams of a key
+    OF_CLUSTER = 1
+    OF_ITEM = 2
+    OF_SIDE = 3
+    OF_PAIR = 4
+    OF_COIN = 5
+
 cdef enum:
     BATCH = 64                          # pairs that are drawn at the same time
 
@@ -95,7 +102,6 @@ cdef class Items:
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int _need(self, Py_ssize_t clusters) except -1
-    cdef int _hold_items(self, Py_ssize_t n) except -1
     cdef int need_runs(self, Py_ssize_t runs) except -1 nogil
     cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil
     cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil

@@ -32,13 +32,6 @@ cdef extern from "tasks.h":
         MOST_THREADS
     void tasks_run(task_t task, void **contexts, Py_ssize_t threads, Py_ssize_t tasks) noexcept nogil
 
-cdef enum:                              # purposes of the streams of a key
-    OF_CLUSTER = 1
-    OF_ITEM = 2
-    OF_SIDE = 3
-    OF_PAIR = 4
-    OF_COIN = 5
-
 cdef enum:
     TILES = 16                          # of a task of LABELS
     RUN = 256                           # items of a task of a round, at most
@@ -104,14 +97,12 @@ cdef class Items:
         self.threads = 1
         self.workers = []
         self.contexts = <void **> doubles(MOST_THREADS)
-        self._hold_items(max(model.N, 1))
-        self._need(1)
-
-    cdef int _hold_items(self, Py_ssize_t n) except -1:
+        # who asks the shards has none
+        n = max(model.N, 1)
         self.order, self.other, self.label = ints(n), ints(n), ints(n)
         self.place = <uint64_t *> doubles(n)
         self.side, self.before = flags(n), flags(n)
-        return 0
+        self._need(1)
 
     def __dealloc__(self):
         free(self.contexts)

@@ -18,13 +18,10 @@ import numpy as np
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.samplers.subcluster cimport Subcluster
-from splitmerge_cli.samplers.subcluster_items cimport BATCH, DRAW, Items, Worker, whole
+from splitmerge_cli.samplers.subcluster_items cimport BATCH, DRAW, OF_PAIR, Items, Worker, whole
 
 cdef extern from "log_sums.h":
     void log_sum_join(whole *sum, const whole *more) noexcept nogil
-
-cdef enum:
-    OF_PAIR = 4
 
 
 cdef double[:, ::1] parameters_of(Items items, Py_ssize_t n):
@@ -77,12 +74,17 @@ cdef class ShardItems(Items):
 
     def set_labels(self, labels, Py_ssize_t K):
         """Put the items into these clusters of all shards, none of which need be here; returns sizes and statistics."""
-        cdef int32_t[::1] given = np.ascontiguousarray(labels, dtype=np.int32)
-        if given.shape[0] != self.model.N or (given.shape[0] and not 0 <= min(labels) <= max(labels) < K):
+        found = np.ascontiguousarray(labels, dtype=np.int32)
+        cdef int32_t[::1] given = found
+        if len(found) != self.model.N or not 0 <= found.min(initial=0) <= found.max(initial=0) < K:
             raise ValueError(f"labels: expected {self.model.N} numbers below {K}")
         self.need(K)
         self.model.reset(&given[0] if given.shape[0] else NULL, K)
         return self._pack(0, K)
+
+    def counted_all(self):
+        """Statistics of all items, which a model begins with in one cluster: ndarray of uint8."""
+        return self._pack(0, 1)[1]
 
     def added(self, const unsigned char[:, ::1] packed):
         """The sum of these statistics, each of one column: ndarray of uint8."""
@@ -303,7 +305,7 @@ cdef class RemoteItems(Items):
         self.parts = []
 
     def settle(self, labels, Py_ssize_t K):
-        """Put the items of each shard into these clusters; None: all into one."""
+        """Put the items of each shard into these clusters."""
         self.need(K)
         self.model.reset(NULL, K)
         self._set(range(K), self.fleet.each("set_labels", [(given, K) for given in labels]))
@@ -397,10 +399,6 @@ cdef class RemoteItems(Items):
 
     # -- neighbours
     cdef int draw_pairs(self, Py_ssize_t batch) except -1 with gil:
-        self._draw_pairs(batch)
-        return 0
-
-    def _draw_pairs(self, Py_ssize_t batch):
         cdef Worker w = self.workers[0]
         cdef Py_ssize_t t, n, k = self.model.K + 3, P = self.model.n_parameters
         cdef double[:, ::1] theta = np.zeros((batch, P))
@@ -429,11 +427,10 @@ cdef class RemoteItems(Items):
         for t in range(batch):
             found = [answer[t] for answer in answers if answer[t][1] >= 0]
             # the first of the likeliest; of none that is likelier than nothing the first of all
-            best = max(found, key=lambda one: (one[0], -one[1]))
-            if best[0] == -INFINITY:
-                best = min(found, key=lambda one: one[1])
+            best = min([(-top, place, cluster) for top, place, cluster in found])
             self.pair[2 * t + 1] = others[t][best[1]]
             self.of_pair[2 * t + 1] = best[2]
+        return 0
 
     cdef Py_ssize_t cluster_of(self, Py_ssize_t t) noexcept nogil:
         return self.now[self.of_pair[t]]

@@ -122,8 +122,7 @@ class ShardedRun:
             "iterations": cfg.iterations,
             "columns": source.names,
             "rows": total,
-            "ranges": [side.tobytes().hex() for side in ranges],
-            "sums": hashlib.sha256(self._packed).hexdigest(),
+            "data": hashlib.sha256(ranges[0].tobytes() + ranges[1].tobytes() + self._packed).hexdigest(),
         }
         self.identity = json.loads(json.dumps(what, default=str))
         digest = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
@@ -133,7 +132,7 @@ class ShardedRun:
         """The model of the clusters, once those of the shards have counted their rows."""
         total, threads = self.source.rows, self.cfg.workers or 1
         self.fleet.all("build", cls, ranges, total, given, near, threads)
-        packed = np.concatenate([packed for _, packed in self.fleet.all("settle", 1)])
+        packed = np.concatenate(self.fleet.all("counted_all"))
         # sums of whole numbers: added as such by the model of one shard's columns
         self._packed = self.fleet.each("added", [(packed,)], [0])[0].tobytes()
         return cls.of_shards(ranges, total, self._packed, **given)

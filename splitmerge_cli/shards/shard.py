@@ -57,16 +57,6 @@ class Shard:
         values, self.values = self.values, None
         self.items = ShardItems(model.of_shard(values, ranges, total, **params), self.first, total, near, threads)
 
-    def settle(self, K: int) -> Any:
-        """Put all items into cluster 0; returns sizes and statistics."""
-        assert self.items is not None
-        return self.items.set_labels(np.zeros(self.end - self.first, dtype=np.int32), K)
-
-    def added(self, packed: np.ndarray) -> np.ndarray:
-        """The sum of packed statistics."""
-        assert self.items is not None
-        return self.items.added(packed)
-
     def write(self, path: str) -> None:
         """Write row numbers, from 1, and clusters to a .parquet file."""
         assert self.items is not None

@@ -46,7 +46,6 @@ class Source:
         out = np.empty((end - first, len(self.names)))
         at = 0
         for block in self._blocks(first, end):
-            # comparisons take what is no number, or not finite, for it
             out[at : at + len(block)] = block
             if (bad := place_not_finite(out[at : at + len(block)])) is not None:
                 i, d = bad
@@ -62,7 +61,7 @@ class Source:
 
     def _blocks(self, first: int, end: int) -> Iterator[NDArray[Any]]:
         step = max(1, BLOCK // (8 * len(self.names)))
-        if self.path.endswith(".parquet") or self.files:
+        if self.files:
             yield from self._of_parquet(first, end, step)
             return
         array = _array(Path(self.path))
@@ -99,7 +98,9 @@ class Source:
                                 # a cell that is null becomes NaN
                                 yield np.column_stack(
                                     [
-                                        c.slice(low, high - low).cast("double").to_numpy(zero_copy_only=False)
+                                        c.slice(low, high - low)
+                                        .cast("double", safe=False)
+                                        .to_numpy(zero_copy_only=False)
                                         for c in columns
                                     ]
                                 )

@@ -70,6 +70,13 @@ def test_the_rows_of_every_format(points) -> None:
     assert (open_source("x.parquet", columns=["c", "a"]).read(3, 5) == points[3:5, [2, 0]]).all()
 
 
+def test_whole_numbers_and_truth_values_of_parquet(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"flag": [True, False], "large": [2**60 + 1, -3], "small": np.array([1, 2], dtype=np.uint8)})
+    table.to_parquet("x.parquet")
+    assert open_source("x.parquet").read(0, 2).tolist() == [[1.0, 2.0**60, 1.0], [0.0, -3.0, 2.0]]
+
+
 def test_the_rows_of_a_zarr_array(points) -> None:
     zarr = pytest.importorskip("zarr", reason="zarr is not installed")
     zarr.create_array(store="x.zarr", shape=points.shape, chunks=(170, 2), dtype=points.dtype)[:] = points
