@@ -27,9 +27,10 @@ typedef struct {
     double *share, *w, *total;    /* [cap] */
 } S;
 
-typedef double lanes __attribute__((vector_size(64)));
-typedef int32_t whole __attribute__((vector_size(32)));
-typedef int64_t order __attribute__((vector_size(64)));
+/* of four, not of eight: without AVX-512, compilers take eight apart by way of memory */
+typedef double lanes __attribute__((vector_size(32)));
+typedef int32_t whole __attribute__((vector_size(16)));
+typedef int64_t order __attribute__((vector_size(32)));
 
 static inline double share_of(const S *s, I k, I without)
 {
@@ -59,21 +60,27 @@ static inline I draw_one(S *s, const int32_t *n, I own, double mine)
 
 static inline double sum_of(lanes x)
 {
-    x += __builtin_shuffle(x, (order){4, 5, 6, 7, 0, 1, 2, 3});
-    x += __builtin_shuffle(x, (order){2, 3, 0, 1, 6, 7, 4, 5});
+    x += __builtin_shuffle(x, (order){2, 3, 0, 1});
     return x[0] + x[1];
 }
 
 static inline I draw_lanes(S *s, const int32_t *n, I own, double mine)
 {
     const I blocks = s->cap / 8;
-    const order lane = (order){0, 1, 2, 3, 4, 5, 6, 7} == (own & 7);
+    const order lane = (order){0, 1, 2, 3} == (own & 3);
     double *w = s->w, *total = s->total, sum = 0;
     for (I b = 0; b < blocks; b++) {
-        lanes x = ((const lanes *)s->share)[b] * (s->eta + __builtin_convertvector(((const whole *)n)[b], lanes));
-        if (b == own >> 3) x = (lanes)(((order)x & ~lane) | ((order)(x * 0.0 + mine) & lane));
-        ((lanes *)w)[b] = x;
-        total[b] = sum += sum_of(x);
+        lanes x = ((const lanes *)s->share)[2 * b]
+                  * (s->eta + __builtin_convertvector(((const whole *)n)[2 * b], lanes));
+        lanes y = ((const lanes *)s->share)[2 * b + 1]
+                  * (s->eta + __builtin_convertvector(((const whole *)n)[2 * b + 1], lanes));
+        if (b == own >> 3) {
+            lanes *z = own & 4 ? &y : &x;
+            *z = (lanes)(((order)*z & ~lane) | ((order)(*z * 0.0 + mine) & lane));
+        }
+        ((lanes *)w)[2 * b] = x;
+        ((lanes *)w)[2 * b + 1] = y;
+        total[b] = sum += sum_of(x + y);
     }
     const double u = next(&s->stream) * sum;
     I b = 0, k;

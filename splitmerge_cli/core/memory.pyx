@@ -1,6 +1,7 @@
 """Zeroed, aligned memory of the compiled classes."""
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdio cimport fprintf, stderr
+from libc.stdlib cimport abort, free
 from libc.string cimport memcpy, memset
 
 cdef extern from "Python.h":
@@ -25,7 +26,7 @@ cdef extern from *:
         return failed;
     }
     """
-    int smcmc_memalign(void **out, size_t size)
+    int smcmc_memalign(void **out, size_t size) nogil
 
 
 cdef void *aligned(Py_ssize_t n, size_t size) except NULL:
@@ -51,6 +52,16 @@ cdef int32_t *ints(Py_ssize_t n) except NULL:
 
 cdef int8_t *flags(Py_ssize_t n) except NULL:
     return <int8_t *> aligned(n, 1)
+
+
+cdef void *allocate_or_abort(size_t nbytes) noexcept nogil:
+    """Aligned memory that holds anything, inside of moves that cannot raise: where there is none the process ends, with a
+    message. What the run has saved stays."""
+    cdef void *p = NULL
+    if smcmc_memalign(&p, nbytes if nbytes else 64) != 0 or p == NULL:
+        fprintf(stderr, "smcmc: out of memory: %zu bytes could not be allocated\n", nbytes)
+        abort()
+    return p
 
 
 cdef void release(void *p) noexcept nogil:

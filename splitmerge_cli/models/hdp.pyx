@@ -25,7 +25,7 @@ tokens of the largest topic that was merged.
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, lgamma, log, log1p
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
-from libc.stdlib cimport abort, free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
@@ -33,8 +33,9 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
-from splitmerge_cli.core.memory cimport doubles, doubles_of, flags, ints, ints_of, larger, longs_of
+from splitmerge_cli.core.memory cimport allocate_or_abort, doubles, doubles_of, flags, ints, ints_of, larger, longs_of
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.word_counts cimport WordCounts
 
 from splitmerge_cli.core.checks import as_numbers, check_range
 from splitmerge_cli.core.options import Gamma, Number, PositiveOrGamma, read_options
@@ -46,12 +47,22 @@ cdef extern from "topic_draws.h" nogil:
     Py_ssize_t topics_place(const double *total, Py_ssize_t n, double u)
     void __builtin_prefetch(const void *p)
 
+cdef extern from "count_lanes.h" nogil:
+    void lanes_begin(const double *mass, const int32_t *here, const double *per, Py_ssize_t blocks, double *share)
+    double lanes_sums(const double *share, const int32_t *n, Py_ssize_t blocks, double eta, int64_t own, double mine,
+                      double *run, double *to)
+    Py_ssize_t lanes_place(const double *run, const double *to, Py_ssize_t blocks, double u)
+
 cdef extern from "small_gammas.h" nogil:
     void gammas_begun(double shape, const uint64_t *words, double *x)
     double gamma_finished(double shape, uint64_t word, double u)
 
 cdef enum:
     SLOTS = 3                           # scratch columns
+    # when a scan weighs all topics of every token (measured: docs/speed.md)
+    LANES_PER_PAIR = 6                  # topics to weigh in the time that one of a list takes
+    LANES_ROOM = 6                      # cells of the table for each token of the scan, at most
+    AHEAD = 4                           # tokens, whose rows are fetched before they are read
 
 cdef double LOG_2 = log(2.0)
 # the least and the largest value of a hyper-parameter
@@ -141,14 +152,8 @@ cdef class HDP(Topics):
     # -- the corpus
     cdef const int32_t *doc             # [N], or NULL: then documents are searched for
     cdef Py_ssize_t longest             # tokens of the longest document
-    # -- the counts n_kw: pairs (topic, count) of the topics that hold the word
-    cdef const int32_t *tokens_of       # [V] of the word: it stands in so many topics at most
-    cdef int64_t *first                 # [V] its first pair
-    cdef int32_t *used                  # [V] pairs in use, topics ascending
-    cdef int32_t *room                  # [V] pairs that have room
-    cdef int32_t *pair                  # [pairs, 2]
-    cdef int64_t pairs
-    cdef int64_t pairs_end              # behind the last that has been given away
+    cdef WordCounts counts              # n_kw
+    cdef int32_t *pairs                 # [cap, 2] those of the word at hand
     # -- lists of members, of models with samplers that ask for them
     cdef bint listed                    # they are up to date
     # -- weights and hyper-parameters
@@ -169,6 +174,7 @@ cdef class HDP(Topics):
     cdef int32_t *here                  # [cap] n_jk
     cdef int32_t *topics                # [cap] topics of the document, ascending
     cdef int32_t *number                # [cap] new numbers of topics
+    cdef double *run                    # [cap] running sums of a draw, place by place in the blocks of eight topics
     cdef Py_ssize_t n_topics
     cdef double *mass_of                  # [cap] alpha0 beta_k; 0 of an emptied topic
     cdef double *per                    # [cap] 1/(V eta + n_k)
@@ -206,10 +212,10 @@ cdef class HDP(Topics):
         by_count = shared(_tables, eta, data.most)
         self._hold(data)
         self._hold(by_count)
-        self.word, self.start, self.tokens_of = ints_of(data.word), longs_of(data.start), ints_of(data.tokens_of)
+        self.word, self.start = ints_of(data.word), longs_of(data.start)
         self.longest, self.log_eta = data.longest, doubles_of(by_count.log_eta)
-        self.used, self.room, self.first = ints(V), ints(V), <int64_t *> doubles(V)
-        self.make_room()
+        self.counts = WordCounts()
+        self.counts.prepare(V, ints_of(data.tokens_of))
         self.log_alpha0 = doubles(self.longest + 2)
         self.longer = ints(self.longest + 2)
         for s in range(SLOTS):
@@ -242,10 +248,7 @@ cdef class HDP(Topics):
             free(self.doc_seen[s])
             free(self.docs_seen[s])
             free(self.rise[s])
-        free(self.used)
-        free(self.room)
-        free(self.first)
-        free(self.pair)
+        free(self.pairs)
         free(self.log_alpha0)
         free(self.n_doc)
         free(self.n_doc_start)
@@ -256,10 +259,11 @@ cdef class HDP(Topics):
         free(self.mass_of)
         free(self.per)
         free(self.share)
+        free(self.run)
         free(self.total)
         free(self.buffer)
 
-    # ---------------------------------------------------------------------------------------------- counts of words
+    # ------------------------------------------------------------------------------------------- room, members
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap
@@ -267,61 +271,14 @@ cdef class HDP(Topics):
         self.mass_of = <double *> larger(self.mass_of, old * 8, cap * 8)
         self.per = <double *> larger(self.per, old * 8, cap * 8)
         self.share = <double *> larger(self.share, old * 8, cap * 8)
+        self.run = <double *> larger(self.run, 0, cap * 8)
         self.total = <double *> larger(self.total, old * 8, cap * 8)
         self.here = <int32_t *> larger(self.here, old * 4, cap * 4)
         self.topics = <int32_t *> larger(self.topics, old * 4, cap * 4)
         self.number = <int32_t *> larger(self.number, old * 4, cap * 4)
+        self.pairs = <int32_t *> larger(self.pairs, 0, cap * 8)
         self.n_doc_start = <int64_t *> larger(self.n_doc_start, (old + 1) * 8 if old else 0, (cap + 1) * 8)
         return 0
-
-    # -- room for pairs
-    cdef int make_room(self) except -1 nogil:
-        """Room for the pairs in use and a quarter more; what they hold is lost."""
-        cdef Py_ssize_t w
-        cdef int64_t total = 0
-        for w in range(self.V):
-            self.room[w] = min(self.tokens_of[w], self.used[w] + self.used[w] // 4 + 2)
-            self.first[w] = total
-            total += self.room[w]
-        self.pairs_end = total
-        total += total // 8
-        if total > self.pairs or 2 * total < self.pairs:
-            free(self.pair)
-            self.pair = <int32_t *> malloc(8 * total + 8)
-            self.pairs = total
-            if self.pair == NULL:
-                self.pairs = 0
-                with gil:
-                    raise MemoryError(f"{8 * total} bytes could not be allocated")
-        return 0
-
-    @cython.final
-    cdef void widen(self, Py_ssize_t w) noexcept nogil:
-        """More room for the pairs of word w, behind all others; without room there all rows move."""
-        cdef int32_t *old = self.pair
-        cdef int64_t end = 0, begin
-        cdef Py_ssize_t v
-        cdef int32_t room = min(self.tokens_of[w], self.used[w] + self.used[w] // 2 + 2)
-        if self.pairs_end + room > self.pairs:
-            for v in range(self.V):
-                end += min(self.tokens_of[v], self.used[v] + self.used[v] // 4 + 2)
-            self.pairs = end + end // 8 + room
-            self.pair = <int32_t *> malloc(8 * self.pairs)
-            if self.pair == NULL:
-                abort()
-            end = 0
-            for v in range(self.V):
-                begin, self.first[v] = self.first[v], end
-                memcpy(self.pair + 2 * end, old + 2 * begin, 8 * self.used[v])
-                self.room[v] = min(self.tokens_of[v], self.used[v] + self.used[v] // 4 + 2)
-                end += self.room[v]
-            self.pairs_end = end
-            free(old)
-            if self.room[w] > self.used[w]:
-                return
-        memcpy(self.pair + 2 * self.pairs_end, self.pair + 2 * self.first[w], 8 * self.used[w])
-        self.first[w], self.room[w] = self.pairs_end, room
-        self.pairs_end += room
 
     # -- lists of members
     cdef int keep_lists(self) except -1:
@@ -361,62 +318,6 @@ cdef class HDP(Topics):
                 high = middle
         return low
 
-    @cython.final
-    cdef inline Py_ssize_t place(self, const int32_t *of, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-        """Where topic k stands, or would stand, among n pairs."""
-        cdef Py_ssize_t e = 0, low
-        if n > 16:
-            low = 0
-            while n - low > 8:
-                e = (low + n) >> 1
-                if of[2 * e] < k:
-                    low = e + 1
-                else:
-                    n = e
-            e = low
-        while e < n and of[2 * e] < k:
-            e += 1
-        return e
-
-    @cython.final
-    cdef inline int32_t count(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
-        """n_kw of a live topic."""
-        cdef const int32_t *of
-        cdef Py_ssize_t e
-        of = self.pair + 2 * self.first[w]
-        e = self.place(of, self.used[w], k)
-        return of[2 * e + 1] if e < self.used[w] and of[2 * e] == k else 0
-
-    @cython.final
-    cdef inline void gain(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
-        """One more token of word w in live topic k."""
-        cdef int32_t *of
-        cdef Py_ssize_t e, n = self.used[w]
-        of = self.pair + 2 * self.first[w]
-        e = self.place(of, n, k)
-        if e < n and of[2 * e] == k:
-            of[2 * e + 1] += 1
-            return
-        if n == self.room[w]:
-            self.widen(w)
-            of = self.pair + 2 * self.first[w]
-        memmove(of + 2 * e + 2, of + 2 * e, (n - e) * 8)
-        of[2 * e] = <int32_t> k
-        of[2 * e + 1] = 1
-        self.used[w] += 1
-
-    @cython.final
-    cdef inline void lose(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
-        """One token of word w less in live topic k."""
-        cdef int32_t *of
-        cdef Py_ssize_t e, n = self.used[w]
-        of = self.pair + 2 * self.first[w]
-        e = self.place(of, n, k)
-        of[2 * e + 1] -= 1
-        if of[2 * e + 1] == 0:
-            memmove(of + 2 * e, of + 2 * e + 2, (n - e - 1) * 8)
-            self.used[w] -= 1
-
     # ------------------------------------------------------------------------------------------- statistics of columns
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
@@ -435,7 +336,7 @@ cdef class HDP(Topics):
         cdef Py_ssize_t s = k - self.K
         cdef int32_t w = self.word[i], j
         if s < 0:
-            self.gain(w, k)
+            self.counts.gain(w, k)
             return
         j = <int32_t> self.document(i)
         if not self.word_seen[s][w]:
@@ -452,7 +353,7 @@ cdef class HDP(Topics):
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t s = k - self.K
         if s < 0:
-            self.lose(self.word[i], k)
+            self.counts.lose(self.word[i], k)
         else:
             self.side_word[s][self.word[i]] -= 1
             self.side_doc[s][self.document(i)] -= 1
@@ -464,9 +365,7 @@ cdef class HDP(Topics):
         if self.size[k] > self.buffer_room:
             self.buffer_room = min(self.N, self.size[k] + self.size[k] // 4)
             free(self.buffer)
-            self.buffer = <int32_t *> malloc(4 * self.buffer_room)
-            if self.buffer == NULL:
-                abort()
+            self.buffer = <int32_t *> allocate_or_abort(4 * self.buffer_room)
         n = self.members(k, k, self.buffer)
         self.scratch(column)
         for t in range(n):
@@ -475,7 +374,7 @@ cdef class HDP(Topics):
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t s = k - self.K
-        cdef int32_t n = self.count(self.word[i], k) if s < 0 else self.side_word[s][self.word[i]]
+        cdef int32_t n = self.counts.count(self.word[i], k) if s < 0 else self.side_word[s][self.word[i]]
         return log((self.eta + n) / (self.mass + self.size[k]))
 
     cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -527,18 +426,17 @@ cdef class HDP(Topics):
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         """log DM(k). Live topics are all brought up to date in one pass over the counts, words ascending, so that the
         sums do not depend on what was moved before."""
-        cdef Py_ssize_t s = k - self.K, t, w
+        cdef Py_ssize_t s = k - self.K, t, w, n
         cdef double total = 0.0
-        cdef const int32_t *of
         if s >= 0:
             for t in range(self.n_words[s]):
                 total += self.log_eta[self.side_word[s][self.words_seen[s][t]]]
             return total + self.log_words(self.size[k])
         memset(self.total, 0, self.K * sizeof(double))
         for w in range(self.V):
-            of = self.pair + 2 * self.first[w]
-            for t in range(self.used[w]):
-                self.total[of[2 * t]] += self.log_eta[of[2 * t + 1]]
+            n = self.counts.pairs_of(w, self.K, self.pairs)
+            for t in range(n):
+                self.total[self.pairs[2 * t]] += self.log_eta[self.pairs[2 * t + 1]]
         for t in range(self.K):
             if not self.is_valid[t]:
                 self.ll[t] = self.total[t] + self.log_words(self.size[t])
@@ -559,7 +457,7 @@ cdef class HDP(Topics):
         total = self.lik(b) - self.log_words(self.size[b])
         for t in range(self.n_words[s]):
             w = self.words_seen[s][t]
-            n = self.count(w, b) if b < self.K else self.side_word[b - self.K][w]
+            n = self.counts.count(w, b) if b < self.K else self.side_word[b - self.K][w]
             total += self.log_eta[n + self.side_word[s][w]] - self.log_eta[n]
         return total + self.log_words(self.size[a] + self.size[b])
 
@@ -673,9 +571,7 @@ cdef class HDP(Topics):
         if self.n_doc_start[self.K] > self.n_doc_room or 2 * self.n_doc_start[self.K] < self.n_doc_room:
             self.n_doc_room = min(<int64_t> self.N, self.n_doc_start[self.K] + self.n_doc_start[self.K] // 8)
             free(self.n_doc)
-            self.n_doc = <int32_t *> malloc(4 * self.n_doc_room)
-            if self.n_doc == NULL:
-                abort()
+            self.n_doc = <int32_t *> allocate_or_abort(4 * self.n_doc_room)
         for j in range(self.J):
             self.enter(j)
             for t in range(self.n_topics):
@@ -845,6 +741,9 @@ cdef class HDP(Topics):
         if rng.scripted:
             rng.continuous = True
             return 0
+        if self.lanes_pay(n):
+            return self.scan_lanes(rng, first, n, relink)
+        self.counts.to_lists(self.K)
         self.begin_sweep()
         j = self.document(i)
         while i < end and not rng.halted:
@@ -861,16 +760,19 @@ cdef class HDP(Topics):
                 changed += self.resample(rng, i, relink)
                 i += 1
             self.end_document()
+        self.end_sweep(relink)
+        return changed
+
+    cdef void end_sweep(self, bint relink) noexcept nogil:
         self.version += 1
         memset(self.is_valid, 0, self.K)
         if relink:
             self.listed = False
         self.delete_emptied()
-        return changed
 
     cdef void delete_emptied(self) noexcept nogil:
         """Delete the topics without tokens, the highest number first; the last takes its number each time."""
-        cdef Py_ssize_t k = self.K - 1, last
+        cdef Py_ssize_t K = self.K, k = self.K - 1, last
         cdef bint moved = False
         if self.emptied == 0:
             return
@@ -888,7 +790,7 @@ cdef class HDP(Topics):
         if moved:
             for k in range(self.K):
                 self.number[self.topics[k]] = <int32_t> k
-            self.renumber()
+            self.renumber(K)
 
     cdef bint take_number(self, Py_ssize_t k) noexcept nogil:
         """The last topic takes the number k of one without tokens, but for its tokens; whether it is another."""
@@ -906,22 +808,12 @@ cdef class HDP(Topics):
         self.version += 1
         return k != last
 
-    cdef void renumber(self) noexcept nogil:
-        """Tokens and pairs of topic k become those of number[k]."""
-        cdef Py_ssize_t i, w, e, at
-        cdef int32_t *of
-        cdef int32_t k, n
+    cdef void renumber(self, Py_ssize_t K) noexcept nogil:
+        """Tokens and counts of topic k < K become those of number[k]."""
+        cdef Py_ssize_t i
         for i in range(self.N):
             self.z[i] = self.number[self.z[i]]
-        for w in range(self.V):
-            of = self.pair + 2 * self.first[w]
-            for e in range(self.used[w]):
-                k, n = self.number[of[2 * e]], of[2 * e + 1]
-                at = e
-                while at and of[2 * at - 2] > k:
-                    of[2 * at], of[2 * at + 1] = of[2 * at - 2], of[2 * at - 1]
-                    at -= 1
-                of[2 * at], of[2 * at + 1] = k, n
+        self.counts.renumber(self.number, K)
 
     cdef void begin_sweep(self) noexcept nogil:
         cdef Py_ssize_t k
@@ -931,6 +823,7 @@ cdef class HDP(Topics):
             self.mass_of[k] = self.alpha0 * exp(self.log_beta[k])
             self.per[k] = 1.0 / (self.mass + self.size[k])
             self.share[k] = self.mass_of[k] * self.per[k]
+        memset(self.mass_of + self.K, 0, (self.cap - self.K) * sizeof(double))
         memset(self.share + self.K, 0, (self.cap - self.K) * sizeof(double))
         self.sum_all()
 
@@ -968,7 +861,7 @@ cdef class HDP(Topics):
     cdef int resample(self, Rng rng, Py_ssize_t i, bint relink) except -1 nogil:
         """Draw the topic of token i, of the document at hand; whether it changed. Nothing is written before it is known
         that the token leaves: what is read right after it was written has to wait."""
-        cdef Py_ssize_t w = self.word[i], k, e, n = self.used[w]
+        cdef Py_ssize_t w = self.word[i], k, e, n = self.counts.used[w]
         cdef int32_t old = self.z[i], here = self.here[old] - 1
         cdef int32_t *of
         cdef double q, u, was_per = self.per[old], per = 1.0 / (self.mass + (self.size[old] - 1))
@@ -977,8 +870,8 @@ cdef class HDP(Topics):
         cdef double of_all = self.of_all + self.mass_of[old] * (per - was_per)
         if i + 1 < self.N:
             e = self.word[i + 1]
-            __builtin_prefetch(self.pair + 2 * self.first[e])
-        of = self.pair + 2 * self.first[w]
+            __builtin_prefetch(self.counts.pair + 2 * self.counts.first[e])
+        of = self.counts.pair + 2 * self.counts.first[w]
         q = topics_list(self.share, of, n, old, share, self.total)
         u = rng.next() * (q + self.eta * (of_document + of_all) + self.unseen / self.V)
         if u < q:
@@ -991,12 +884,12 @@ cdef class HDP(Topics):
         self.here[old] = here
         self.per[old], self.share[old] = per, share
         self.of_document, self.of_all = of_document, of_all
-        self.lose(w, old)
+        self.counts.lose(w, old)
         if here == 0:
             self.leave_document(old)
         if k == self.K:
             k = self.open_topic(rng)
-        self.gain(w, k)
+        self.counts.gain(w, k)
         was_per = self.per[k]
         if self.here[k] == 0:
             self.enter_document(<int32_t> k)
@@ -1087,12 +980,76 @@ cdef class HDP(Topics):
         self.mass_of[k] = self.share[k] = 0.0
         self.emptied += 1
 
+    # ------------------------------------------------------------------------ equation 8, all topics of every token
+
+    cdef bint lanes_pay(self, Py_ssize_t n) noexcept nogil:
+        """Whether a scan of n tokens weighs all topics of each, since words are held by many of them. By the state
+        alone, not by what the counts stand in: a chain that goes on from a file does the same."""
+        return self.K * self.N <= LANES_PER_PAIR * self.counts.spread and self.V * self.K <= LANES_ROOM * n
+
+    cdef int scan_lanes(self, Rng rng, Py_ssize_t first, Py_ssize_t n, bint relink) except -1 nogil:
+        cdef Py_ssize_t i = first, end = first + n, until, j = self.document(first), t, changed = 0
+        self.counts.to_rows(self.K)
+        self.begin_sweep()
+        while i < end and not rng.halted:
+            while self.start[j + 1] <= i:
+                j += 1
+            until = min(end, <Py_ssize_t> self.start[j + 1])
+            for t in range(self.start[j], self.start[j + 1]):
+                self.here[self.z[t]] += 1
+            lanes_begin(self.mass_of, self.here, self.per, (self.K + 7) // 8, self.share)
+            while i < until:
+                changed += self.resample_lanes(rng, i, relink)
+                i += 1
+            memset(self.here, 0, self.K * sizeof(int32_t))
+        self.end_sweep(relink)
+        return changed
+
+    @cython.final
+    cdef inline int resample_lanes(self, Rng rng, Py_ssize_t i, bint relink) except -1 nogil:
+        """Draw the topic of token i, of the document at hand; whether it changed. Nothing is written before it is known
+        that the token leaves, as in ``resample``."""
+        cdef Py_ssize_t w = self.word[i], k, t, blocks = (self.K + 7) // 8
+        cdef int32_t old = self.z[i], here = self.here[old] - 1
+        cdef int32_t *row = self.counts.rows + w * self.counts.stride
+        cdef double per = 1.0 / (self.mass + (self.size[old] - 1)), share = (self.mass_of[old] + here) * per, total, u
+        cdef double[8] to
+        if i + AHEAD < self.N:
+            t = self.word[i + AHEAD] * self.counts.stride
+            for k in range(0, self.K, 16):
+                __builtin_prefetch(self.counts.rows + t + k)
+        total = lanes_sums(self.share, row, blocks, self.eta, old, share * (self.eta + (row[old] - 1)), self.run, to)
+        u = rng.next() * (total + self.unseen / self.V)
+        k = lanes_place(self.run, to, blocks, u) if u < total else self.K
+        if k == old:
+            return 0
+        self.size[old] -= 1
+        self.here[old] = here
+        self.per[old], self.share[old] = per, share
+        self.counts.lose(w, old)
+        if k == self.K:
+            # it may take the number of one that was emptied
+            k = self.open_topic(rng)
+        self.counts.gain(w, k)
+        self.size[k] += 1
+        self.here[k] += 1
+        self.per[k] = 1.0 / (self.mass + self.size[k])
+        self.share[k] = (self.mass_of[k] + self.here[k]) * self.per[k]
+        if self.size[old] == 0:
+            self.close_topic(old)
+        if relink:
+            self.z[i] = <int32_t> k
+        else:
+            self.unlink(i)
+            self.link(i, k)
+        return 1
+
     # ----------------------------------------------------------------------- words drawn, labels drawn at once
 
     cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
         """Of the Dirichlet posteriors Dirichlet(eta + n_k1, ..., eta + n_kV): row[k] is a gamma of shape eta + n_kw."""
-        cdef const int32_t *of = self.pair + 2 * self.first[w]
-        cdef Py_ssize_t k, e, n = self.used[w]
+        cdef const int32_t *of
+        cdef Py_ssize_t k, e
         cdef double[8] x
         cdef uint64_t[8] words
         cdef double u
@@ -1112,17 +1069,28 @@ cdef class HDP(Topics):
                     row[k] = gamma_finished(self.eta, words[k % 8], u)
                     if row[k] < 0.0:
                         row[k] = rng.draw_gamma(self.eta)
-        for e in range(n):
-            row[of[2 * e]] = rng.draw_gamma(self.eta + of[2 * e + 1])
+        # of several threads at a time: no scratch of the model's
+        if self.counts.rows != NULL:
+            of = self.counts.rows + w * self.counts.stride
+            for k in range(self.K):
+                if of[k]:
+                    row[k] = rng.draw_gamma(self.eta + of[k])
+        else:
+            of = self.counts.pair + 2 * self.counts.first[w]
+            for e in range(self.counts.used[w]):
+                row[of[2 * e]] = rng.draw_gamma(self.eta + of[2 * e + 1])
 
     cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
         cdef Py_ssize_t k, n = 0
         for k in range(self.K):
             n += counts[k] > 0
-        self.used[w] = <int32_t> n
+        self.counts.used[w] = <int32_t> n
+
+    cdef int make_room(self) except -1 nogil:
+        return self.counts.make_room()
 
     cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil:
-        cdef int32_t *of = self.pair + 2 * self.first[w]
+        cdef int32_t *of = self.counts.pair + 2 * self.counts.first[w]
         cdef Py_ssize_t k, e = 0
         for k in range(self.K):
             if counts[k]:
@@ -1131,6 +1099,7 @@ cdef class HDP(Topics):
 
     cdef void labels_drawn(self) noexcept nogil:
         memset(self.is_valid, 0, self.K)
+        self.counts.count_spread()
         self.version += 1
         self.listed = False
 
@@ -1168,15 +1137,15 @@ cdef class HDP(Topics):
             i = self.head[last]
             self.head[k] = i
             while i >= 0:
-                self.lose(self.word[i], last)
-                self.gain(self.word[i], k)
+                self.counts.lose(self.word[i], last)
+                self.counts.gain(self.word[i], k)
                 self.z[i] = <int32_t> k
                 i = self.after[i]
         if self.take_number(k) and not self.listed:
             for t in range(last):
                 self.number[t] = <int32_t> t
             self.number[last] = <int32_t> k
-            self.renumber()
+            self.renumber(last + 1)
 
     cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil:
         cdef Py_ssize_t t, b = self.K
@@ -1195,8 +1164,8 @@ cdef class HDP(Topics):
 
     cdef void hand_over(self, Py_ssize_t i, Py_ssize_t old, Py_ssize_t k) noexcept nogil:
         """Token i, of topic `old`, belongs to topic k; the sizes are counted already."""
-        self.lose(self.word[i], old)
-        self.gain(self.word[i], k)
+        self.counts.lose(self.word[i], old)
+        self.counts.gain(self.word[i], k)
         self.unlink(i)
         self.link(i, k)
 
@@ -1220,14 +1189,14 @@ cdef class HDP(Topics):
         """Make this the partition, with equal weights for all topics and what is unseen."""
         cdef Py_ssize_t i, k
         self.reserve(K)
-        memset(self.used, 0, self.V * sizeof(int32_t))
+        self.counts.clear()
         memset(self.size, 0, self.cap * sizeof(int32_t))
         memset(self.is_valid, 0, self.cap)
         self.K = K
         for i in range(self.N):
             self.z[i] = labels[i]
             self.size[labels[i]] += 1
-            self.gain(self.word[i], labels[i])
+            self.counts.gain(self.word[i], labels[i])
         self.listed = False
         for k in range(K):
             self.log_beta[k] = -log(K + 1.0)
@@ -1293,18 +1262,19 @@ cdef class HDP(Topics):
 
     def word_topics(self):
         """Counts n_kw: scipy.sparse.csr_array of int32, shape (V, K), indices of a row ascending."""
-        cdef Py_ssize_t w, e
+        cdef Py_ssize_t w, e, n
         cdef int64_t at = 0
         indptr = np.zeros(self.V + 1, dtype=np.int64)
         cdef int64_t[::1] begin = indptr
         for w in range(self.V):
-            begin[w + 1] = begin[w] + self.used[w]
+            begin[w + 1] = begin[w] + self.counts.pairs_of(w, self.K, self.pairs)
         indices = np.empty(begin[self.V], dtype=np.int32)
         data = np.empty(begin[self.V], dtype=np.int32)
         cdef int32_t[::1] topic = indices, number = data
         for w in range(self.V):
-            for e in range(self.first[w], self.first[w] + self.used[w]):
-                topic[at], number[at] = self.pair[2 * e], self.pair[2 * e + 1]
+            n = self.counts.pairs_of(w, self.K, self.pairs)
+            for e in range(n):
+                topic[at], number[at] = self.pairs[2 * e], self.pairs[2 * e + 1]
                 at += 1
         return csr_array((data, indices, indptr), shape=(self.V, self.K))
 

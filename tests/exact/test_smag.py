@@ -138,6 +138,27 @@ def test_scan_by_definition():
         assert (np.abs(counts[row] / tries - expected) < 4.5 * error).all()
 
 
+def test_scan_of_all_topics_by_definition():
+    """The same of the first token of a scan that weighs all topics: few words for so many tokens."""
+    generator = np.random.default_rng(0)
+    words, starts = generator.integers(30, size=300), [0, 10, 10, 150, 300]
+    labels, weights = generator.integers(11, size=300), np.log(generator.dirichlet(np.ones(12)))
+    model = HDP(words, starts, 40, gamma=0.7, alpha0=2.0, eta=0.3)
+    rng, counts, tries = Rng(1), np.zeros(12), 20_000
+    gibbs = Gibbs(model, rng)
+    for _ in range(tries):
+        model.set_labels(labels)
+        model.set_parameters([*weights, 0.7, 2.0])
+        gibbs.step()
+        counts[min(model.labels[0], 11)] += 1
+    model.set_labels(labels)
+    model.set_parameters([*weights, 0.7, 2.0])
+    expected = model._scan(0)
+    expected /= expected.sum()
+    error = np.sqrt(expected * (1 - expected) / tries) + 1 / tries
+    assert (np.abs(counts / tries - expected) < 4.5 * error).all()
+
+
 def test_moves_between_more_than_two_topics_are_refused():
     case = small_case(HDP, 4)
     with pytest.raises(ValueError, match="no density of the weights"):

@@ -29,15 +29,29 @@ class TopicBox(Box):
 class Gibbs(TopicBox):
     """Equation 8: `scan` full visits every token in turn, site one random token.
 
-    `order` of the options of a draw: topics, or the buckets of a sparse scan. A topic that lost its last token gives
+    `order` of the options of a draw: topics, the buckets of a sparse scan, lanes (by the number modulo 8), or that of the
+    compiled scan, which is lanes or buckets by the state that the scan begins in. A topic that lost its last token gives
     its weight back at once and keeps its number until the end of the step, unless a new topic takes it.
     """
 
     def __init__(self, state, stream, mode="exact", scan="full", order="topics") -> None:
         super().__init__(state, stream, mode)
         self.scan, self.order = scan, order
+        self.present = order
+
+    def lanes_pay(self, n: int) -> bool:
+        """Words are held by many of the topics, and the table of all counts is small for so many tokens."""
+        model, topics = self.model, self.state.clusters
+        held = sum(
+            len({self.state.cluster_of(i) for i in range(model.N) if model.words[i] == w}) * model.words.count(w)
+            for w in set(model.words)
+        )
+        return len(topics) * model.N <= 6 * held and model.V * len(topics) <= 6 * n
 
     def step(self) -> None:
+        self.present = self.order
+        if self.order == "compiled":
+            self.present = "lanes" if self.lanes_pay(self.model.N if self.scan == "full" else 1) else "buckets"
         for i in range(self.model.N) if self.scan == "full" else [self.stream.index(self.model.N)]:
             self.visit(i)
         self.close_gone()
@@ -55,7 +69,9 @@ class Gibbs(TopicBox):
     def visit(self, i: int) -> None:
         k = self.state.cluster_of(i)
         topics = [Cluster(without(topic, i), topic.theta) for topic in self.state.clusters]
-        options = self.buckets(i, topics) if self.order == "buckets" else self.options(i, topics)
+        options = self.buckets(i, topics) if self.present == "buckets" else self.options(i, topics)
+        if self.present == "lanes":
+            options = [*sorted(options[:-1], key=lambda option: (option[0] % 8, option[0])), options[-1]]
         chosen = options[self.stream.categorical([weight for _, weight in options])][0]
         if chosen == k:
             return

@@ -40,8 +40,8 @@ SAMPLERS = {
 }
 
 
-def build(**options):
-    return HDP(WORDS, STARTS, V, **{"gamma": 2.0, "alpha0": 1.5, "eta": 0.3, **options})
+def build(words=V, **options):
+    return HDP(WORDS, STARTS, words, **{"gamma": 2.0, "alpha0": 1.5, "eta": 0.3, **options})
 
 
 def scatter(model, K, seed=0):
@@ -50,7 +50,7 @@ def scatter(model, K, seed=0):
 
 def check_counts(model):
     """Everything that is kept, against the labels."""
-    labels, expected = model.labels, np.zeros((V, model.K), dtype=int)
+    labels, expected = model.labels, np.zeros((model.V, model.K), dtype=int)
     np.add.at(expected, (WORDS, labels), 1)
     found = model.word_topics()
     np.testing.assert_array_equal(found.toarray(), expected)
@@ -61,7 +61,7 @@ def check_counts(model):
     assert model.weights.sum() == pytest.approx(1.0, abs=1e-9)
     for k in {0, model.K // 2, model.K - 1}:
         np.testing.assert_array_equal(model._members(k, k), np.flatnonzero(labels == k))
-    afresh = build(gamma=model.gamma, alpha0=model.alpha0)
+    afresh = build(model.V, gamma=model.gamma, alpha0=model.alpha0)
     afresh.set_labels(labels)
     afresh.set_parameters(model.parameters)
     # bit for bit: a chain that is resumed goes on with the same numbers
@@ -81,11 +81,11 @@ def equation_8(model, i):
     return [*topics, model.alpha0 * model.weights[-1] / V]
 
 
-@pytest.mark.parametrize("gamma", [2.0, 40.0], ids=["few", "many"])
+@pytest.mark.parametrize(("gamma", "words"), [(2.0, V), (40.0, V), (40.0, 2000)], ids=["few", "many", "lists alone"])
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_everything_is_in_step(name, gamma):
-    """With gamma 40 topics come and go, and columns are added."""
-    model, rng = build(gamma=gamma, alpha0=6.0), Rng(4)
+def test_everything_is_in_step(name, gamma, words):
+    """With gamma 40 topics come and go, columns are added, and counts go from rows to lists and back."""
+    model, rng = build(words, gamma=gamma, alpha0=6.0), Rng(4)
     scatter(model, 5)
     model.start_parameters(rng)
     sampler, options = SAMPLERS[name]
