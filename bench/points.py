@@ -29,7 +29,7 @@ from splitmerge_cli.runs.dask_workers import DaskWorkers
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.fleet import DaskFleet
+from splitmerge_cli.shards.messages import DaskShards
 from splitmerge_cli.shards.run import ShardedRun, bounds_of
 from splitmerge_cli.shards.source import open_source
 
@@ -121,10 +121,10 @@ def sharded(x: NDArray[np.float64], covariance: str) -> Iterator[tuple[Callable[
         bounds = bounds_of(len(x), 2)
         with DaskWorkers(n_workers=2).client(2) as client:
             client.wait_for_workers(2)
-            fleet = DaskFleet(client, source, bounds)
-            run = ShardedRun(cfg, source, fleet, bounds)
+            shards = DaskShards(client, source, bounds)
+            run = ShardedRun(cfg, source, shards, bounds)
             run.items.settle([np.zeros(end - first, dtype=np.int32) for first, end in bounds], 1)
-            yield run.sampler.step, lambda: np.concatenate(fleet.all("labels"))
+            yield run.sampler.step, lambda: np.concatenate(shards.all("labels"))
 
 
 def main(quick: bool, limit: float = 600.0) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """``smcmc shards``."""
 
+import json
 from typing import Annotated
 
 import typer
@@ -25,20 +26,20 @@ def shards(
     One chain of the sampler subcluster, whose rows stay with the workers of Dask that read them: sums of statistics
     alone travel. FILE is a .npy or .parquet file, a folder of .parquet files or a .zarr array of numbers, in a place
     that all workers see. The chain is the same, byte for byte, whatever the shards. Keys are those of smcmc run:
-    model.*, sampler.*, seed, iterations, workers (threads of each shard), data.columns, data.drop, timing, out.
+    model.*, sampler.*, seed, iterations, workers (threads of each shard), data.columns, data.drop, data.types (of
+    model=mixed), timing, out.
 
     An unfinished run is continued by the same command, with other workers if need be. The folder of the results is the
     last line on stdout.
     """
     from splitmerge_cli.config import draft
-    from splitmerge_cli.shards.run import check, run_on_shards
-    from splitmerge_cli.shards.source import open_source
+    from splitmerge_cli.shards.run import check, run_on_shards, source_of
 
     given = overrides or []
     fixed = [] if any(one.startswith("sampler=") for one in given) else ["sampler=subcluster"]
     cfg = draft(["data=csv", *fixed, *given]).checked()
     check(cfg, given)
-    source = open_source(cfg.data.path, cfg.data.columns, cfg.data.drop)
+    source = source_of(cfg)
     with console().status("") as status:
         path = run_on_shards(
             cfg,
@@ -49,4 +50,12 @@ def shards(
             tell=lambda iteration, K: status.update(f"iteration {iteration}, {K} clusters"),
             say=complain,
         )
+    summary = json.loads((path / "run.json").read_text(encoding="utf-8"))["summary"]
+    low, high = summary["n_clusters_95"]
+    iterations, K = summary["iterations"], summary["n_clusters"]
+    console().print(
+        f"{K} clusters after {iterations:,} iterations, {low} to {high} in 95 % of the second half. One chain cannot "
+        "show convergence: compare another seed.",
+        soft_wrap=True,
+    )
     typer.echo(path)

@@ -330,17 +330,15 @@ cdef class Model(Partition):
         return 0
 
     @classmethod
-    def of_shard(cls, values, ranges, Py_ssize_t total, **params):
+    def of_shard(cls, values, columns, **params):
         """The model of some rows of a table, whose statistics are those of the other rows' models.
 
         Parameters
         ----------
         values : ndarray, shape (n, D)
             The rows, which the model may write over.
-        ranges : tuple of two ndarray of float64, shape (D,)
-            Least and largest values of all rows.
-        total : int
-            The number of all rows.
+        columns : Columns
+            What is known of all rows.
         **params
             As ``from_data`` takes them.
 
@@ -352,13 +350,12 @@ cdef class Model(Partition):
         raise ValueError(f"model {cls.__name__}: its items cannot be in shards")
 
     @classmethod
-    def of_shards(cls, ranges, Py_ssize_t total, packed, **params):
+    def of_shards(cls, columns, packed, **params):
         """The model of the clusters of a table whose rows are in shards: it holds no items.
 
         Parameters
         ----------
-        ranges : tuple of two ndarray of float64, shape (D,)
-        total : int
+        columns : Columns
         packed : bytes
             The statistics of all rows, as ``write_column`` gives them.
         **params
@@ -478,6 +475,14 @@ cdef class Model(Partition):
     def hyperparameters(self):
         """tuple of str: names of those that are resampled, in the order of ``traced``."""
         return ("concentration",) if self.random_concentration else ()
+
+    @property
+    def hyperparameter_values(self):
+        """dict of str to float: the present values of ``hyperparameters``, as traces have them."""
+        names = self.hyperparameters
+        cdef double[::1] values = np.zeros(max(1, len(names)))
+        self.traced(&values[0])
+        return {name: values[t] for t, name in enumerate(names)}
 
     @property
     def parameters(self):

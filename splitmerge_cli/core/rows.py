@@ -1,9 +1,11 @@
-"""Rows of a table of which others are elsewhere, in other shards."""
+"""Rows of a table of which others are elsewhere, in other shards, and what is known of all."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -23,3 +25,95 @@ class Rows:
     values: np.ndarray
     total: int
     summary: Any = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table whose rows are in shards: the same whatever the shards are.
+
+    Parameters
+    ----------
+    rows : int
+        All of them.
+    low, high : ndarray of float64, shape (D,)
+        Least and largest values; inf and -inf of a column without any.
+    observed : ndarray of int64, shape (D,)
+        Cells that are not missing.
+    whole : ndarray of bool, shape (D,)
+        Whether all values are whole numbers.
+    sums : ndarray of int64, shape (D,)
+        Sum of the values of a column of whole numbers from 0 to 2^31; 0 of others.
+    types : tuple of str
+        Of a table with columns of several types, that of each.
+    mean, variance : ndarray of float64, shape (D,), optional
+        Means from the middle of each column, and variances; by default those of a uniform law, for a shard, whose prior
+        nobody asks.
+    """
+
+    rows: int
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    observed: NDArray[np.int64]
+    whole: NDArray[np.bool_]
+    sums: NDArray[np.int64]
+    types: tuple[str, ...] = ()
+    mean: NDArray[np.float64] | None = None
+    variance: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> "Columns":
+        """Those of some rows, shape (n, D); NaN where a cell is missing."""
+        n, D = values.shape
+        low, high = np.full(D, np.inf), np.full(D, -np.inf)
+        observed, sums, whole = np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64), np.ones(D, dtype=bool)
+        for d in range(D):
+            # one column at a time: what is made here is small beside the rows
+            cells = values[:, d]
+            cells = cells[~np.isnan(cells)]
+            observed[d] = len(cells)
+            if len(cells):
+                low[d], high[d] = cells.min(), cells.max()
+                whole[d] = (cells == np.floor(cells)).all()
+                if whole[d] and low[d] >= 0 and high[d] < 2**31:
+                    sums[d] = int(cells.sum(dtype=np.int64))
+        return cls(n, low, high, observed, whole, sums)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Columns]") -> "Columns":
+        """Those of the rows of all parts."""
+        return cls(
+            sum(part.rows for part in parts),
+            np.min([part.low for part in parts], axis=0),
+            np.max([part.high for part in parts], axis=0),
+            np.sum([part.observed for part in parts], axis=0),
+            np.all([part.whole for part in parts], axis=0),
+            np.sum([part.sums for part in parts], axis=0),
+        )
+
+    def typed(self, types: Sequence[str]) -> "Columns":
+        return replace(self, types=tuple(types))
+
+    def with_moments(self, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> "Columns":
+        return replace(self, mean=mean, variance=variance)
+
+    def widest(self, j: int) -> float:
+        """How far from its middle the values of column j are at most."""
+        if not self.observed[j]:
+            return 0.0
+        centre = self.low[j] / 2 + self.high[j] / 2
+        return float(max(abs(self.low[j] - centre), abs(self.high[j] - centre)))
+
+    def moments(self, j: int) -> tuple[float, float, float, float, float]:
+        """Of column j the middle, the mean from there, variance, range, and `widest`; zeros of one without values."""
+        if not self.observed[j]:
+            return 0.0, 0.0, 0.0, 0.0, 0.0
+        centre = self.low[j] / 2 + self.high[j] / 2
+        span = float((self.high[j] - centre) - (self.low[j] - centre))
+        mean = 0.0 if self.mean is None else float(self.mean[j])
+        return (
+            float(centre),
+            mean,
+            span**2 / 12 if self.variance is None else float(self.variance[j]),
+            span,
+            self.widest(j),
+        )

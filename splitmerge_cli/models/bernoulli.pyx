@@ -208,14 +208,14 @@ cdef class Bernoulli(Model):
         free(self.pair_beta)
 
     @classmethod
-    def of_shard(cls, values, ranges, Py_ssize_t total, **params):
+    def of_shard(cls, values, columns, **params):
         return cls(Rows(values, len(values)), **params)
 
     @classmethod
-    def of_shards(cls, ranges, Py_ssize_t total, packed, **params):
-        if not (np.isin(ranges[0], (0, 1)) & np.isin(ranges[1], (0, 1))).all():
+    def of_shards(cls, columns, packed, **params):
+        if not (np.isin(columns.low, (0, 1)) & np.isin(columns.high, (0, 1))).all():
             raise ValueError("x: a value is neither 0 nor 1")
-        return cls(Rows(np.empty((0, len(ranges[0])), dtype=np.uint8), total), **params)
+        return cls(Rows(np.empty((0, len(columns.low)), dtype=np.uint8), columns.rows), **params)
 
     @classmethod
     def from_data(cls, data, **params):

@@ -420,17 +420,18 @@ cdef class Gaussian(Normal):
         self._start()
 
     @classmethod
-    def of_shard(cls, values, ranges, Py_ssize_t total, **params):
+    def of_shard(cls, values, columns, **params):
         # nobody asks a shard for the prior
         options = {key: value for key, value in params.items() if key == "covariance"}
-        summary = PointsSummary(total, *ranges, read_options("model", cls.OPTIONS, options)["covariance"])
+        covariance = read_options("model", cls.OPTIONS, options)["covariance"]
+        summary = PointsSummary(columns.rows, columns.low, columns.high, covariance)
         return cls(Rows(values, len(values), summary), **options)
 
     @classmethod
-    def of_shards(cls, ranges, Py_ssize_t total, packed, **params):
-        cdef Py_ssize_t d, D = len(ranges[0])
+    def of_shards(cls, columns, packed, **params):
+        cdef Py_ssize_t d, D = len(columns.low), total = columns.rows
         covariance = read_options("model", cls.OPTIONS, params)["covariance"]
-        summary = PointsSummary(total, *ranges, covariance)
+        summary = PointsSummary(total, columns.low, columns.high, covariance)
         words = np.frombuffer(bytes(packed), dtype=np.int64).tolist()
         n_squares = D if covariance == "diag" else 1 if covariance == "iso" else D * (D + 1) // 2
         squares = [(high << 64) + (low & 0xFFFFFFFFFFFFFFFF) for low, high in zip(words[:2 * n_squares:2],
@@ -443,7 +444,8 @@ cdef class Gaussian(Normal):
             own = squares if covariance == "diag" else [squares[d * (d + 1) // 2 + d] for d in range(D)]
             scatter = [(total * square - v * v) / total ** 2 for square, v in zip(own, sums)]
         mean = [v / total for v in sums] * summary.units
-        summary = PointsSummary(total, *ranges, covariance, mean, np.array(scatter) * summary.units ** 2)
+        scatter = np.array(scatter) * summary.units ** 2
+        summary = PointsSummary(total, columns.low, columns.high, covariance, mean, scatter)
         return cls(Rows(np.empty((0, D)), total, summary), **params)
 
     @classmethod

@@ -10,17 +10,17 @@ topics, and beta_u, that of all topics without tokens, are part of the state:
 
 Equation 11 is not this: it counts the token that opens a topic twice and leaves out the density of beta.
 
-Gibbs (equations 8 to 10). A token goes to topic k with probability proportional to
-(alpha0 beta_k + n_jk)(eta + n_kw)/(V eta + n_k), to a new one with alpha0 beta_u/V. The sum over topics is taken in
-parts, an exact draw: topics that hold the word, those in the document, all of them. ``refresh`` draws tables (9),
-alpha0, gamma and weights (10).
+Gibbs (equations 8 to 10). A token goes to topic k with probability proportional to (alpha0 beta_k + n_jk)(eta +
+n_kw)/(V eta + n_k), to a new one with alpha0 beta_u/V. Where words are held by many of the topics, all are weighed,
+eight at a time; elsewhere the sum is taken in parts: topics that hold the word, those in the document, all of them.
+Both are exact. ``refresh`` draws tables (9), alpha0, gamma and weights (10).
 
-Cost of a token: topics that hold the word (at most its tokens), those of the document now and then. O(K) once for
-every K tokens.
-Memory: 4 bytes a token (label), some 11 for each pair of a word and a topic that holds it, some 4 for each pair of a
-document and a topic in it, whatever K; 27 (V + J) for proposals; shared by the models of the same corpus, 4 bytes a
-token (word). Samplers that ask for the members of a topic: 8 bytes a token more (lists), 4 shared (document), and the
-tokens of the largest topic that was merged.
+Cost of a token: topics that hold the word (at most its tokens), those of the document now and then, O(K) once for every
+K tokens; or all K topics, where that takes less.
+Memory: 4 bytes a token (label), some 11 for each pair of a word and a topic that holds it (or 4 V K, at most 24 a
+token), some 4 for each pair of a document and a topic in it, whatever K; 27 (V + J) for proposals; shared by the
+models of the same corpus, 4 bytes a token (word). Samplers that ask for the members of a topic: 8 bytes a token more
+(lists), 4 shared (document), and the tokens of the largest topic that was merged.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, lgamma, log, log1p

@@ -37,7 +37,8 @@ from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import (
     Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
 )
-from splitmerge_cli.core.shared import as_array, freeze, shared
+from splitmerge_cli.core.rows import Rows
+from splitmerge_cli.core.shared import Prepared, as_array, freeze, shared
 from splitmerge_cli.models.normal import HIERARCHICAL, measured, prior_of, unit_of, variance_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
@@ -240,8 +241,8 @@ def _some(array, dtype):
     return array if array.size else np.zeros(1, dtype=dtype)
 
 
-def _types_of(values, types):
-    """Type and number of levels of every column."""
+def _types_of(values, types, columns=None):
+    """Type and number of levels of every column; `columns`: a `Columns` of all rows, of which these are a part."""
     kinds, levels = [], []
     if len(types) != values.shape[1]:
         raise ValueError(f"types: expected one for each of {values.shape[1]} columns, got {len(types)}")
@@ -252,8 +253,8 @@ def _types_of(values, types):
         n = 2 if kind == "binary" else 0
         if kind == "categorical":
             # at least one, so that a column without cells has a proper prior
-            n = max(1, 1 + int(np.nanmax(values[:, j], initial=-1.0)) if isinstance(column, str)
-                    else len(column.levels))
+            largest = np.nanmax(values[:, j], initial=-1.0) if columns is None else max(columns.high[j], -1.0)
+            n = max(1, 1 + int(largest) if isinstance(column, str) else len(column.levels))
         kinds.append(kind)
         levels.append(n)
     return tuple(kinds), tuple(levels)
@@ -269,10 +270,19 @@ def _per_column(str key, value, Py_ssize_t columns, str kind):
     return np.broadcast_to(given, (columns,)).astype(np.float64)
 
 
-def _prepare(values, kinds, levels, double shape, rate, m0, b0):
+def _by_kind(kinds, with_missing):
+    """Numbers of the discrete columns, of those of counts, of reals, and the order in which reals stand: those without
+    missing cells first, since they share what depends on the number of cells."""
+    discrete, counts, reals = ([j for j, kind in enumerate(kinds) if kind in of]
+                               for of in (("binary", "categorical"), ("count",), ("real",)))
+    return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
+
+
+def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
     """The cells by type, reals in units from their column's middle, and the prior with them; a ValueError for a cell
-    that its column cannot hold, or a prior out of range."""
-    cdef Py_ssize_t N = values.shape[0], D = values.shape[1], j
+    that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these are a
+    part."""
+    cdef Py_ssize_t N = values.shape[0], D = values.shape[1], j, total = N if columns is None else columns.rows
     there = ~np.isnan(values)
     for j in range(D):
         # a copy of one column, at a time
@@ -284,13 +294,9 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
             good &= cells == np.floor(cells)
         if not good.all():
             raise ValueError(f"x: column {j + 1}: {cells[~good][0]:g} cannot be in a {kinds[j]} column")
-    with_missing = ~there.all(axis=0)
+    with_missing = ~there.all(axis=0) if columns is None else columns.observed < total
     slot = np.where(with_missing, np.cumsum(with_missing) - 1, -1)
-    discrete = [j for j in range(D) if kinds[j] in ("binary", "categorical")]
-    counts = [j for j in range(D) if kinds[j] == "count"]
-    reals = [j for j in range(D) if kinds[j] == "real"]
-    # those without missing cells first: they share what depends on the number of cells
-    order = sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
+    discrete, counts, reals, order = _by_kind(kinds, with_missing)
 
     first = np.cumsum([1, *(levels[j] for j in discrete)])
     totals = sorted({levels[j] for j in discrete if kinds[j] == "categorical"})
@@ -308,10 +314,13 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
     for p, j in enumerate(counts):
         tally[:, p] = np.where(there[:, j], np.nan_to_num(values[:, j]), -1)
         seen = tally[there[:, j], p].astype(np.int64)
-        if seen.size:
+        constant[there[:, j]] -= _log_factorials(seen)
+        if columns is not None and columns.observed[j]:
+            means[p] = columns.sums[j] / columns.observed[j]
+            largest = max(largest, int(columns.sums[j]) + int(columns.high[j]))
+        elif seen.size:
             means[p] = seen.mean()
             largest = max(largest, int(seen.sum()) + int(seen.max()))
-            constant[there[:, j]] -= _log_factorials(seen)
     rates = _per_column("model.rate", rate, len(counts), "count")
     if rates is None:
         rates = shape / np.where(means > 0.0, means, 1.0)
@@ -321,7 +330,9 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
     x = np.full((N, R), np.nan)
     for d, j in enumerate(reals):
         cells = values[there[:, j], j]
-        if cells.size:
+        if columns is not None:
+            centre[d], mean[d], variance[d], span[d], widest[d] = columns.moments(j)
+        elif cells.size:
             # the middle as a number that loses no digit of cells near it
             centre[d] = cells.min() / 2 + cells.max() / 2
             cells -= centre[d]
@@ -329,7 +340,7 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
     units = np.ones(R)
     location, scale, unit = np.zeros(R), np.ones(R), np.ones(R)
     if R:
-        units = resolution(widest, N)
+        units = resolution(widest, total)
         given = [_per_column(f"model.{key}", value, R, "real") for key, value in (("m0", m0), ("b0", b0))]
         location, scale = prior_of("diag", *given, mean, variance, span, centre)
         unit = unit_of("diag", b0, variance)
@@ -339,11 +350,17 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0):
     # the widest factor of a product over real columns
     narrowest = LEAST_SCALE * unit if isinstance(b0, Gamma) else scale
     factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
-    constant_unit = float(resolution(np.abs(constant).max(), N))
+    if columns is None:
+        largest_constant = np.abs(constant).max()
+    else:
+        # no less than that of any row
+        largest_constant = sum(lgamma(columns.high[j] + 1.0) for j in counts if columns.observed[j])
+        largest_constant += np.abs(np.log(units)).sum()
+    constant_unit = float(resolution(largest_constant, total))
     return {
         "code": _some(code, np.int32), "tally": _some(tally, np.int32), "x": _some(x[:, order], np.float64),
         "there": _some(there[:, with_missing], np.uint8),
-        "constant": np.rint(constant / constant_unit).astype(np.int64), "constant_unit": constant_unit,
+        "constant": _some(np.rint(constant / constant_unit), np.int64), "constant_unit": constant_unit,
         "C": len(discrete), "P": len(counts), "R": R, "complete": int(sum(not with_missing[j] for j in reals)),
         "S": int(with_missing.sum()), "levels": int(first[len(discrete)]),
         "first": _some(first, np.int32), "table_of": _some(table_of, np.int32), "total_of": _some(total_of, np.int32),
@@ -528,21 +545,23 @@ cdef class Mixed(Scaled):
 
     def __init__(self, x, types, **options):
         given = read_options("model", self.OPTIONS, options)
-        values = as_array(x)
-        if values.ndim != 2 or not values.size:
+        values, columns = (x.values, x.summary) if isinstance(x, Rows) else (as_array(x), None)
+        if values.ndim != 2 or not values.size and columns is None:
             raise ValueError(f"x: expected a table of shape (N, D), got {values.shape}")
         if values.dtype != np.float64:
             values = values.astype(np.float64)
-        kinds, levels = _types_of(values, types)
-        data = shared(_prepare, values, kinds, levels, given["shape"], given["rate"], given["m0"], given["b0"])
-        cdef Py_ssize_t N = values.shape[0]
+        kinds, levels = _types_of(values, types, columns)
+        prepared = values, kinds, levels, given["shape"], given["rate"], given["m0"], given["b0"]
+        data = shared(_prepare, *prepared) if columns is None else Prepared(_prepare(*prepared, columns))
+        cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
         self.D, self.types = values.shape[1], kinds
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
         self.shape, self.a0 = given["shape"], given["a0"]
         self._hold(data)
         self._take(data)
         self._scales(data, given["b0"], given["kappa0"])
-        self._allocate(N, N)
+        self.total = N
+        self._allocate(values.shape[0], N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         by_count = shared(_tables, N, self.beta0, self.beta1, self.alpha, data.totals, self.kappa0, self.a0)
         self._hold(by_count)
@@ -556,7 +575,7 @@ cdef class Mixed(Scaled):
         self.rise = doubles_of(by_sum.rise)
         if self.scale_prior is not None:
             self._own_tables()
-        self.set_labels(np.zeros(N, dtype=np.int32))
+        self._start()
 
     cdef int _scales(self, data, b0, kappa0) except -1:
         """Take b0 and kappa0, or the priors of those that are resampled."""
@@ -572,7 +591,7 @@ cdef class Mixed(Scaled):
 
     cdef int _own_tables(self) except -1:
         """Tables that follow b0 and kappa0, beside those of the start, which the models of a run share."""
-        cdef Py_ssize_t M = self.N + 2
+        cdef Py_ssize_t M = self.total + 2
         self.own = doubles(2 * self.R + 3 * M + 1)
         self.free_c, self.free_n, self.kappa_start = self.log_c, self.log_n, self.kappa0
         self.b0, self.log_b0 = self.own, self.own + self.R
@@ -588,6 +607,7 @@ cdef class Mixed(Scaled):
         self.sums = self.P + self.R + 1
         self.n_parameters = self.levels + 2 * self.P + 3 * self.R
         self.tile_rows = self.C + self.P + self.R
+        self.column_bytes = (16 * self.R + 8 * self.sums + 4 * self.levels + 4 * self.S + 15) // 16 * 16
         self.rows = self.levels + 5 * self.P + 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
         self.code, self.tally, self.x = ints_of(data.code), ints_of(data.tally), doubles_of(data.x)
         self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
@@ -597,6 +617,26 @@ cdef class Mixed(Scaled):
         self.rate, self.m0, self.b0 = doubles_of(data.rate), doubles_of(data.m0), doubles_of(data.b0)
         self.log_b0, self.real = doubles_of(data.log_b0), ints_of(data.real)
         return 0
+
+    @classmethod
+    def of_shard(cls, values, columns, **params):
+        # nobody asks a shard for the prior
+        return cls(Rows(values, len(values), columns), columns.types)
+
+    @classmethod
+    def of_shards(cls, columns, packed, **params):
+        discrete, counts, reals, order = _by_kind(columns.types, columns.observed < columns.rows)
+        words = np.frombuffer(bytes(packed)[:16 * len(reals) + 8 * (len(counts) + len(reals))], dtype=np.int64).tolist()
+        mean, variance = np.zeros(len(columns.types)), np.zeros(len(columns.types))
+        for at, d in enumerate(order):
+            # whole numbers until the division, so that it does not depend on what the shards are
+            j, n = reals[d], max(1, int(columns.observed[reals[d]]))
+            square = (words[2 * at + 1] << 64) + (words[2 * at] & 0xFFFFFFFFFFFFFFFF)
+            v = words[2 * len(reals) + len(counts) + at]
+            unit = float(resolution(columns.widest(j), columns.rows))
+            mean[j], variance[j] = v / n * unit, (n * square - v * v) / n ** 2 * unit ** 2
+        rows = Rows(np.empty((0, len(columns.types))), columns.rows, columns.with_moments(mean, variance))
+        return cls(rows, columns.types, **params)
 
     @classmethod
     def from_data(cls, data, **params):
@@ -709,9 +749,30 @@ cdef class Mixed(Scaled):
         absorb_squares(self.squares_of(dst), self.squares_of(src), self.R)
         self.stale[dst] = True
 
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        memcpy(to, self.squares_of(k), 16 * self.R)
+        to += 16 * self.R
+        memcpy(to, self.sum + k * self.sums, 8 * self.sums)
+        to += 8 * self.sums
+        memcpy(to, self.count + k * self.levels, 4 * self.levels)
+        memcpy(to + 4 * self.levels, self.seen + k * self.S, 4 * self.S)
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        cdef Py_ssize_t c
+        cdef const int64_t *sum = <const int64_t *> (packed + 16 * self.R)
+        cdef const int32_t *count = <const int32_t *> (sum + self.sums)
+        absorb_squares(self.squares_of(k), <const whole *> packed, self.R)
+        for c in range(self.sums):
+            self.sum[k * self.sums + c] += sum[c]
+        for c in range(self.levels):
+            self.count[k * self.levels + c] += count[c]
+        for c in range(self.S):
+            self.seen[k * self.S + c] += count[self.levels + c]
+        self.stale[k] = True
+
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
         """Bring what scores an item against cluster k up to date: the rows of ``score_mixed``."""
-        cdef Py_ssize_t c, r, n, M = self.N + 2
+        cdef Py_ssize_t c, r, n, M = self.total + 2
         cdef double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7)
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int64_t *sum = self.sum + k * self.sums
@@ -765,7 +826,7 @@ cdef class Mixed(Scaled):
 
     # -- b0 and kappa0 resampled
     cdef void scales_changed(self) noexcept nogil:
-        cdef Py_ssize_t c, n, M = self.N + 2
+        cdef Py_ssize_t c, n, M = self.total + 2
         cdef double *shrunk = self.own + 2 * self.R
         cdef double *log_c = shrunk + M + 1
         cdef double *log_n = log_c + M
@@ -804,7 +865,7 @@ cdef class Mixed(Scaled):
     # -- parameters that are drawn and forgotten
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
         """What ``tile_mixed`` reads: Dirichlet probabilities, gamma rates, normal means and precisions."""
-        cdef Py_ssize_t c, r, n, M = self.N + 2
+        cdef Py_ssize_t c, r, n, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int64_t *sum = self.sum + k * self.sums
         cdef double shape, rate, mean, precision, top, total
@@ -868,7 +929,7 @@ cdef class Mixed(Scaled):
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         """Log predictive of item i in cluster k, which counts it or not, but for `constant`: from the statistics."""
-        cdef Py_ssize_t c, n, M = self.N + 2
+        cdef Py_ssize_t c, n, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
         cdef const int64_t *sum = self.sum + k * self.sums
@@ -914,7 +975,7 @@ cdef class Mixed(Scaled):
     cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Log predictive of item i in cluster k, which counts it, given the others there, but for `constant`: in closed
         form from the rows of ``score_mixed``. Where that would lose digits, from the statistics."""
-        cdef Py_ssize_t c, n = self.size[k], M = self.N + 2
+        cdef Py_ssize_t c, n = self.size[k], M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
         cdef const int64_t *sum = self.sum + k * self.sums
@@ -1015,7 +1076,7 @@ cdef class Mixed(Scaled):
 
     cdef double log_lik_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Log marginal likelihood of the items of cluster a and, unless b is -1, of cluster b."""
-        cdef Py_ssize_t c, r, n, M = self.N + 2
+        cdef Py_ssize_t c, r, n, M = self.total + 2
         cdef bint both = b >= 0
         # without a second cluster the first stands in, and nothing of it is read twice
         cdef Py_ssize_t e = b if both else a

@@ -37,6 +37,7 @@ from splitmerge_cli.core.memory cimport doubles, larger
 from splitmerge_cli.core.recording cimport PLAIN
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double
+from splitmerge_cli.core.threads cimport Threads, task_t
 
 from splitmerge_cli.core.options import Number
 
@@ -44,12 +45,6 @@ cdef extern from "topic_lanes.h" nogil:
     double topic_product(const double *a, const double *b, Py_ssize_t blocks)
     Py_ssize_t topic_draw(const double *share, const double *row, Py_ssize_t blocks, double u,
                           double *rest)
-
-cdef extern from "tasks.h":
-    ctypedef void (*task_t)(void *context, Py_ssize_t task) noexcept nogil
-    enum:
-        MOST_THREADS
-    void tasks_run(task_t task, void **contexts, Py_ssize_t threads, Py_ssize_t tasks) noexcept nogil
 
 cdef extern from *:
     """
@@ -145,9 +140,7 @@ cdef class PartiallyCollapsed(Sampler):
 
     cdef readonly double share
     cdef Topics topics
-    cdef list workers
-    cdef void **contexts                # [MOST_THREADS] the workers
-    cdef Py_ssize_t n_workers
+    cdef Threads pool
     cdef int pass_                      # what the tasks under way do
     cdef bint alone                     # one thread does all of them
     cdef uint64_t[2] key                # of the streams of this step
@@ -172,12 +165,10 @@ cdef class PartiallyCollapsed(Sampler):
         self.topics = model
         self.share = self.options["share"]
         self.scans = 0
-        self.workers = []
-        self.contexts = <void **> doubles(MOST_THREADS)
+        self.pool = Threads()
         self.weight = doubles(self.topics.V)
 
     def __dealloc__(self):
-        free(self.contexts)
         free(self.founder)
         free(self.scale)
         free(self.base)
@@ -197,14 +188,14 @@ cdef class PartiallyCollapsed(Sampler):
     # -- room
     cdef int need(self) except -1 nogil:
         """Room for the topics, and a worker for each thread."""
-        cdef Py_ssize_t threads = min(max(self.threads, 1), MOST_THREADS)
         self.blocks = (self.topics.K + 7) // 8
-        if 8 * self.blocks > self.room or self.n_workers < threads or self.topics.V * self.blocks > self.cells:
+        if (8 * self.blocks > self.room or self.pool.lack(self.threads)
+                or self.topics.V * self.blocks > self.cells):
             with gil:
-                self._need(threads)
+                self._need()
         return 0
 
-    cdef int _need(self, Py_ssize_t threads) except -1:
+    cdef int _need(self) except -1:
         cdef Py_ssize_t room = self.room, V = self.topics.V
         cdef Worker worker
         if 8 * self.blocks > room:
@@ -223,11 +214,9 @@ cdef class PartiallyCollapsed(Sampler):
             self.phi = doubles(8 * V * self.blocks)
             self.sums = doubles(8 * self.blocks * self.word_tasks())
             self.cells = V * self.blocks
-        while self.n_workers < threads:
-            self.workers.append(Worker(self))
-            self.contexts[self.n_workers] = <void *> self.workers[self.n_workers]
-            self.n_workers += 1
-        for worker in self.workers:
+        while self.pool.lack(self.threads):
+            self.pool.add(Worker(self))
+        for worker in self.pool.workers:
             worker.need(room)
         return 0
 
@@ -240,10 +229,10 @@ cdef class PartiallyCollapsed(Sampler):
 
     cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil:
         """Do the tasks of a pass; one after the other where choices follow a script."""
-        cdef Py_ssize_t threads = 1 if self.rng.scripted else min(max(self.threads, 1), self.n_workers)
+        cdef Py_ssize_t threads = 1 if self.rng.scripted else self.threads
         self.pass_ = pass_
-        self.alone = threads == 1
-        tasks_run(TAKE_TASK, self.contexts, threads, tasks)
+        self.alone = threads <= 1
+        self.pool.run(TAKE_TASK, threads, tasks)
 
     cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil:
         cdef Py_ssize_t v, end = min((task + 1) * WORDS, self.topics.V)

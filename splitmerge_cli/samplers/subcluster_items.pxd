@@ -4,6 +4,7 @@ from libc.stdint cimport int8_t, int32_t, uint64_t
 from splitmerge_cli.core.model cimport TILE_ITEMS, Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream
+from splitmerge_cli.core.threads cimport Threads
 
 cdef extern from "fixed_point.h":
     ctypedef struct whole:
@@ -60,9 +61,7 @@ cdef class Items:
     cdef Py_ssize_t N                   # items in all
     cdef Py_ssize_t offset              # items before these, in shards before this one
     cdef uint64_t[2] key                # of the streams of this step
-    cdef list workers
-    cdef void **contexts                # [MOST_THREADS] the workers
-    cdef Py_ssize_t n_workers
+    cdef Threads pool
     cdef int pass_                      # what the tasks under way do
     # -- items
     cdef int32_t *order                 # [N] by cluster, in item order; in a round by block

@@ -15,6 +15,7 @@ from splitmerge_cli.core.model cimport TILE_ITEMS, Model
 from splitmerge_cli.core.recording cimport PLAIN
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double
+from splitmerge_cli.core.threads cimport Threads, task_t
 
 cdef extern from "tiles.h":
     void tile_raise(const double *row, const double *allowed, double *best, double *least) noexcept nogil
@@ -25,12 +26,6 @@ cdef extern from "log_sums.h":
     void log_sum_add(whole *sum, double log_p) noexcept nogil
     void log_sum_join(whole *sum, const whole *more) noexcept nogil
     double log_sum_value(const whole *sum) noexcept nogil
-
-cdef extern from "tasks.h":
-    ctypedef void (*task_t)(void *context, Py_ssize_t task) noexcept nogil
-    enum:
-        MOST_THREADS
-    void tasks_run(task_t task, void **contexts, Py_ssize_t threads, Py_ssize_t tasks) noexcept nogil
 
 cdef enum:
     TILES = 16                          # of a task of LABELS
@@ -49,7 +44,7 @@ cdef class Worker:
         self.allowed, self.first = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
         self.work, self.theta = doubles(model.work_size), doubles(model.n_parameters)
         self.others = ints(items.near)
-        self.number = len(items.workers)
+        self.number = items.pool.n
 
     def __dealloc__(self):
         free(self.tile)
@@ -95,8 +90,7 @@ cdef class Items:
         self.model, self.rng, self.near = model, rng, near
         self.N = model.N
         self.threads = 1
-        self.workers = []
-        self.contexts = <void **> doubles(MOST_THREADS)
+        self.pool = Threads()
         # who asks the shards has none
         n = max(model.N, 1)
         self.order, self.other, self.label = ints(n), ints(n), ints(n)
@@ -105,7 +99,6 @@ cdef class Items:
         self._need(1)
 
     def __dealloc__(self):
-        free(self.contexts)
         free(self.order)
         free(self.other)
         free(self.label)
@@ -129,8 +122,7 @@ cdef class Items:
     # -- room
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
         """Room for this many clusters, and a worker for each thread."""
-        cdef Py_ssize_t threads = min(max(self.threads, 1), MOST_THREADS)
-        if clusters > self.room or self.n_workers < threads:
+        if clusters > self.room or self.pool.lack(self.threads):
             with gil:
                 self._need(clusters)
         return self.model.reserve(clusters)
@@ -151,11 +143,9 @@ cdef class Items:
             self.log_q = <whole *> larger(self.log_q, 0, 32 * room)
             self.now = <int32_t *> larger(self.now, 8 * old, 8 * room)
             self.room = room
-        while len(self.workers) < min(max(self.threads, 1), MOST_THREADS):
-            self.workers.append(Worker(self))
-            self.contexts[self.n_workers] = <void *> self.workers[self.n_workers]
-            self.n_workers += 1
-        for worker in self.workers:
+        while self.pool.lack(self.threads):
+            self.pool.add(Worker(self))
+        for worker in self.pool.workers:
             worker.need(self.room)
         return 0
 
@@ -171,7 +161,7 @@ cdef class Items:
     cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil:
         """Do the tasks of a pass; one after the other where choices follow a script."""
         self.pass_ = pass_
-        tasks_run(TAKE, self.contexts, 1 if self.rng.scripted else min(self.threads, self.n_workers), tasks)
+        self.pool.run(TAKE, 1 if self.rng.scripted else self.threads, tasks)
 
     cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil:
         if self.rng.halted:
@@ -569,7 +559,7 @@ cdef class Items:
     # -- neighbours
     cdef int draw_pairs(self, Py_ssize_t batch) except -1 nogil:
         """Pairs drawn, drawn + 1, ... of this step, `batch` of them."""
-        self.model.reserve(self.model.K + 3 + self.n_workers)
+        self.model.reserve(self.model.K + 3 + self.pool.n)
         self.run(PAIRS, batch)
         return 0
 

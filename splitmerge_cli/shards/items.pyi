@@ -8,7 +8,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.samplers.subcluster_items import Items
-from splitmerge_cli.shards.fleet import Fleet
+from splitmerge_cli.shards.messages import Shards
 
 class ShardItems(Items):
     def __init__(self, model: Model, offset: int, total: int, near: int, threads: int = 1) -> None: ...
@@ -30,10 +30,10 @@ class ShardItems(Items):
     def changed_to(self, now: Any, K: Any, parts: Any) -> Any: ...
 
 class RemoteItems(Items):
-    fleet: Fleet
-    def __init__(self, model: Model, rng: Rng, near: int, fleet: Fleet, sizes: Sequence[int]) -> None: ...
+    shards: Shards
+    def __init__(self, model: Model, rng: Rng, near: int, shards: Shards, sizes: Sequence[int]) -> None: ...
     def settle(self, labels: Sequence[Any], K: int) -> None: ...
 
 def sharded(
-    model: Model, rng: Rng, fleet: Fleet, sizes: Sequence[int], **options: Any
+    model: Model, rng: Rng, shards: Shards, sizes: Sequence[int], **options: Any
 ) -> tuple[Subcluster, RemoteItems]: ...

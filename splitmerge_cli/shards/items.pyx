@@ -6,8 +6,8 @@ numbers of clusters; what comes back are sums of whole numbers, the least of som
 neighbours their clusters. No item does, but that the first of each pair, and the two that found the sides of a block,
 are the statistics of a cluster of one item.
 
-Messages are methods of `ShardItems` with arrays: whoever calls them, in whatever process, is a `Fleet`
-(``fleet.py``).
+Messages are methods of `ShardItems` with arrays: who sends them, in whatever process, is a `Shards`
+(``messages.py``).
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
@@ -199,7 +199,7 @@ cdef class ShardItems(Items):
         """Of each pair, of whose others `lists` has those that are here, (places among the others, numbers among all):
         log density, place and cluster of the likeliest; -inf and the first where none is likelier than nothing, and
         place -1 where none is here."""
-        cdef Worker w = self.workers[0]
+        cdef Worker w = self.pool.workers[0]
         cdef int32_t[::1] items
         cdef double top
         cdef Py_ssize_t t, at
@@ -284,22 +284,22 @@ cdef class RemoteItems(Items):
         Of the clusters, as ``of_shards`` makes it.
     rng : Rng
     near : int
-    fleet : Fleet
-        Who sends messages to the shards.
+    shards : Shards
+        Who sends messages to them.
     sizes : sequence of int
         Items of each shard, in their order.
     """
 
-    cdef readonly object fleet
+    cdef readonly object shards
     cdef object ends                    # [shards] items before the end of each
     cdef object counts                  # [shards, blocks] items of each block in each shard
     cdef int32_t[2 * BATCH] of_pair     # clusters of the items of the pairs, by their numbers before the changes
     cdef list parts                     # (cluster, item, item) that were parted in this batch
     cdef tuple parted                   # the same of a proposal
 
-    def __init__(self, Model model not None, Rng rng not None, Py_ssize_t near, fleet, sizes):
+    def __init__(self, Model model not None, Rng rng not None, Py_ssize_t near, shards, sizes):
         super().__init__(model, rng, near)
-        self.fleet = fleet
+        self.shards = shards
         self.ends = np.cumsum(sizes)
         self.N = int(self.ends[len(sizes) - 1])
         self.parts = []
@@ -308,7 +308,7 @@ cdef class RemoteItems(Items):
         """Put the items of each shard into these clusters."""
         self.need(K)
         self.model.reset(NULL, K)
-        self._set(range(K), self.fleet.each("set_labels", [(given, K) for given in labels]))
+        self._set(range(K), self.shards.each("set_labels", [(given, K) for given in labels]))
         self.model.begin_scan()
 
     def _set(self, columns, answers):
@@ -324,15 +324,15 @@ cdef class RemoteItems(Items):
                 self.model.add_column(k, <const char *> &packed[t, 0])
 
     cdef int begin(self) except -1 with gil:
-        self.fleet.all("begin", (self.key[0], self.key[1]))
+        self.shards.all("begin", (self.key[0], self.key[1]))
         return 0
 
     cdef Py_ssize_t draw_labels(self) except -1 with gil:
         cdef Py_ssize_t K = self.model.K, moved
         with nogil:
             self.run(DRAW, K)
-        founder = np.min(self.fleet.all("founders"), axis=0)
-        answers = self.fleet.all("relabelled", founder, np.array(parameters_of(self, K)),
+        founder = np.min(self.shards.all("founders"), axis=0)
+        answers = self.shards.all("relabelled", founder, np.array(parameters_of(self, K)),
                                  np.array(<double[:K]> self.log_weight))
         moved = sum(answer[0] for answer in answers)
         self._set(range(K), [answer[1:] for answer in answers])
@@ -343,7 +343,7 @@ cdef class RemoteItems(Items):
     # -- a round
     cdef int gather(self) except -1 with gil:
         cdef Py_ssize_t b
-        answers = self.fleet.all("gathered", np.array(<int32_t[:self.model.K]> self.block),
+        answers = self.shards.all("gathered", np.array(<int32_t[:self.model.K]> self.block),
                                  np.array(<int32_t[:2 * self.blocks]> self.first))
         self.counts = np.array([answer[0] for answer in answers])
         ends = np.concatenate([[0], np.cumsum(self.counts.sum(axis=0))])
@@ -363,7 +363,7 @@ cdef class RemoteItems(Items):
             wanted[shard][0].append(s)
             wanted[shard][1].append(founders[s] - before[shard, s // 2])
         asked = [shard for shard, (sides, _) in enumerate(wanted) if sides]
-        for shard, packed in zip(asked, self.fleet.each("founding", [wanted[shard] for shard in asked], asked)):
+        for shard, packed in zip(asked, self.shards.each("founding", [wanted[shard] for shard in asked], asked)):
             for t, s in enumerate(wanted[shard][0]):
                 self._set([self.column + s], [([1], packed[t:t + 1])])
         for s in range(2 * self.blocks):
@@ -374,7 +374,7 @@ cdef class RemoteItems(Items):
     cdef int send_to_sides(self) except -1 with gil:
         cdef Py_ssize_t s, n = 2 * self.blocks
         changed = np.array([self.changed[s] for s in range(n)], dtype=bool)
-        answers = self.fleet.all("sent", np.array(parameters_of(self, n)), np.array(<double[:n]> self.log_weight),
+        answers = self.shards.all("sent", np.array(parameters_of(self, n)), np.array(<double[:n]> self.log_weight),
                                  changed)
         now = np.any([answer[0] for answer in answers], axis=0)
         self._set([self.column + s for s in np.flatnonzero(changed)], [answer[1:] for answer in answers])
@@ -387,7 +387,7 @@ cdef class RemoteItems(Items):
     cdef int draw_sides(self, Py_ssize_t number) except -1 with gil:
         cdef Py_ssize_t n = 2 * self.blocks, s
         cdef const unsigned char[::1] q
-        answers = self.fleet.all("drawn_sides", number, np.array(parameters_of(self, n)),
+        answers = self.shards.all("drawn_sides", number, np.array(parameters_of(self, n)),
                                  np.array(<double[:n]> self.log_weight))
         memset(self.log_q, 0, n * sizeof(whole))
         for answer in answers:
@@ -399,7 +399,7 @@ cdef class RemoteItems(Items):
 
     # -- neighbours
     cdef int draw_pairs(self, Py_ssize_t batch) except -1 with gil:
-        cdef Worker w = self.workers[0]
+        cdef Worker w = self.pool.workers[0]
         cdef Py_ssize_t t, n, k = self.model.K + 3, P = self.model.n_parameters
         cdef double[:, ::1] theta = np.zeros((batch, P))
         self.model.reserve(k + 1)
@@ -411,7 +411,7 @@ cdef class RemoteItems(Items):
             others.append(np.array(<int32_t[:n]> w.others))
         owner = np.searchsorted(self.ends, firsts, side="right")
         asked = np.unique(owner).tolist()
-        for shard, (clusters, packed) in zip(asked, self.fleet.each(
+        for shard, (clusters, packed) in zip(asked, self.shards.each(
                 "first_of_pairs", [([firsts[t] for t in np.flatnonzero(owner == shard)],) for shard in asked], asked)):
             for at, t in enumerate(np.flatnonzero(owner == shard)):
                 self.of_pair[2 * t] = clusters[at]
@@ -423,7 +423,7 @@ cdef class RemoteItems(Items):
             begin = self.ends[shard - 1] if shard else 0
             here = [np.flatnonzero((items >= begin) & (items < end)) for items in others]
             lists.append((np.asarray(theta), [(places, items[places]) for places, items in zip(here, others)]))
-        answers = self.fleet.each("nearest", lists)
+        answers = self.shards.each("nearest", lists)
         for t in range(batch):
             found = [answer[t] for answer in answers if answer[t][1] >= 0]
             # the first of the likeliest; of none that is likelier than nothing the first of all
@@ -442,7 +442,7 @@ cdef class RemoteItems(Items):
             k += 1
         # one that is taken goes to the parts
         self.parted = (k, self.pair[2 * t], self.pair[2 * t + 1])
-        self._set([self.model.K, self.model.K + 1], self.fleet.all("parted", *self.parted))
+        self._set([self.model.K, self.model.K + 1], self.shards.all("parted", *self.parted))
         return 0
 
     cdef int take_part(self, Py_ssize_t c) except -1 with gil:
@@ -461,13 +461,13 @@ cdef class RemoteItems(Items):
         now = np.array(<int32_t[:n]> self.now)
         if (now[:self.before_changes] != np.arange(self.before_changes)).any() or (now[self.before_changes:]
                                                                                    >= 0).any():
-            self.fleet.all("changed_to", now, self.model.K, self.parts)
+            self.shards.all("changed_to", now, self.model.K, self.parts)
         if self.parts:
             self.parts, self.blocks = [], 0
         return 0
 
 
-def sharded(Model model not None, Rng rng not None, fleet, sizes, **options):
+def sharded(Model model not None, Rng rng not None, shards, sizes, **options):
     """A `Subcluster` on items in shards.
 
     Parameters
@@ -475,7 +475,7 @@ def sharded(Model model not None, Rng rng not None, fleet, sizes, **options):
     model : Model
         Of the clusters, as ``of_shards`` makes it.
     rng : Rng
-    fleet : Fleet
+    shards : Shards
     sizes : sequence of int
         Items of each shard.
     **options
@@ -487,5 +487,5 @@ def sharded(Model model not None, Rng rng not None, fleet, sizes, **options):
     items : RemoteItems
     """
     cdef Subcluster sampler = Subcluster(model, rng, **options)
-    sampler.items = RemoteItems(model, rng, sampler.near, fleet, sizes)
+    sampler.items = RemoteItems(model, rng, sampler.near, shards, sizes)
     return sampler, sampler.items

@@ -19,14 +19,16 @@ from splitmerge_cli.config import ConfigError, locate
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.rows import Columns
+from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
 from splitmerge_cli.results.files import Locked, locked, replaced, undamaged, write_json
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import RunError, WrittenElsewhere
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.fleet import Fleet, ShardLost
 from splitmerge_cli.shards.items import sharded
-from splitmerge_cli.shards.source import Source
+from splitmerge_cli.shards.messages import ShardLost, Shards
+from splitmerge_cli.shards.source import Source, open_source
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -35,6 +37,7 @@ HEEDED = (
     "data.path",
     "data.columns",
     "data.drop",
+    "data.types",
     "model",
     "sampler",
     "seed",
@@ -46,6 +49,8 @@ HEEDED = (
 """Keys of a run that one on shards takes, with all options of its model and sampler."""
 ATTEMPTS = 5
 """Times that a run is begun, or continued, where workers are lost."""
+MOST = {"binary": 1, "categorical": 10_000, "count": LARGEST}
+"""The largest value of a column of a type."""
 REMEDY = "remove the folder, and the same command begins anew"
 
 
@@ -65,9 +70,56 @@ def check(cfg: "DictConfig", given: Sequence[str]) -> None:
     if locate(cfg.sampler["_target_"]) is not Subcluster:
         raise ConfigError(f"sampler={cfg.sampler.name}: expected subcluster, whose items may be in shards")
     if not any(re.match(r"[+]*model(@\S*)?=", one) for one in given):
-        raise ConfigError("model: expected model=gaussian or model=bernoulli, whose items may be in shards")
+        raise ConfigError("model: expected model=gaussian, bernoulli or mixed, whose items may be in shards")
     if cfg.iterations is None:
         raise ConfigError("iterations: expected a number")
+
+
+def source_of(cfg: "DictConfig") -> Source:
+    """The table of a configuration; columns of several types may miss cells.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The message names key or file.
+    """
+    mixed = locate(cfg.model["_target_"]).kind == "mixed"
+    if cfg.data.types and not mixed:
+        raise ConfigError("data.types: expected model=mixed with types of columns")
+    return open_source(cfg.data.path, cfg.data.columns, cfg.data.drop, missing=mixed)
+
+
+def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -> tuple[str, ...]:
+    """The type of each column: as `given` says, binary where all cells are 0 or 1, real where one is no whole number.
+
+    Raises
+    ------
+    ConfigError
+        For a name that is no column's, a word that is no type, or whole numbers of which nothing is said.
+    """
+    said = {str(name): word for name, word in given.items()}
+    for name, word in said.items():
+        if name not in names:
+            raise ConfigError(f"data.types: no column {name}; expected one of {', '.join(names)}")
+        if word not in COLUMN_TYPES:
+            raise ConfigError(f"data.types: {name}: {word}; expected {', '.join(COLUMN_TYPES)}")
+    found, unclear = [], []
+    for name, low, high, whole in zip(names, columns.low, columns.high, columns.whole, strict=True):
+        word = said.get(name, "")
+        if not word:
+            word = "real" if low > high or not whole else "binary" if low >= 0 and high <= 1 else "count"
+            if word == "count":
+                unclear.append(name)
+        elif low <= high and word != "real" and not (whole and low >= 0 and high <= MOST[word]):
+            expected = "0 and 1" if word == "binary" else "whole numbers from 0"
+            raise ConfigError(f"data.types: {name}: {word}: values from {low:g} to {high:g}; expected {expected}")
+        found.append(word)
+    if unclear:
+        example = ",".join(f"{name}:count" for name in unclear)
+        raise ConfigError(
+            f"data.types: columns of whole numbers; say categorical, count or real: data.types={{{example}}}"
+        )
+    return tuple(found)
 
 
 def bounds_of(rows: int, shards: int) -> list[tuple[int, int]]:
@@ -84,8 +136,8 @@ class ShardedRun:
     cfg : DictConfig
         Checked and resolved.
     source : Source
-    fleet : Fleet
-        Shards that hold their rows, as `bounds` says.
+    shards : Shards
+        That hold their rows, as `bounds` says.
     bounds : sequence of (int, int)
 
     Attributes
@@ -99,20 +151,20 @@ class ShardedRun:
         A parameter out of range, or rows that the model cannot hold.
     """
 
-    def __init__(self, cfg: "DictConfig", source: Source, fleet: Fleet, bounds: Sequence[tuple[int, int]]) -> None:
-        self.cfg, self.source, self.fleet, self.bounds = cfg, source, fleet, bounds
+    def __init__(self, cfg: "DictConfig", source: Source, shards: Shards, bounds: Sequence[tuple[int, int]]) -> None:
+        self.cfg, self.source, self.shards, self.bounds = cfg, source, shards, bounds
         options = {str(key): value for key, value in cfg.sampler.items() if key not in ("name", "_target_")}
         near = read_options("sampler", Subcluster.OPTIONS, options)["near"]
-        found = fleet.all("ranges")
-        ranges = np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
-        total = source.rows
-        self.model: Model = construct("model", cfg.model, lambda cls, given: self._build(cls, given, ranges, near))
+        columns = Columns.joined(shards.all("columns"))
+        if source.missing:
+            columns = columns.typed(types_of(source.names, columns, cfg.data.types or {}))
+        self.model: Model = construct("model", cfg.model, lambda cls, given: self._build(cls, given, columns, near))
         supported, reason = Subcluster.supports(self.model)
         if not supported:
             raise ConfigError(f"sampler=subcluster: {reason}")
         self.rng = Rng(cfg.seed)
         sizes = [end - first for first, end in bounds]
-        self.sampler, self.items = sharded(self.model, self.rng, fleet, sizes, **options)
+        self.sampler, self.items = sharded(self.model, self.rng, shards, sizes, **options)
         self.sampler.threads = cfg.workers or 1
         self.refresh = Refresh(self.model, self.rng) if self.model.refreshes else None
         what = {
@@ -121,21 +173,20 @@ class ShardedRun:
             "seed": cfg.seed,
             "iterations": cfg.iterations,
             "columns": source.names,
-            "rows": total,
-            "data": hashlib.sha256(ranges[0].tobytes() + ranges[1].tobytes() + self._packed).hexdigest(),
-        }
+            "rows": source.rows,
+            "data": hashlib.sha256(columns.low.tobytes() + columns.high.tobytes() + self._packed).hexdigest(),
+        } | ({"types": columns.types} if columns.types else {})
         self.identity = json.loads(json.dumps(what, default=str))
         digest = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
         self.path = Path(cfg.out) / f"shards-{digest[:12]}"
 
-    def _build(self, cls: type[Model], given: dict[str, Any], ranges: Any, near: int) -> Model:
+    def _build(self, cls: type[Model], given: dict[str, Any], columns: Columns, near: int) -> Model:
         """The model of the clusters, once those of the shards have counted their rows."""
-        total, threads = self.source.rows, self.cfg.workers or 1
-        self.fleet.all("build", cls, ranges, total, given, near, threads)
-        packed = np.concatenate(self.fleet.all("counted_all"))
+        self.shards.all("build", cls, columns, given, near, self.cfg.workers or 1)
+        packed = np.concatenate(self.shards.all("counted_all"))
         # sums of whole numbers: added as such by the model of one shard's columns
-        self._packed = self.fleet.each("added", [(packed,)], [0])[0].tobytes()
-        return cls.of_shards(ranges, total, self._packed, **given)
+        self._packed = self.shards.each("added", [(packed,)], [0])[0].tobytes()
+        return cls.of_shards(columns, self._packed, **given)
 
     # -- running
     def run(self, every: float = 60.0, tell: Callable[[int, int], None] | None = None) -> Path:
@@ -194,9 +245,7 @@ class ShardedRun:
         counts = {count["move"]: count for count in self.sampler.counts()}
         for move in Subcluster.MOVES:
             row[f"{move}_proposed"], row[f"{move}_accepted"] = counts[move]["proposed"], counts[move]["accepted"]
-        if self.model.random_concentration:
-            row["concentration"] = float(self.model.concentration)
-        return row
+        return row | self.model.hyperparameter_values
 
     # -- files
     def _labels_of(self, folder: Path) -> list[Path]:
@@ -206,7 +255,7 @@ class ShardedRun:
         """Write the state into a folder of its own, then name it; the one before is removed."""
         folder = self.path / f"checkpoint-{len(rows)}"
         folder.mkdir(exist_ok=True)
-        sums = self.fleet.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
+        sums = self.shards.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
         parameters = self.model.parameters
         state = {
             "identity": self.identity,
@@ -256,7 +305,7 @@ class ShardedRun:
         with replaced(self.path / "clusters.parquet") as temporary:
             pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}).to_parquet(temporary, index=False)
         (self.path / "labels").mkdir(exist_ok=True)
-        self.fleet.each(
+        self.shards.each(
             "write",
             [(str((self.path / "labels" / f"rows-{first:012d}.parquet").absolute()),) for first, _ in self.bounds],
         )
@@ -331,7 +380,7 @@ def run_on_shards(
         Workers were lost again and again; the same command continues the run.
     """
     from splitmerge_cli.runs.dask_workers import DaskWorkers
-    from splitmerge_cli.shards.fleet import DaskFleet
+    from splitmerge_cli.shards.messages import DaskShards
 
     with ExitStack() as stack:
         client = stack.enter_context(DaskWorkers(address, patience=patience, called="--address").client(source.rows))
@@ -339,8 +388,7 @@ def run_on_shards(
             count = shards or len(client.scheduler_info(n_workers=-1)["workers"]) or 1
             bounds = bounds_of(source.rows, min(count, source.rows))
             try:
-                fleet = DaskFleet(client, source, bounds)
-                return ShardedRun(cfg, source, fleet, bounds).run(every, tell)
+                return ShardedRun(cfg, source, DaskShards(client, source, bounds), bounds).run(every, tell)
             except ShardLost as error:
                 if not left:
                     raise RunError(f"{error}; the same command continues the run") from error

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.shards.items import ShardItems
 from splitmerge_cli.shards.source import Source
@@ -25,7 +26,7 @@ class Shard:
     Raises
     ------
     DataError
-        A cell is missing or no finite number; the message names file, row and column.
+        A cell is no finite number, or missing where none may be; the message names file, row and column.
     """
 
     def __init__(self, source: Source, first: int, end: int) -> None:
@@ -38,16 +39,15 @@ class Shard:
         found = getattr(self, method, None)
         return (getattr(self.items, method) if found is None else found)(*args)
 
-    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and largest value of each column; inf and -inf of no rows."""
+    def columns(self) -> Columns:
+        """What is known of the columns here."""
         assert self.values is not None
-        return self.values.min(axis=0, initial=np.inf), self.values.max(axis=0, initial=-np.inf)
+        return Columns.of(self.values)
 
     def build(
         self,
         model: type[Model],
-        ranges: tuple[np.ndarray, np.ndarray],
-        total: int,
+        columns: Columns,
         params: dict[str, Any],
         near: int,
         threads: int,
@@ -55,7 +55,8 @@ class Shard:
         """Make the model of these rows, which takes their place, and the items."""
         assert self.values is not None
         values, self.values = self.values, None
-        self.items = ShardItems(model.of_shard(values, ranges, total, **params), self.first, total, near, threads)
+        shard = model.of_shard(values, columns, **params)
+        self.items = ShardItems(shard, self.first, columns.rows, near, threads)
 
     def write(self, path: str) -> None:
         """Write row numbers, from 1, and clusters to a .parquet file."""

@@ -1,7 +1,7 @@
 """Tables of numbers whose rows are read where they are wanted: .npy, .parquet (a file, or a folder of them), .zarr."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,29 +28,34 @@ class Source:
         Columns that are read.
     files : tuple of (str, int)
         Files of parquet, and the rows of each.
+    missing : bool
+        Whether cells may be missing: NaN, or null in parquet.
     """
 
     path: str
     rows: int
     names: tuple[str, ...]
     files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    missing: bool = False
 
     def read(self, first: int, end: int) -> NDArray[np.float64]:
-        """Rows `first` to before `end`, shape (end - first, D).
+        """Rows `first` to before `end`, shape (end - first, D); NaN where a cell is missing.
 
         Raises
         ------
         DataError
-            A cell is missing or no finite number; the message names file, row and column.
+            A cell is no finite number, or missing where none may be; the message names file, row and column.
         """
         out = np.empty((end - first, len(self.names)))
         at = 0
         for block in self._blocks(first, end):
             out[at : at + len(block)] = block
-            if (bad := place_not_finite(out[at : at + len(block)])) is not None:
+            here = out[at : at + len(block)]
+            there = np.where(np.isnan(here), 0.0, here) if self.missing and np.isnan(here).any() else here
+            if (bad := place_not_finite(there)) is not None:
                 i, d = bad
-                found = out[at + i, d]
-                expected = "a number (rows with missing cells cannot be in shards)" if np.isnan(found) else FINITE
+                found = here[i, d]
+                expected = "a number (model=mixed reads rows with missing cells)" if np.isnan(found) else FINITE
                 raise DataError(
                     f"{self.path}: row {first + at + i + 1}, column {self.names[d]}: {found:g}; expected {expected}"
                 )
@@ -109,7 +114,9 @@ class Source:
             before += rows
 
 
-def open_source(path: str, columns: Sequence[str] | None = None, drop: Sequence[str] | None = None) -> Source:
+def open_source(
+    path: str, columns: Sequence[str] | None = None, drop: Sequence[str] | None = None, missing: bool = False
+) -> Source:
     """A table by its path.
 
     Parameters
@@ -119,6 +126,8 @@ def open_source(path: str, columns: Sequence[str] | None = None, drop: Sequence[
     columns : sequence of str, optional
         Columns of parquet in their order; by default all but those of `drop`.
     drop : sequence of str, optional
+    missing : bool
+        Whether cells may be missing.
 
     Raises
     ------
@@ -129,7 +138,7 @@ def open_source(path: str, columns: Sequence[str] | None = None, drop: Sequence[
     if not place.exists():
         existing(path, "a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
     if place.suffix == ".parquet" or (place.is_dir() and place.suffix != ".zarr"):
-        return _parquet(place, columns, drop)
+        return replace(_parquet(place, columns, drop), missing=missing)
     if place.suffix not in ENDINGS:
         raise DataError(f"{path}: expected a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
     if columns or drop:
@@ -138,7 +147,7 @@ def open_source(path: str, columns: Sequence[str] | None = None, drop: Sequence[
     if array.ndim not in (1, 2) or not all(array.shape) or array.dtype.kind not in "fiub":
         raise DataError(f"{path}: {array.dtype} of shape {tuple(array.shape)}; expected numbers, [rows, columns]")
     width = 1 if array.ndim == 1 else array.shape[1]
-    return Source(str(place), int(array.shape[0]), tuple(str(j + 1) for j in range(width)))
+    return Source(str(place), int(array.shape[0]), tuple(str(j + 1) for j in range(width)), missing=missing)
 
 
 def _array(place: Path) -> Any:

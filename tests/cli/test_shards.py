@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -11,13 +12,14 @@ import pytest
 
 from cli.calls import wait_for
 from cli.test_dask import free_port, scheduler
-from splitmerge_cli.config import draft
+from splitmerge_cli.config import ConfigError, draft
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.fleet import LocalFleet, ShardLost
-from splitmerge_cli.shards.run import ShardedRun, bounds_of, run_on_shards
+from splitmerge_cli.shards.messages import LocalShards, ShardLost
+from splitmerge_cli.shards.run import ShardedRun, bounds_of, run_on_shards, source_of
 from splitmerge_cli.shards.shard import Shard
 from splitmerge_cli.shards.source import open_source
 
@@ -107,11 +109,12 @@ def test_a_killed_workers_rows_go_to_another(spawn, points) -> None:
         stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
     assert "lost" in stderr and stderr.count("\n") == 1
+    assert "One chain cannot show convergence" in stdout
     assert (labels_of(Path(stdout.splitlines()[-1])) == alone(points, 100)).all()
 
 
-class Breaking(LocalFleet):
-    """A fleet that is lost at some message."""
+class Breaking(LocalShards):
+    """Shards that are lost at some message."""
 
     left = 0
 
@@ -125,10 +128,10 @@ class Breaking(LocalFleet):
 def run_of(shards: int, left: int = 0, *more: str) -> ShardedRun:
     source = open_source("x.npy")
     bounds = bounds_of(N, shards)
-    fleet = Breaking([Shard(source, *bound) for bound in bounds])
+    shards = Breaking([Shard(source, *bound) for bound in bounds])
     cfg = draft(["data=csv", "data.path=x.npy", *NUMBERS, "iterations=12", "timing=false", *more]).checked()
-    run = ShardedRun(cfg, source, fleet, bounds)
-    fleet.left = left
+    run = ShardedRun(cfg, source, shards, bounds)
+    shards.left = left
     return run
 
 
@@ -203,6 +206,65 @@ def test_what_is_not_taken_is_said(smcmc, points, args: list[str], message: str)
     assert not Path("results").exists()
 
 
+@pytest.fixture
+def columns(points) -> pd.DataFrame:
+    """Columns of several types, some of whose cells are missing, in a .parquet file."""
+    generator = np.random.default_rng(1)
+    side = points[:, 0] > 5.0
+    table = pd.DataFrame(
+        {
+            "length": points[:, 1],
+            "colour": generator.integers(3, size=N) + side,
+            "eggs": pd.array(generator.poisson(2.0 + 5.0 * side), dtype="Int64"),
+            "female": generator.random(N) < 0.5,
+        }
+    )
+    table.loc[::7, "length"] = np.nan
+    table.loc[::5, "eggs"] = pd.NA
+    table.to_parquet("mixed.parquet", row_group_size=300, index=False)
+    return table
+
+
+def test_columns_of_several_types(columns) -> None:
+    asked = ["data.types={colour:categorical,eggs:count}", "model=mixed", "sampler=subcluster", "iterations=15"]
+    found = []
+    for shards in (1, 3):
+        cfg = draft(["data=csv", "data.path=mixed.parquet", *asked, "timing=false", f"out=of-{shards}"]).checked()
+        source, bounds = source_of(cfg), bounds_of(N, shards)
+        run = ShardedRun(cfg, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
+        assert run.model.types == ("real", "categorical", "count", "binary")
+        found.append(run.run())
+    assert found[0].name == found[1].name
+    assert digest(found[0]) == digest(found[1])
+    wanted = Mixed(columns.to_numpy(float, na_value=np.nan), run.model.types)
+    wanted.set_labels(labels_of(found[0]).copy())
+    last = pd.read_parquet(found[0] / "trace.parquet").iloc[-1]
+    assert last["n_clusters"] == wanted.n_clusters > 1
+    assert last["log_joint"] == pytest.approx(wanted.log_joint(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ("{}", "columns of whole numbers; say categorical, count or real: data.types={colour:count,eggs:count}"),
+        ("{color:count}", "no column color; expected one of length, colour, eggs, female"),
+        ("{eggs:number}", "eggs: number; expected binary, categorical, count, real"),
+        ("{length:count}", "length: count: values from"),
+        ("{eggs:binary}", "eggs: binary: values from 0 to"),
+    ],
+)
+def test_types_that_cannot_be(columns, types: str, message: str) -> None:
+    cfg = draft(["data=csv", "data.path=mixed.parquet", "model=mixed", "sampler=subcluster", f"data.types={types}"])
+    source = source_of(cfg.checked())
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        ShardedRun(cfg.checked(), source, LocalShards([Shard(source, 0, N)]), [(0, N)])
+
+
+def test_types_are_those_of_mixed(smcmc, points) -> None:
+    result = smcmc("shards", "data.path=x.npy", "model=gaussian", "data.types={1:real}")
+    assert result.exit_code == 2 and "data.types: expected model=mixed" in result.stderr
+
+
 def test_a_model_is_named(smcmc, points) -> None:
     result = smcmc("shards", "data.path=x.npy")
-    assert result.exit_code == 2 and "model: expected model=gaussian or model=bernoulli" in result.stderr
+    assert result.exit_code == 2 and "model: expected model=gaussian, bernoulli or mixed" in result.stderr

@@ -9,14 +9,38 @@ import pytest
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.shards.items import ShardItems, sharded
 
 N = 600
 CUTS = [[0, N], [0, 250, N], [0, 3, 3, 211, 400, N]]
+
+
+TYPES = ("binary", "real", "categorical", "count", "real", "count")
+
+
+def table(seed: int = 3):
+    """Columns of all types; a level that is rare, missing cells in a column of each type but one."""
+    generator = np.random.default_rng(seed)
+    side = generator.integers(3, size=N)
+    x = np.column_stack(
+        [
+            generator.random(N) < np.where(side == 1, 0.9, 0.2),
+            generator.normal(size=N) + 3.0 * side,
+            np.where(generator.random(N) < 0.01, 4, generator.integers(2, size=N) + side % 2),
+            generator.poisson(2.0 + 4.0 * side),
+            100.0 + 0.01 * generator.normal(size=N),
+            generator.poisson(1.0, size=N),
+        ]
+    ).astype(float)
+    for column in (0, 2, 3, 4):
+        x[generator.random(N) < 0.1, column] = np.nan
+    return x
 
 
 def points(seed: int = 3):
@@ -38,7 +62,7 @@ CASES = {
 
 
 class Shards:
-    """A fleet of `ShardItems` in this process."""
+    """`ShardItems` in this process."""
 
     def __init__(self, shards: Sequence[ShardItems]) -> None:
         self.shards = shards
@@ -53,22 +77,25 @@ class Shards:
         return [getattr(shard, method)(*given) for shard, given in zip(asked, args, strict=True)]
 
 
-def divided(cls: type[Model], x, cuts: list[int], params, options):
-    """Sampler, model and fleet of rows in shards that end at `cuts`."""
-    N = len(x)
-    ranges = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
+def divided(cls: type[Model], x, cuts: list[int], params, options, types: Sequence[str] = ()):
+    """Sampler, model and shards of rows in shards that end at `cuts`."""
+    columns = Columns.joined([Columns.of(x[a:b].astype(float)) for a, b in pairwise(cuts)]).typed(types)
     near = options.get("near", 256)
     shards = [
-        ShardItems(cls.of_shard(x[a:b].astype(float), ranges, N, **params), a, N, near) for a, b in pairwise(cuts)
+        ShardItems(cls.of_shard(x[a:b].astype(float), columns, **params), a, len(x), near) for a, b in pairwise(cuts)
     ]
-    fleet = Shards(shards)
+    group = Shards(shards)
     zeros = [np.zeros(b - a, dtype=np.int32) for a, b in pairwise(cuts)]
     packed = np.concatenate([shard.set_labels(z, 1)[1] for shard, z in zip(shards, zeros, strict=True)])
-    model = cls.of_shards(ranges, N, shards[0].added(packed).tobytes(), **params)
+    model = cls.of_shards(columns, shards[0].added(packed).tobytes(), **params)
     rng = Rng(4)
-    sampler, items = sharded(model, rng, fleet, np.diff(cuts), **options)
+    sampler, items = sharded(model, rng, group, np.diff(cuts), **options)
     items.settle(zeros, 1)
-    return sampler, model, rng, fleet
+    return sampler, model, rng, group
+
+
+def labels_of(group):
+    return lambda: np.concatenate([shard.labels() for shard in group.shards])
 
 
 def made(sampler, model, rng, labels, steps: int):
@@ -96,8 +123,49 @@ def test_shards_change_nothing(name):
     if name == "full":
         assert accepted["merge"] > 0
     for cuts in CUTS:
-        sampler, model, rng, fleet = divided(cls, x, cuts, params, options)
-        assert made(sampler, model, rng, lambda f=fleet: np.concatenate([s.labels() for s in f.shards]), 25) == wanted
+        sampler, model, rng, group = divided(cls, x, cuts, params, options)
+        assert made(sampler, model, rng, labels_of(group), 25) == wanted
+
+
+@pytest.mark.parametrize("concentration", [1.0, "gamma(1,1)"], ids=["fixed", "concentration"])
+def test_shards_of_columns_of_several_types_change_nothing(concentration):
+    """What all rows have in every cluster is rounded otherwise: log joints agree but for that, choices are the same."""
+    x, params = table(), {"m0": [1.0, 100.0], "b0": [0.5, 0.001], "rate": 0.4, "concentration": concentration}
+    model, rng = Mixed(x, TYPES, **params), Rng(4)
+    sampler = Subcluster(model, rng)
+    wanted = made(sampler, model, rng, lambda: model.labels, 25)
+    accepted = {count["move"]: count["accepted"] for count in wanted[1]}
+    assert accepted["split"] > 0
+    found = []
+    for cuts in CUTS:
+        sampler, model, rng, group = divided(Mixed, x, cuts, params, {}, TYPES)
+        found.append(made(sampler, model, rng, labels_of(group), 25))
+        assert found[-1] == found[0]
+    assert [(K, labels) for K, _, labels in found[0][0]] == [(K, labels) for K, _, labels in wanted[0]]
+    assert found[0][1:] == wanted[1:]
+    np.testing.assert_allclose([row[1] for row in found[0][0]], [row[1] for row in wanted[0]], rtol=1e-12)
+
+
+def test_default_prior_of_columns_of_several_types_is_that_of_all_rows():
+    x = table()
+    one, two = (divided(Mixed, x, cuts, {}, {}, TYPES)[1].log_joint() for cuts in CUTS[1:])
+    assert one == two
+    assert one == pytest.approx(Mixed(x, TYPES).log_joint(), rel=1e-9)
+    resampled = {"b0": "gamma(2,2)", "kappa0": "gamma(1,1)"}
+    found = []
+    for cuts in CUTS[1:]:
+        sampler, model, rng, group = divided(Mixed, x, cuts, resampled, {}, TYPES)
+        found.append(made(sampler, model, rng, labels_of(group), 10))
+        assert set(model.hyperparameter_values) == {"b0", "kappa0"}
+    assert found[0] == found[1]
+
+
+def test_a_column_without_cells_in_a_shard():
+    x = table()
+    x[:300, 1] = np.nan
+    one, two = (divided(Mixed, x, cuts, {}, {}, TYPES)[1].log_joint() for cuts in ([0, N], [0, 250, N]))
+    assert one == two
+    assert one == pytest.approx(Mixed(x, TYPES).log_joint(), rel=1e-9)
 
 
 def test_clusters_parted_by_coins():
@@ -108,24 +176,24 @@ def test_clusters_parted_by_coins():
     sampler = Subcluster(model, rng, near=2)
     wanted = made(sampler, model, rng, lambda: model.labels, 600)
     for cuts in [[0, 4, 9], [0, 0, 3, 7, 9]]:
-        sampler, model, rng, fleet = divided(Gaussian, x, cuts, params, {"near": 2})
-        assert made(sampler, model, rng, lambda f=fleet: np.concatenate([s.labels() for s in f.shards]), 600) == wanted
-        assert fleet.parts > 3
+        sampler, model, rng, group = divided(Gaussian, x, cuts, params, {"near": 2})
+        assert made(sampler, model, rng, labels_of(group), 600) == wanted
+        assert group.parts > 3
 
 
 def test_columns_stay_the_sums_of_their_items():
     cls, which, params, options = CASES["iso"]
     x = points()[which]
-    sampler, model, _, fleet = divided(cls, x, CUTS[2], params, options)
+    sampler, model, _, group = divided(cls, x, CUTS[2], params, options)
     for _ in range(10):
         sampler.step()
     kept = model.log_joint()
-    labels = np.concatenate([shard.labels() for shard in fleet.shards])
+    labels = np.concatenate([shard.labels() for shard in group.shards])
     whole = cls(x, **params)
     whole.set_labels(labels)
     # another order of the clusters, another rounding of the sum
     assert whole.log_joint() == pytest.approx(kept, rel=1e-12)
-    for shard in fleet.shards:
+    for shard in group.shards:
         sizes, packed = shard.set_labels(shard.labels(), model.K)
         assert sizes.sum() == len(shard.labels())
         assert packed.shape == (model.K, model.column_bytes)
@@ -145,8 +213,8 @@ def test_default_prior_is_that_of_all_rows():
 def test_refusals():
     x = points()[0]
     with pytest.raises(ValueError, match="cannot be in shards"):
-        Model.of_shard(x, (x.min(axis=0), x.max(axis=0)), N)
+        Model.of_shard(x, Columns.of(x))
     with pytest.raises(ValueError, match="neither 0 nor 1"):
-        Bernoulli.of_shard(np.full((2, 2), 0.5), (np.zeros(2), np.ones(2)), 4)
+        Bernoulli.of_shard(np.full((2, 2), 0.5), Columns.of(np.eye(2)))
     with pytest.raises(ValueError, match="not a finite number"):
-        Gaussian.of_shard(x, (x.min(axis=0), np.full(3, np.inf)), N)
+        Gaussian.of_shard(x, Columns.of(np.full((2, 3), np.inf)))

@@ -29,9 +29,9 @@ class TopicBox(Box):
 class Gibbs(TopicBox):
     """Equation 8: `scan` full visits every token in turn, site one random token.
 
-    `order` of the options of a draw: topics, the buckets of a sparse scan, lanes (by the number modulo 8), or that of the
-    compiled scan, which is lanes or buckets by the state that the scan begins in. A topic that lost its last token gives
-    its weight back at once and keeps its number until the end of the step, unless a new topic takes it.
+    `order` of the options of a draw: topics, the buckets of a sparse scan, lanes (by the number modulo 8), or that of
+    the compiled scan, which is lanes or buckets by the state that the scan begins in. A topic that lost its last token
+    gives its weight back at once and keeps its number until the end of the step, unless a new topic takes it.
     """
 
     def __init__(self, state, stream, mode="exact", scan="full", order="topics") -> None:

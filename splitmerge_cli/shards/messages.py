@@ -1,4 +1,4 @@
-"""Who sends messages to the shards: in this process, or as actors on the workers of Dask."""
+"""Messages to the shards: in this process, or as actors on the workers of Dask."""
 
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ PATIENCE = 5.0
 """Seconds between two looks whether the worker that is waited for is still there."""
 
 
-class Fleet(Protocol):
+class Shards(Protocol):
     """Shards, and how they are asked."""
 
     def all(self, method: str, *args: Any) -> list[Any]:
@@ -22,7 +22,7 @@ class Fleet(Protocol):
         """What these shards, by default all, answer to messages of their own, in this order."""
 
 
-class LocalFleet:
+class LocalShards:
     """Shards in this process, one after the other.
 
     Parameters
@@ -41,7 +41,7 @@ class LocalFleet:
         return [shard.call(method, given) for shard, given in zip(asked, args, strict=True)]
 
 
-class DaskFleet:
+class DaskShards:
     """Shards as actors: each stays in the memory of one worker.
 
     Parameters

@@ -1,0 +1,3 @@
+"""Types of the counts of words in topics (see ``word_counts.pyx``)."""
+
+class WordCounts: ...
