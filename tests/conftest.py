@@ -3,7 +3,8 @@
 import resource
 import signal
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
+from contextlib import nullcontext
 from pathlib import PurePosixPath
 
 import pytest
@@ -45,13 +46,54 @@ def independent(request):
     return MODELS[request.param]()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def subsets_of_fonts():
+    """Figures in .pdf hold the few letters of a font that they use: two thirds of the time that they take. One process
+    of the tests draws hundreds, of the same letters."""
+    from matplotlib.backends import _backend_pdf_ps as fonts
+
+    made, make = {}, fonts.get_glyphs_subset
+
+    def once(path, glyphs):
+        key = str(path), getattr(path, "face_index", 0), frozenset(glyphs)
+        if key not in made:
+            made[key] = make(path, glyphs).__enter__()
+        return nullcontext(made[key])
+
+    fonts.get_glyphs_subset = once
+    yield
+    fonts.get_glyphs_subset = make
+
+
+# ---- Of many cases of one test the quick run has some
+
+THINNED = {
+    # of the references in plain Python, which are proved by enumeration, too: they change seldom
+    "tests/replay/test_reference": (2, 8),
+    "tests/replay/": (8, 3),
+    "tests/exact/test_coupled": (8, 3),
+    "tests/exact/test_heldout_exact": (8, 3),
+    "tests/unit/test_figures_print": (2, 8),
+    "tests/contract/test_configs": (8, 3),
+}
+"""How the paths of files begin: how many cases the quick run has of a test, and that it has one in so many more."""
+
+
 # ---- Tests that share a fixture run in one worker, so that it is made once
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook, pytest the markers
 def pytest_collection_modifyitems(items):
     """With ``--dist loadgroup``: a group for the tests of a module that use fixtures of the module, of which one may be
-    made of another."""
+    made of another. Of a test with many cases in a file of `THINNED`, all but some are slow."""
+    cases = Counter()
+    for item in items:
+        few, every = next((thin for start, thin in THINNED.items() if item.nodeid.startswith(start)), (0, 0))
+        if every and hasattr(item, "callspec"):
+            test = item.nodeid.partition("[")[0]
+            if cases[test] >= few and cases[test] % every:
+                item.add_marker(pytest.mark.slow)
+            cases[test] += 1
     for item in items:
         shared = any(
             found[-1].scope in ("module", "session") and found[-1].baseid.startswith("tests/")

@@ -268,6 +268,7 @@ def test_mixed_rows_of_a_file_have_the_codes_of_the_data(tmp_path: Path) -> None
     np.testing.assert_allclose(found, again.log_predictive()["log_density"], rtol=0.05)
 
 
+@pytest.mark.slow
 def test_kept_parameters_have_the_means_of_integrated_ones(tmp_path: Path) -> None:
     """E[K] of lines, estimated without bias by two kernels on different state spaces."""
     asked = ["model=lines", "data=lines", "N=25", "progress=none", f"out={tmp_path}", "--pairs", "60"]

@@ -83,6 +83,7 @@ def children(pid: int) -> list[int]:
     return [int(each) for each in found.stdout.split()]
 
 
+@pytest.mark.slow
 def test_a_cluster_of_this_machine_is_interrupted_and_continued(smcmc, spawn) -> None:
     args = [*JOBS, "iterations=25000", "seed=range(3)"]
     asked = [*args, "hydra/launcher=dask", "hydra.launcher.n_workers=2"]

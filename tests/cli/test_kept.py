@@ -76,6 +76,7 @@ def test_the_table_of_papers_counts_their_figures_and_claims() -> None:
     assert {key: tuple(map(int, counts)) for key, *counts in rows} == found
 
 
+@pytest.mark.slow
 def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(smcmc: Callable[..., Any], folder: Path) -> None:
     result = smcmc("reproduce", *EXACT, "--check", "--kept", "kept")
     assert result.exit_code == 0, result.output

@@ -82,6 +82,7 @@ def test_predictions_with_resampled_scales(covariance: str) -> None:
     np.testing.assert_allclose(posterior.log_predictive(new[:1])[0], density[0], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_covariance_auto_with_resampled_scales(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,7 @@ def test_options_and_schedules_race_too(smcmc) -> None:
     assert set(chains["sampler"]) == {f"rgsm t={t} {s}" for t in (1, 5) for s in ("move_only", "full_scan")}
 
 
+@pytest.mark.slow
 def test_certificates_beside_it(smcmc) -> None:
     args = [
         "sampler=sams,arm",

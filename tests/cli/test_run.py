@@ -336,6 +336,7 @@ def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
     killed_and_resumed(smcmc, spawn, LONG, whole)
 
 
+@pytest.mark.slow
 def test_chains_that_learn_killed_and_resumed(smcmc, spawn, tmp_path_factory: pytest.TempPathFactory) -> None:
     """On one thread where the uninterrupted run had two."""
     whole = uninterrupted(tmp_path_factory, [*LEARNING, "workers=2"])

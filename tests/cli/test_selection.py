@@ -63,6 +63,7 @@ def test_the_model_that_reads_the_data(table: Any, model: str) -> None:
     assert selection.model_for_object(table) == model
 
 
+@pytest.mark.slow
 def test_scales_come_from_the_data(smcmc, tilted: np.ndarray) -> None:
     pd.DataFrame(tilted, columns=["x", "y"]).to_csv("points.csv", index=False)
     args = ["data=csv", "data.path=points.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]

@@ -100,6 +100,7 @@ def test_one_chain_whatever_the_format_and_the_shards(smcmc, points) -> None:
     assert not list(found[0].glob("checkpoint*"))
 
 
+@pytest.mark.slow
 def test_a_killed_workers_rows_go_to_another(spawn, points) -> None:
     asked = ["data.path=x.npy", *NUMBERS, "iterations=100", "timing=false", "--checkpoint", "0.2"]
     with scheduler(3, Path.cwd()) as (address, workers):

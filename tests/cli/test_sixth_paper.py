@@ -83,6 +83,7 @@ def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_a_paper_dropped_into_the_package(smcmc, dropped: Path) -> None:
     # two processes would not know of the folder: one run of the two is there before
     assert smcmc("run", "experiment=toy-fig1", "sampler=ss").exit_code == 0

@@ -135,9 +135,9 @@ def parent(pid: int) -> int:
 @pytest.mark.parametrize(
     ("number", "send"),
     [
-        (signal.SIGTERM, os.kill),
         (signal.SIGHUP, os.killpg),
         (signal.SIGKILL, os.kill),
+        pytest.param(signal.SIGTERM, os.kill, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, os.killpg, marks=pytest.mark.slow),
         pytest.param(signal.SIGHUP, os.kill, marks=pytest.mark.slow),
     ],
@@ -278,6 +278,7 @@ def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: py
     assert result.stderr.startswith("smcmc: hydra.launcher: A worker process managed by the executor was unexpectedly")
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_takes_its_process_with_it(smcmc) -> None:
     args = ["sampler=rm", "N=20,30,40", *GRID[2:], "hydra.launcher.n_jobs=1"]
     # a folder where a run needs a file
@@ -292,6 +293,7 @@ def path_of(args: list[str]) -> Path:
     return runs.run_dir(compose(args))
 
 
+@pytest.mark.slow
 def test_a_job_that_another_process_leaves_unfinished_is_made_at_last(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     held, said, lines = threading.Event(), threading.Event(), []
 
@@ -313,6 +315,7 @@ def test_a_job_that_another_process_leaves_unfinished_is_made_at_last(smcmc, mon
     assert states() == ["done"] * 4
 
 
+@pytest.mark.slow
 def test_what_another_process_makes_is_running_elsewhere_after_an_interruption(spawn) -> None:
     with locked(path_of(ONE) / WORK / LOCK):
         process = spawn("sweep", *GRID, "hydra/launcher=basic")
@@ -324,6 +327,7 @@ def test_what_another_process_makes_is_running_elsewhere_after_an_interruption(s
     assert stderr == "smcmc: interrupted: 3 done, 1 running elsewhere; the same command continues the sweep\n"
 
 
+@pytest.mark.slow
 def test_two_sweeps_share_a_grid(smcmc, spawn) -> None:
     args = [*LONG, "seed=range(4)", "hydra/launcher=basic"]
     process = spawn("sweep", *args)

@@ -100,6 +100,7 @@ def test_a_run_without_partitions_says_so_when_it_is_found(smcmc) -> None:
     assert Run(path).clusters()["certainty"].notna().all()
 
 
+@pytest.mark.slow
 def test_no_matrix_of_more_items_than_that(smcmc, monkeypatch) -> None:
     monkeypatch.setattr(uncertainty, "MOST_ITEMS", 23)
     run = Run(run_path(smcmc("run", *MIXED)))

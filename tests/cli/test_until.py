@@ -41,6 +41,7 @@ def test_chains_end_when_they_have_run_long_enough(tmp_path: Path) -> None:
     assert largest <= found["rhat"] + 1e-12
 
 
+@pytest.mark.slow
 def test_neither_workers_nor_an_interruption_change_the_end(tmp_path: Path) -> None:
     asked = [*ARGS, "until.rhat=1.02", "until.ess=1000"]
     one, two = (run_of(*asked, f"out={tmp_path / str(w)}", f"workers={w}") for w in (1, 2))

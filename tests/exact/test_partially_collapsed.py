@@ -162,7 +162,7 @@ def test_threads_change_nothing(topics):
     assert model.log_joint() == pytest.approx(before, rel=1e-12)
 
 
-@pytest.mark.parametrize("topics", [5, 140])
+@pytest.mark.parametrize("topics", [5, pytest.param(140, marks=pytest.mark.slow)])
 def test_token_by_definition(topics):
     """Topics of one token over many steps from one state, against the expectation of its law over draws of phi.
 
