@@ -73,10 +73,24 @@ THINNED = {
     "tests/replay/": (8, 3),
     "tests/exact/test_coupled": (8, 3),
     "tests/exact/test_heldout_exact": (8, 3),
+    "tests/exact/test_arm": (8, 3),
+    "tests/exact/test_scale_prior": (8, 3),
+    # one message each, of the same few checks
+    "tests/cli/test_bad_input": (8, 3),
+    "tests/cli/test_damage": (8, 3),
+    "tests/cli/test_interrupt": (4, 3),
+    "tests/unit/test_errata": (8, 3),
     "tests/unit/test_figures_print": (2, 8),
     "tests/contract/test_configs": (8, 3),
 }
 """How the paths of files begin: how many cases the quick run has of a test, and that it has one in so many more."""
+RUNS_OF_FIGURES = {
+    "tests/unit/test_figures_arm": {"networks", "mixtures"},
+    "tests/unit/test_figures_smag": {"synthetic", "held_out"},
+    "tests/unit/test_figures_triadic": {"runs"},
+}
+"""Fixtures that make the runs of a paper's figures, longer than the figures take: what needs them is slow. Those of two
+papers are in the quick run."""
 
 
 # ---- Tests that share a fixture run in one worker, so that it is made once
@@ -94,6 +108,8 @@ def pytest_collection_modifyitems(items):
             if cases[test] >= few and cases[test] % every:
                 item.add_marker(pytest.mark.slow)
             cases[test] += 1
+        if RUNS_OF_FIGURES.get(item.nodeid.partition(".py")[0], set()) & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
     for item in items:
         shared = any(
             found[-1].scope in ("module", "session") and found[-1].baseid.startswith("tests/")

@@ -307,13 +307,12 @@ def _rows(
     if "adaptation" in given and "adaptation" not in own:
         ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
     for way in ways:
-        close, far, sampled = True, False, ["", ""]
+        far, sampled = False, ["", ""]
         if isinstance(case.model, Weighted) and options["iterations"]:
             cells[2:], sampled, far = sampled_check_of_topics(case, given, extra, options)
         elif options["iterations"]:
             sampled, far = sampled_check(case, given, extra | way, kernel, options)
-            close = mode == "as_printed" or not far
-        good = exact and close
+        good = exact and (mode == "as_printed" or not far)
         # where the choices cannot be listed the chain decides
         biased = mode == "as_printed" and (far if not kernel.matrices else not exact)
         verdict = "exact" if good else "NOT EXACT"

@@ -6,6 +6,7 @@ import pytest
 
 from splitmerge_cli.config import choice
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.verify import command
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.forms import SMALL
 from splitmerge_cli.verify.kernel import kernel_of
@@ -57,6 +58,15 @@ def test_a_wrong_sampler_of_the_users_own_is_found(smcmc) -> None:
     result = smcmc("verify", "--all", "sampler=drift", "model=emm", "iterations=0", "--config-dir", "mine")
     assert result.exit_code == 1
     assert "NOT EXACT" in result.stdout
+
+
+def test_a_chain_of_topics_far_from_the_posterior_is_not_exact(smcmc, monkeypatch) -> None:
+    found = ["", "", "0.4"], ["0.3+", "0.01"]
+    for far, code in ((False, 0), (True, 1)):
+        monkeypatch.setattr(command, "sampled_check_of_topics", lambda *args, far=far: (*found, far))
+        result = smcmc("verify", "--all", "sampler=gibbs", "model=hdp")
+        assert result.exit_code == code
+        assert ("NOT EXACT" in result.stdout) == far
 
 
 STEPS = '''
