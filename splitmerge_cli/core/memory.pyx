@@ -55,7 +55,7 @@ cdef int8_t *flags(Py_ssize_t n) except NULL:
 
 
 cdef void *allocate_or_abort(size_t nbytes) noexcept nogil:
-    """Aligned memory that holds anything, inside of moves that cannot raise: where there is none the process ends, with a
+    """Aligned memory that holds anything, for moves that cannot raise: where there is none the process ends, with a
     message. What the run has saved stays."""
     cdef void *p = NULL
     if smcmc_memalign(&p, nbytes if nbytes else 64) != 0 or p == NULL:

@@ -12,7 +12,7 @@ cdef extern from "tasks.h":
 cdef class Threads:
     """What each thread works with, and the tasks that they take as they come free."""
 
-    def __init__(self):
+    def __cinit__(self):
         self.workers = []
         self.contexts = <void **> doubles(MOST_THREADS)
 

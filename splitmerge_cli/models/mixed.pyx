@@ -625,7 +625,7 @@ cdef class Mixed(Scaled):
 
     @classmethod
     def of_shards(cls, columns, packed, **params):
-        discrete, counts, reals, order = _by_kind(columns.types, columns.observed < columns.rows)
+        _discrete, counts, reals, order = _by_kind(columns.types, columns.observed < columns.rows)
         words = np.frombuffer(bytes(packed)[:16 * len(reals) + 8 * (len(counts) + len(reals))], dtype=np.int64).tolist()
         mean, variance = np.zeros(len(columns.types)), np.zeros(len(columns.types))
         for at, d in enumerate(order):

@@ -1,7 +1,7 @@
-"""Tokens n_kw of every word in every topic: lists of the topics that hold a word, or rows with the counts of all topics.
+"""Tokens n_kw of every word in every topic: lists of the topics that hold a word, or rows with the counts of all.
 
-Lists take 11 bytes or so for each pair of a word and a topic that holds it, whatever K; rows 4 V K bytes. What stands in
-them is the same, so nothing but the collapsed scan of ``hdp`` asks which they are.
+Lists take 11 bytes or so for each pair of a word and a topic that holds it, whatever K; rows 4 V K bytes. What stands
+in them is the same, so nothing but the collapsed scan of ``hdp`` asks which they are.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t

@@ -333,7 +333,7 @@ cdef class RemoteItems(Items):
             self.run(DRAW, K)
         founder = np.min(self.shards.all("founders"), axis=0)
         answers = self.shards.all("relabelled", founder, np.array(parameters_of(self, K)),
-                                 np.array(<double[:K]> self.log_weight))
+                                  np.array(<double[:K]> self.log_weight))
         moved = sum(answer[0] for answer in answers)
         self._set(range(K), [answer[1:] for answer in answers])
         self.model.begin_scan()
@@ -344,7 +344,7 @@ cdef class RemoteItems(Items):
     cdef int gather(self) except -1 with gil:
         cdef Py_ssize_t b
         answers = self.shards.all("gathered", np.array(<int32_t[:self.model.K]> self.block),
-                                 np.array(<int32_t[:2 * self.blocks]> self.first))
+                                  np.array(<int32_t[:2 * self.blocks]> self.first))
         self.counts = np.array([answer[0] for answer in answers])
         ends = np.concatenate([[0], np.cumsum(self.counts.sum(axis=0))])
         order = np.argsort(np.min([answer[1] for answer in answers], axis=0), kind="stable")
@@ -375,7 +375,7 @@ cdef class RemoteItems(Items):
         cdef Py_ssize_t s, n = 2 * self.blocks
         changed = np.array([self.changed[s] for s in range(n)], dtype=bool)
         answers = self.shards.all("sent", np.array(parameters_of(self, n)), np.array(<double[:n]> self.log_weight),
-                                 changed)
+                                  changed)
         now = np.any([answer[0] for answer in answers], axis=0)
         self._set([self.column + s for s in np.flatnonzero(changed)], [answer[1:] for answer in answers])
         if self.counted:
@@ -388,7 +388,7 @@ cdef class RemoteItems(Items):
         cdef Py_ssize_t n = 2 * self.blocks, s
         cdef const unsigned char[::1] q
         answers = self.shards.all("drawn_sides", number, np.array(parameters_of(self, n)),
-                                 np.array(<double[:n]> self.log_weight))
+                                  np.array(<double[:n]> self.log_weight))
         memset(self.log_q, 0, n * sizeof(whole))
         for answer in answers:
             q = np.require(answer[0], requirements=["ALIGNED"])
