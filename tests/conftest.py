@@ -71,11 +71,7 @@ THINNED = {
     # of the references in plain Python, which are proved by enumeration, too: they change seldom
     "tests/replay/test_reference": (2, 8),
     "tests/replay/": (8, 3),
-    "tests/exact/test_coupled": (8, 3),
-    "tests/exact/test_heldout_exact": (8, 3),
-    "tests/exact/test_arm": (8, 3),
-    "tests/exact/test_scale_prior": (8, 3),
-    # one message each, of the same few checks
+    # one message each, of the same few checks; proofs of samplers (tests/exact) are all in the quick run
     "tests/cli/test_bad_input": (8, 3),
     "tests/cli/test_damage": (8, 3),
     "tests/cli/test_interrupt": (4, 3),

@@ -900,6 +900,12 @@ cdef class HDP(Topics):
         self.share[k] = (self.mass_of[k] + self.here[k]) * per
         self.of_document += self.here[k] * per - (self.here[k] - 1) * was_per
         self.of_all += self.mass_of[k] * (per - was_per)
+        self.went(i, old, k, relink)
+        return 1
+
+    @cython.final
+    cdef inline void went(self, Py_ssize_t i, Py_ssize_t old, Py_ssize_t k, bint relink) noexcept nogil:
+        """Token i has gone from topic `old` to topic k, and all counts know."""
         if self.size[old] == 0:
             self.close_topic(old)
         if relink:
@@ -907,7 +913,6 @@ cdef class HDP(Topics):
         else:
             self.unlink(i)
             self.link(i, k)
-        return 1
 
     cdef Py_ssize_t of_other_buckets(self, double u, int32_t old, double per, double of_document,
                                      double of_all) noexcept nogil:
@@ -1035,13 +1040,7 @@ cdef class HDP(Topics):
         self.here[k] += 1
         self.per[k] = 1.0 / (self.mass + self.size[k])
         self.share[k] = (self.mass_of[k] + self.here[k]) * self.per[k]
-        if self.size[old] == 0:
-            self.close_topic(old)
-        if relink:
-            self.z[i] = <int32_t> k
-        else:
-            self.unlink(i)
-            self.link(i, k)
+        self.went(i, old, k, relink)
         return 1
 
     # ----------------------------------------------------------------------- words drawn, labels drawn at once

@@ -111,8 +111,10 @@ def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -
             if word == "count":
                 unclear.append(name)
         elif low <= high and word != "real" and not (whole and low >= 0 and high <= MOST[word]):
-            expected = "0 and 1" if word == "binary" else "whole numbers from 0"
-            raise ConfigError(f"data.types: {name}: {word}: values from {low:g} to {high:g}; expected {expected}")
+            raise ConfigError(
+                f"data.types: {name}: {word}: values from {low:g} to {high:g}; expected whole numbers from 0 to "
+                f"{MOST[word]:,}"
+            )
         found.append(word)
     if unclear:
         example = ",".join(f"{name}:count" for name in unclear)

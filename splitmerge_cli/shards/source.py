@@ -51,7 +51,7 @@ class Source:
         for block in self._blocks(first, end):
             out[at : at + len(block)] = block
             here = out[at : at + len(block)]
-            there = np.where(np.isnan(here), 0.0, here) if self.missing and np.isnan(here).any() else here
+            there = np.where(np.isnan(here), 0.0, here) if self.missing else here
             if (bad := place_not_finite(there)) is not None:
                 i, d = bad
                 found = here[i, d]
