@@ -13,6 +13,9 @@ from splitmerge_cli.results.files import replaced
 from splitmerge_cli.shards.items import ShardItems
 from splitmerge_cli.shards.source import Source
 
+ROWS = 1 << 18
+"""Rows that are written at the same time."""
+
 
 class Shard:
     """Rows of a table, from one to before another.
@@ -61,11 +64,17 @@ class Shard:
     def write(self, path: str) -> None:
         """Write row numbers, from 1, and clusters to a .parquet file."""
         assert self.items is not None
-        import pandas as pd
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
 
-        rows = np.arange(self.first + 1, self.end + 1)
-        with replaced(Path(path)) as temporary:
-            pd.DataFrame({"row": rows, "cluster": self.items.labels()}).to_parquet(temporary, index=False)
+        labels = self.items.labels()
+        schema = pa.schema([("row", pa.int64()), ("cluster", pa.int32())])
+        # piece by piece, and without pandas, whose import takes as much memory as millions of rows
+        with replaced(Path(path)) as temporary, ParquetWriter(temporary, schema) as writer:
+            for at in range(0, len(labels), ROWS):
+                part = labels[at : at + ROWS]
+                rows = np.arange(self.first + at + 1, self.first + at + len(part) + 1)
+                writer.write_table(pa.table([rows, part], schema=schema))
 
     def save(self, path: str) -> int:
         """Write the labels, ndarray of int32, to a .npy file; returns their CRC-32."""
