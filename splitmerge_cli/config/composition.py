@@ -321,8 +321,11 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
 
 
 def _resolve_start(values: dict[str, Any]) -> None:
-    if values["K0"] is not None and values["init"] not in (None, "random"):
-        raise ConfigError(f"K0={values['K0']}: only init=random takes a number of clusters, not init={values['init']}")
+    if values["K0"] is not None and values["init"] not in (None, "random", "sequential"):
+        raise ConfigError(
+            f"K0={values['K0']}: only init=random takes a number of clusters (and init=sequential, of topics), "
+            f"not init={values['init']}"
+        )
     if values["init"] is None:
         values["init"] = "random"
     if values["warmup"] is None:

@@ -20,7 +20,7 @@ SHARED = {"data": {"max_bytes": int | None}}
 """Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
 change nothing that is computed."""
 
-INITIAL = ("one_cluster", "singletons", "random", "prior", "mixture", "truth")
+INITIAL = ("one_cluster", "singletons", "random", "sequential", "prior", "mixture", "truth")
 """Initial states that have a name; any other is that of a file."""
 
 DEFAULT_ITERATIONS = 10_000
@@ -129,7 +129,7 @@ class Schema:
         Count(
             "K0",
             None,
-            "clusters at the start (init=random); null: 5, or N if that is less",
+            "clusters at the start (init=random; null: 5, or N if less), or topics (init=sequential; null: 100)",
             optional=True,
             least=1,
             most=_SIZE,

@@ -66,6 +66,7 @@ cdef class Model(Partition):
     cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil
     cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil
     cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
+    cdef int place_all(self, Rng rng, const int32_t *order) except -1 nogil
 
     cdef int _set_prior(self, Prior prior) except -1
     cdef int _start(self) except -1

@@ -10,6 +10,7 @@
 """
 from libc.math cimport INFINITY, NAN, exp, log
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 import numpy as np
 
@@ -299,6 +300,25 @@ cdef class Model(Partition):
         return 0
 
     # -- Python side
+    cdef int place_all(self, Rng rng, const int32_t *order) except -1 nogil:
+        """Put all items into clusters anew, in this order, each by its weights given those before it."""
+        cdef Py_ssize_t t, k
+        for k in range(self.K):
+            self.scratch(k)
+            self.head[k] = -1
+        memset(self.W, 0, self.cap * sizeof(double))
+        memset(self.z, 255, self.N * sizeof(int32_t))
+        self.K = 0
+        self.count_changed()
+        self.begin_scan()
+        for t in range(self.N):
+            self.scan(order[t])
+            k = rng.draw_categorical(self.w, self.options())
+            if k == self.K:
+                self.append_empty()
+            self.put(order[t], k)
+        return 0
+
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset, whose arrays become read-only: all models of it share them.
@@ -509,6 +529,52 @@ cdef class Model(Partition):
 
     def start_parameters(self, Rng rng not None):
         """Draw the parameters of every cluster given its items: the start of a chain."""
+
+    def start_sequentially(self, Rng rng not None, K0=None):
+        """Put all items into clusters anew, in a uniform order, each by the probabilities of the clusters, and of a
+        new one, given the items placed before it: a start of a chain. One pass, as long as a Gibbs scan or so.
+
+        Parameters
+        ----------
+        rng : Rng
+        K0 : None
+            Of topics: how many they begin with.
+
+        Raises
+        ------
+        ValueError
+            For a `K0`, since clusters are opened as items come; for a model that keeps empty clusters, whose number the
+            items placed before do not tell, or that does not integrate out the parameters of clusters.
+
+        Examples
+        --------
+        >>> from splitmerge_cli.core.rng import Rng
+        >>> from splitmerge_cli.models.gaussian import Gaussian
+        >>> model = Gaussian([[-9.0], [9.1], [-9.1], [9.0]])
+        >>> model.start_sequentially(Rng(1))
+        >>> bool(model.labels[0] == model.labels[2] != model.labels[1])
+        True
+        """
+        if K0 is not None:
+            raise ValueError(f"K0={K0}: only topics begin with a number of them; clusters are opened as items come")
+        if self.allows_empty:
+            raise ValueError("a model that keeps empty clusters cannot start so")
+        if not self.conjugate:
+            raise ValueError("a model that does not integrate out the parameters of clusters cannot start so")
+        cdef int32_t[::1] order = self._order(rng, self.N)
+        with nogil:
+            self.place_all(rng, &order[0])
+
+    def _order(self, Rng rng, Py_ssize_t n):
+        """ndarray of int32, shape (n,): 0, ..., n - 1 in a uniform order."""
+        found = np.arange(n, dtype=np.int32)
+        cdef Py_ssize_t t, other
+        cdef int32_t[::1] order = found
+        with nogil:
+            for t in range(n - 1, 0, -1):
+                other = rng.draw_index(t + 1)
+                order[t], order[other] = order[other], order[t]
+        return found
 
     # For tests: the pieces that samplers use, one call each.
     def _scores(self, Rng rng, int32_t[::1] items, Py_ssize_t k):

@@ -63,6 +63,10 @@ cdef enum:
     LANES_PER_PAIR = 6                  # topics to weigh in the time that one of a list takes
     LANES_ROOM = 6                      # cells of the table for each token of the scan, at most
     AHEAD = 4                           # tokens, whose rows are fetched before they are read
+    # a sequential start (measured: docs/speed.md)
+    SETTLED = 1_000_000                 # tokens that begin at random, at most
+    FIRST_TOPICS = 100
+    FIRST_SCANS = 150
 
 cdef double LOG_2 = log(2.0)
 # the least and the largest value of a hyper-parameter
@@ -889,8 +893,15 @@ cdef class HDP(Topics):
             self.leave_document(old)
         if k == self.K:
             k = self.open_topic(rng)
+        self.came(w, k)
+        self.went(i, old, k, relink)
+        return 1
+
+    @cython.final
+    cdef inline void came(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
+        """A token of word w, of the document at hand, has come to topic k, where lists are gone through."""
+        cdef double was_per = self.per[k], per
         self.counts.gain(w, k)
-        was_per = self.per[k]
         if self.here[k] == 0:
             self.enter_document(<int32_t> k)
         self.size[k] += 1
@@ -900,8 +911,6 @@ cdef class HDP(Topics):
         self.share[k] = (self.mass_of[k] + self.here[k]) * per
         self.of_document += self.here[k] * per - (self.here[k] - 1) * was_per
         self.of_all += self.mass_of[k] * (per - was_per)
-        self.went(i, old, k, relink)
-        return 1
 
     @cython.final
     cdef inline void went(self, Py_ssize_t i, Py_ssize_t old, Py_ssize_t k, bint relink) noexcept nogil:
@@ -1035,13 +1044,80 @@ cdef class HDP(Topics):
         if k == self.K:
             # it may take the number of one that was emptied
             k = self.open_topic(rng)
+        self.came_in_lanes(w, k)
+        self.went(i, old, k, relink)
+        return 1
+
+    @cython.final
+    cdef inline void came_in_lanes(self, Py_ssize_t w, Py_ssize_t k) noexcept nogil:
+        """``came`` where all topics are weighed."""
         self.counts.gain(w, k)
         self.size[k] += 1
         self.here[k] += 1
         self.per[k] = 1.0 / (self.mass + self.size[k])
         self.share[k] = (self.mass_of[k] + self.here[k]) * self.per[k]
-        self.went(i, old, k, relink)
-        return 1
+
+    # ------------------------------------------------------------------- equation 8, of documents that have no topics
+
+    cdef int place_documents(self, Rng rng, const int32_t *documents, Py_ssize_t n) except -1 nogil:
+        """Put the tokens of these documents, which are not placed, into topics, one after the other, by equation 8
+        given the weights and all tokens that are."""
+        cdef Py_ssize_t t, i, j
+        self.listed = False
+        for t in range(n):
+            # now and then, since counts grow: whether all topics are weighed
+            if t & (t - 1) == 0:
+                if self.lanes_pay(self.N):
+                    self.counts.to_rows(self.K)
+                else:
+                    self.counts.to_lists(self.K)
+                self.begin_sweep()
+            j = documents[t]
+            if self.counts.rows == NULL:
+                self.sum_all()
+                self.n_topics = 0
+                self.begin_document()
+                for i in range(self.start[j], self.start[j + 1]):
+                    self.place(rng, i)
+                self.end_document()
+            else:
+                lanes_begin(self.mass_of, self.here, self.per, (self.K + 7) // 8, self.share)
+                for i in range(self.start[j], self.start[j + 1]):
+                    self.place_in_lanes(rng, i)
+                memset(self.here, 0, self.K * sizeof(int32_t))
+        memset(self.is_valid, 0, self.K)
+        self.version += 1
+        return 0
+
+    cdef int place(self, Rng rng, Py_ssize_t i) except -1 nogil:
+        """Draw the topic of token i, of the document at hand, which has none."""
+        cdef Py_ssize_t w = self.word[i], k, n = self.counts.used[w]
+        cdef const int32_t *of = self.counts.pair + 2 * self.counts.first[w]
+        cdef double q = topics_list(self.share, of, n, -1, 0.0, self.total), u
+        u = rng.next() * (q + self.eta * (self.of_document + self.of_all) + self.unseen / self.V)
+        if u < q:
+            k = of[2 * topics_place(self.total, n, u)]
+        else:
+            k = self.of_other_buckets((u - q) / self.eta, -1, 0.0, self.of_document, self.of_all)
+        if k == self.K:
+            k = self.open_topic(rng)
+        self.came(w, k)
+        self.z[i] = <int32_t> k
+        return 0
+
+    cdef int place_in_lanes(self, Rng rng, Py_ssize_t i) except -1 nogil:
+        """``place`` where all topics are weighed."""
+        cdef Py_ssize_t w = self.word[i], k, blocks = (self.K + 7) // 8
+        cdef const int32_t *row = self.counts.rows + w * self.counts.stride
+        cdef double[8] to
+        cdef double total = lanes_sums(self.share, row, blocks, self.eta, -1, 0.0, self.run, to), u
+        u = rng.next() * (total + self.unseen / self.V)
+        k = lanes_place(self.run, to, blocks, u) if u < total else self.K
+        if k == self.K:
+            k = self.open_topic(rng)
+        self.came_in_lanes(w, k)
+        self.z[i] = <int32_t> k
+        return 0
 
     # ----------------------------------------------------------------------- words drawn, labels drawn at once
 
@@ -1185,7 +1261,8 @@ cdef class HDP(Topics):
         self.delete(gone)
 
     cdef int reset(self, const int32_t *labels, Py_ssize_t K) except -1 nogil:
-        """Make this the partition, with equal weights for all topics and what is unseen."""
+        """Make this the partition, with equal weights for all topics and what is unseen; a token of a negative number
+        is not placed."""
         cdef Py_ssize_t i, k
         self.reserve(K)
         self.counts.clear()
@@ -1194,8 +1271,9 @@ cdef class HDP(Topics):
         self.K = K
         for i in range(self.N):
             self.z[i] = labels[i]
-            self.size[labels[i]] += 1
-            self.counts.gain(self.word[i], labels[i])
+            if labels[i] >= 0:
+                self.size[labels[i]] += 1
+                self.counts.gain(self.word[i], labels[i])
         self.listed = False
         for k in range(K):
             self.log_beta[k] = -log(K + 1.0)
@@ -1258,6 +1336,79 @@ cdef class HDP(Topics):
     def start_parameters(self, Rng rng not None):
         """Draw the weights given the partition: the start of a chain."""
         self.refresh_weights(rng)
+
+    def start_sequentially(self, Rng rng not None, K0=None, settled=SETTLED):
+        """Put the documents into topics, one after the other: a start for large corpora.
+
+        Up to `settled` tokens: `K0` topics at random, then 150 collapsed scans, a refresh after each. Of a larger
+        corpus a uniform sample of a quarter of the documents starts so, by itself; the tokens of the others follow, in
+        a uniform order of the documents, each by equation 8 given the weights and all tokens placed before it; then
+        scans, a third of those that the sample ended with.
+
+        Parameters
+        ----------
+        rng : Rng
+        K0 : int, optional
+            Topics at random; default 100, or the tokens if they are less.
+        settled : int
+
+        Raises
+        ------
+        ValueError
+            For more topics than tokens.
+
+        Examples
+        --------
+        >>> from splitmerge_cli.core.rng import Rng
+        >>> model = HDP([0, 0, 1, 1, 0, 0, 1, 1], [0, 2, 4, 6, 8], 2, eta=0.1)
+        >>> model.start_sequentially(Rng(1), K0=2)
+        >>> int(model.sizes.sum())
+        8
+        """
+        if K0 is not None and not 1 <= K0 <= self.N:
+            raise ValueError(f"K0={K0}: expected 1 to {self.N}, the number of tokens")
+        self._settle(rng, K0, max(settled, 1))
+
+    def _settle(self, Rng rng, K0, settled):
+        """The start; returns the number of scans at its end."""
+        cdef Py_ssize_t scans = FIRST_SCANS, scan
+        if self.N <= settled or np.count_nonzero(np.diff(self.shared[0].start)) == 1:
+            first = min(self.N, FIRST_TOPICS if K0 is None else K0)
+            self.set_labels(np.random.Generator(rng.bit_generator).integers(first, size=self.N, dtype=np.int32))
+            self.start_parameters(rng)
+        else:
+            scans = self._start_from_sample(rng, K0, settled) // 3
+        for scan in range(scans):
+            with nogil:
+                self.own_scan(rng, 0, self.N)
+                self.refresh_parameters(rng)
+        return scans
+
+    def _start_from_sample(self, Rng rng, K0, settled):
+        """Start a quarter of the documents by itself, and place the others; returns the scans that the quarter ended
+        with."""
+        word, start = self.shared[0].word, self.shared[0].start
+        order, lengths = self._order(rng, self.J), np.diff(start)
+        # one with tokens at least, and one is left
+        n = min(int(np.searchsorted(np.cumsum(lengths[order]), max(1, self.N // 4))) + 1, self.J - 1)
+        chosen = np.sort(order[:n])
+        inside = np.append(0, np.cumsum(lengths[chosen]))
+        tokens = np.arange(inside[-1]) + np.repeat(start[chosen] - inside[:-1], lengths[chosen])
+        cdef HDP sample = HDP(word[tokens], inside, self.V, eta=self.eta,
+                              gamma=Gamma(self.gamma_shape, self.gamma_rate) if self.gamma_shape else self.gamma,
+                              alpha0=Gamma(self.alpha0_shape, self.alpha0_rate) if self.alpha0_shape else self.alpha0)
+        scans = sample._settle(rng, K0, settled)
+        labels = np.full(self.N, -1, dtype=np.int32)
+        labels[tokens] = sample.labels
+        self._place(rng, labels, sample.parameters, order[n:])
+        return scans
+
+    def _place(self, Rng rng not None, int32_t[::1] labels, parameters, int32_t[::1] documents):
+        """Set these labels, -1 of the tokens of these documents, and parameters; then place the documents."""
+        self.reset(&labels[0], len(parameters) - 3)
+        self.set_parameters(parameters)
+        with nogil:
+            self.place_documents(rng, &documents[0], documents.shape[0])
 
     def word_topics(self):
         """Counts n_kw: scipy.sparse.csr_array of int32, shape (V, K), indices of a row ascending."""

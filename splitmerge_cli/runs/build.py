@@ -109,8 +109,14 @@ class Builder:
     def _start(self, model: Model, rng: Rng, generator: np.random.Generator) -> None:
         """Put a model in its start state."""
         cfg = self.cfg
-        labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
-        model.set_labels(labels, K if model.allows_empty else None)
+        if cfg.init == "sequential":
+            try:
+                model.start_sequentially(rng, cfg.K0)
+            except ValueError as error:
+                raise ConfigError(f"init=sequential, model={cfg.model.name}: {error}") from error
+        else:
+            labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
+            model.set_labels(labels, K if model.allows_empty else None)
         model.start_parameters(rng)
         log_joint = model.log_joint()
         if not math.isfinite(log_joint):
