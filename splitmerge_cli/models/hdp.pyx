@@ -1371,14 +1371,14 @@ cdef class HDP(Topics):
 
     def _settle(self, Rng rng, K0, settled):
         """The start; returns the number of scans at its end."""
-        cdef Py_ssize_t scans = FIRST_SCANS, scan
+        cdef Py_ssize_t scans = FIRST_SCANS, _scan
         if self.N <= settled or np.count_nonzero(np.diff(self.shared[0].start)) == 1:
             first = min(self.N, FIRST_TOPICS if K0 is None else K0)
             self.set_labels(np.random.Generator(rng.bit_generator).integers(first, size=self.N, dtype=np.int32))
             self.start_parameters(rng)
         else:
             scans = self._start_from_sample(rng, K0, settled) // 3
-        for scan in range(scans):
+        for _scan in range(scans):
             with nogil:
                 self.own_scan(rng, 0, self.N)
                 self.refresh_parameters(rng)

@@ -234,6 +234,24 @@ def test_init(smcmc, init: str) -> None:
         assert 1 <= start["n_clusters"] <= start["K"] <= 100
 
 
+@pytest.mark.parametrize(
+    ("model", "K0"),
+    [
+        (["model=gaussian", "data=gaussian", "N=60"], []),
+        (["model=irm", "data=network", "N=30"], []),
+        (["model=hdp", "data=docs200", "sampler=smag", "N=8"], []),
+        (["model=hdp", "data=docs200", "sampler=smag", "N=8"], ["K0=3"]),
+    ],
+)
+def test_sequential_start(smcmc, model: list[str], K0: list[str]) -> None:
+    """Chains start apart, and the same whatever the number of workers."""
+    args = ["run", *model, *K0, "chains=2", "iterations=2", "progress=none", "init=sequential", "timing=false"]
+    first, again = (Run(run_path(smcmc(*args, f"workers={n}", f"out=of{n}"))) for n in (1, 2))
+    assert first.trace().equals(again.trace())
+    start = first.trace().query("iteration == 0")
+    assert (start["n_clusters"] > 1).all() and start["log_joint"].nunique() == 2
+
+
 def test_a_finished_run_is_skipped(smcmc) -> None:
     path = run_path(smcmc("run", *SMALL))
     before = (path / "trace.parquet").stat().st_mtime_ns
