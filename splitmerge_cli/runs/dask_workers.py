@@ -9,8 +9,10 @@ address of their scheduler.
 import logging
 import os
 import signal
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import Any
 
 from splitmerge_cli.config import ConfigError
@@ -98,17 +100,37 @@ class DaskWorkers:
                 raise
             return [ended[future.key] for future in futures]
 
+    def _check_address(self) -> None:
+        """A client that could not be made would take a minute to close."""
+        from distributed.comm.addressing import parse_address, parse_host_port
+
+        if self.address is None:
+            return
+        try:
+            scheme, location = parse_address(self.address)
+            if scheme in ("tcp", "tls", "ws", "wss"):
+                parse_host_port(location)
+        except ValueError as error:
+            raise ConfigError(
+                f"{self.called}={self.address}: {error}; expected one such as tcp://127.0.0.1:8786"
+            ) from error
+
     @contextmanager
     def client(self, jobs: int) -> Iterator[Any]:
         """A client of the scheduler, or of a cluster of this machine for as many jobs at the most."""
         from distributed import Client, LocalCluster
 
-        # it logs what it does on the way down; what matters is said by what it raises
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        # they log what they do on the way down, and warn of it; what matters is said by what they raise
+        for library in ("distributed", "tornado"):
+            logging.getLogger(library).setLevel(logging.CRITICAL)
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+        self._check_address()
         with ExitStack() as stack:
             address: Any = self.address
             if address is None:
                 workers = min(self.n_workers or os.cpu_count() or 1, jobs)
+                # which unblocks signals where it starts, in the first worker that would be started
+                resource_tracker.ensure_running()
                 # Ctrl-C is answered by the sweep
                 with blocked(signal.SIGINT):
                     address = stack.enter_context(

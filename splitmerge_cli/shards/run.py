@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.config import ConfigError, locate
+from splitmerge_cli.config import ConfigError, choice, choices, locate
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
@@ -23,7 +24,7 @@ from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
 from splitmerge_cli.results.files import Locked, locked, replaced, undamaged, write_json
 from splitmerge_cli.runs.datasets import construct
-from splitmerge_cli.runs.errors import RunError, WrittenElsewhere
+from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.shards.items import sharded
@@ -69,10 +70,19 @@ def check(cfg: "DictConfig", given: Sequence[str]) -> None:
         raise ConfigError(f"{override}: a run on shards takes no such key; expected {', '.join(HEEDED)}")
     if locate(cfg.sampler["_target_"]) is not Subcluster:
         raise ConfigError(f"sampler={cfg.sampler.name}: expected subcluster, whose items may be in shards")
+    offered = [name for name in choices("model") if _may_be_sharded(locate(choice("model", name)["_target_"]))]
+    expected = f"expected model={' or '.join((', '.join(offered[:-1]), offered[-1]))}, whose items may be in shards"
     if not any(re.match(r"[+]*model(@\S*)?=", one) for one in given):
-        raise ConfigError("model: expected model=gaussian, bernoulli or mixed, whose items may be in shards")
+        raise ConfigError(f"model: {expected}")
+    if not _may_be_sharded(locate(cfg.model["_target_"])):
+        raise ConfigError(f"model={cfg.model.name}: {expected}")
     if cfg.iterations is None:
         raise ConfigError("iterations: expected a number")
+
+
+def _may_be_sharded(model: type[Model]) -> bool:
+    """Whether a class of models supplies its own `of_shard`."""
+    return any("of_shard" in vars(one) for one in model.__mro__ if one is not Model)
 
 
 def source_of(cfg: "DictConfig") -> Source:
@@ -83,10 +93,11 @@ def source_of(cfg: "DictConfig") -> Source:
     ConfigError, DataError
         The message names key or file.
     """
-    mixed = locate(cfg.model["_target_"]).kind == "mixed"
+    kind = locate(cfg.model["_target_"]).kind
+    mixed = kind == "mixed"
     if cfg.data.types and not mixed:
         raise ConfigError("data.types: expected model=mixed with types of columns")
-    return open_source(cfg.data.path, cfg.data.columns, cfg.data.drop, missing=mixed)
+    return replace(open_source(cfg.data.path, cfg.data.columns, cfg.data.drop, missing=mixed), binary=kind == "binary")
 
 
 def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -> tuple[str, ...]:
@@ -205,6 +216,8 @@ class ShardedRun:
         ------
         ShardLost
             A worker was lost; what was done since the last checkpoint with it.
+        Interrupted
+            Ctrl-C, after a checkpoint.
         """
         done = self.path / "run.json"
         if done.is_file():
@@ -214,6 +227,10 @@ class ShardedRun:
                 self._go_on(every, tell)
         except Locked as error:
             raise WrittenElsewhere(f"{self.path}: another process writes this run") from error
+        except KeyboardInterrupt as error:
+            if (self.path / "checkpoint.json").is_file():
+                raise Interrupted(self.path) from error
+            raise
         return self.path
 
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:

@@ -30,6 +30,8 @@ class Source:
         Files of parquet, and the rows of each.
     missing : bool
         Whether cells may be missing: NaN, or null in parquet.
+    binary : bool
+        Whether all cells have to be 0 or 1.
     """
 
     path: str
@@ -37,6 +39,7 @@ class Source:
     names: tuple[str, ...]
     files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     missing: bool = False
+    binary: bool = False
 
     def read(self, first: int, end: int) -> NDArray[np.float64]:
         """Rows `first` to before `end`, shape (end - first, D); NaN where a cell is missing.
@@ -44,7 +47,8 @@ class Source:
         Raises
         ------
         DataError
-            A cell is no finite number, or missing where none may be; the message names file, row and column.
+            A cell is no finite number, missing where none may be, or neither 0 nor 1 where all have to be; the message
+            names file, row and column.
         """
         out = np.empty((end - first, len(self.names)))
         at = 0
@@ -52,10 +56,15 @@ class Source:
             out[at : at + len(block)] = block
             here = out[at : at + len(block)]
             there = np.where(np.isnan(here), 0.0, here) if self.missing else here
-            if (bad := place_not_finite(there)) is not None:
+            bad = place_not_finite(there)
+            expected = FINITE
+            if bad is None and self.binary and len(others := np.argwhere(there * (there - 1.0))):
+                bad, expected = (int(others[0, 0]), int(others[0, 1])), "0 or 1"
+            if bad is not None:
                 i, d = bad
                 found = here[i, d]
-                expected = "a number (model=mixed reads rows with missing cells)" if np.isnan(found) else FINITE
+                if np.isnan(found):
+                    expected = "a number (model=mixed reads rows with missing cells)"
                 raise DataError(
                     f"{self.path}: row {first + at + i + 1}, column {self.names[d]}: {found:g}; expected {expected}"
                 )
@@ -144,7 +153,9 @@ def open_source(
     if columns or drop:
         raise DataError(f"{path}: data.columns and data.drop choose columns of .parquet, which have names")
     array = _array(place)
-    if array.ndim not in (1, 2) or not all(array.shape) or array.dtype.kind not in "fiub":
+    if array.ndim in (1, 2) and not all(array.shape):
+        raise DataError(f"{path}: no {'columns' if array.shape[0] else 'rows'}; expected at least one")
+    if array.ndim not in (1, 2) or array.dtype.kind not in "fiub":
         raise DataError(f"{path}: {array.dtype} of shape {tuple(array.shape)}; expected numbers, [rows, columns]")
     width = 1 if array.ndim == 1 else array.shape[1]
     return Source(str(place), int(array.shape[0]), tuple(str(j + 1) for j in range(width)), missing=missing)

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.runs.errors import Interrupted
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.shards.messages import LocalShards, ShardLost
 from splitmerge_cli.shards.run import ShardedRun, bounds_of, run_on_shards, source_of
@@ -179,6 +181,29 @@ def test_a_cell_that_is_missing_is_named(points) -> None:
     np.save("bad.npy", points)
     with pytest.raises(DataError, match="row 1235, column 2: inf"):
         open_source("bad.npy").read(0, N)
+    binary = np.zeros((N, 3), dtype=np.int8)
+    binary[1234, 2] = -1
+    binary[1700, 0] = 2
+    np.save("bad.npy", binary)
+    source = replace(open_source("bad.npy"), binary=True)
+    with pytest.raises(DataError, match="row 1235, column 3: -1; expected 0 or 1"):
+        source.read(1000, N)
+    assert source.read(0, 1234).sum() == 0
+
+
+def test_interrupted_after_a_checkpoint(points, monkeypatch) -> None:
+    cfg = draft(["data=csv", "data.path=x.npy", "iterations=9", *NUMBERS]).checked()
+    source = open_source("x.npy")
+    bounds = bounds_of(N, 2)
+    run = ShardedRun(cfg, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
+
+    def interrupt(iteration: int, K: int) -> None:
+        if iteration == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="the same command continues it: results/shards-"):
+        run.run(0.0, interrupt)
+    assert (run.path / "checkpoint.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -194,11 +219,17 @@ def test_a_cell_that_is_missing_is_named(points) -> None:
         (["data.path=empty"], "no .parquet file in this folder"),
         (["data.path=torn.npy"], "not a readable .npy file"),
         (["data.path=x.npy", "iterations=0"], "iterations=0"),
+        (["data.path=none.npy", "model=emm"], "model=emm: expected model=bernoulli, gaussian or mixed, whose items"),
+        (["data.path=rows.npy"], "rows.npy: no rows; expected at least one"),
+        (["data.path=columns.npy"], "columns.npy: no columns; expected at least one"),
+        (["data.path=x.npy", "--address", "foo"], "--address=foo: missing port number in address 'foo'; expected one"),
     ],
 )
 def test_what_is_not_taken_is_said(smcmc, points, args: list[str], message: str) -> None:
     Path("words.txt").write_text("word\n")
     Path("empty").mkdir()
+    np.save("rows.npy", np.zeros((0, 3)))
+    np.save("columns.npy", np.zeros((3, 0)))
     Path("torn.npy").write_bytes(Path("x.npy").read_bytes()[:50])
     result = smcmc("shards", "model=gaussian", *args)
     assert result.exit_code == 2
@@ -268,4 +299,4 @@ def test_types_are_those_of_mixed(smcmc, points) -> None:
 
 def test_a_model_is_named(smcmc, points) -> None:
     result = smcmc("shards", "data.path=x.npy")
-    assert result.exit_code == 2 and "model: expected model=gaussian, bernoulli or mixed" in result.stderr
+    assert result.exit_code == 2 and "model: expected model=bernoulli, gaussian or mixed" in result.stderr
