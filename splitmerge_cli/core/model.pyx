@@ -299,7 +299,6 @@ cdef class Model(Partition):
         changed their cluster."""
         return 0
 
-    # -- Python side
     cdef int place_all(self, Rng rng, const int32_t *order) except -1 nogil:
         """Put all items into clusters anew, in this order, each by its weights given those before it."""
         cdef Py_ssize_t t, k
@@ -319,6 +318,7 @@ cdef class Model(Partition):
             self.put(order[t], k)
         return 0
 
+    # -- Python side
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset, whose arrays become read-only: all models of it share them.

@@ -70,12 +70,12 @@ def check(cfg: "DictConfig", given: Sequence[str]) -> None:
         raise ConfigError(f"{override}: a run on shards takes no such key; expected {', '.join(HEEDED)}")
     if locate(cfg.sampler["_target_"]) is not Subcluster:
         raise ConfigError(f"sampler={cfg.sampler.name}: expected subcluster, whose items may be in shards")
-    offered = [name for name in choices("model") if _may_be_sharded(locate(choice("model", name)["_target_"]))]
-    expected = f"expected model={' or '.join((', '.join(offered[:-1]), offered[-1]))}, whose items may be in shards"
-    if not any(re.match(r"[+]*model(@\S*)?=", one) for one in given):
-        raise ConfigError(f"model: {expected}")
-    if not _may_be_sharded(locate(cfg.model["_target_"])):
-        raise ConfigError(f"model={cfg.model.name}: {expected}")
+    named = any(re.match(r"[+]*model(@\S*)?=", one) for one in given)
+    if not named or not _may_be_sharded(locate(cfg.model["_target_"])):
+        offered = [name for name in choices("model") if _may_be_sharded(locate(choice("model", name)["_target_"]))]
+        expected = f"{', '.join(offered[:-1])} or {offered[-1]}"
+        called = f"model={cfg.model.name}" if named else "model"
+        raise ConfigError(f"{called}: expected model={expected}, whose items may be in shards")
     if cfg.iterations is None:
         raise ConfigError("iterations: expected a number")
 
