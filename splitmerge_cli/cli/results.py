@@ -216,6 +216,10 @@ def verify(
 
     sampler and model default to all; mode is exact, as_printed or both; size the number of items; iterations the length
     of a sampled check beside the exact one (0: none). Exit status 1 when an exact sampler is not exact.
+
+    smcmc verify 'schedule=[{sams: 1}, {gibbs: 1}]' model=bernoulli 'model.concentration=gamma(2,1)'
+
+    With a schedule, as `smcmc run` takes it, its iterations are checked in place of the samplers by themselves.
     """
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.verify.command import verify as verify_command

@@ -261,7 +261,7 @@ cdef class Chain:
     samplers : sequence of Sampler
         On this model and generator. Without `weights`, each makes a step in every iteration, in this order.
     weights : sequence of float, optional
-        One a sampler: each iteration, one sampler drawn by weight makes a step.
+        Of the first samplers: in each iteration one of them, drawn by weight, makes a step, then each of the others.
     thin : int
         Every thin-th iteration is recorded, and the start state as iteration 0.
     partitions : int
@@ -280,8 +280,9 @@ cdef class Chain:
     cdef readonly Rng rng
     cdef readonly list samplers
     cdef void **steps                   # [n_steps] the samplers
-    cdef double *weights                # [n_steps], or NULL for a cycle
+    cdef double *weights                # [n_drawn]
     cdef Py_ssize_t n_steps
+    cdef Py_ssize_t n_drawn             # of the first so many samplers one, drawn by weight, makes a step; 0: each does
     cdef Py_ssize_t thin, partitions
     cdef Agreement agreement
     cdef readonly bint timing
@@ -312,8 +313,8 @@ cdef class Chain:
         for s in [*self.samplers, self.warmer]:
             if (<Sampler?> s).model is not model or (<Sampler> s).rng is not rng:
                 raise ValueError("samplers: every one must work on the chain's own model and generator")
-        if weights is not None and (len(weights) != len(self.samplers) or min(weights) < 0 or sum(weights) <= 0):
-            raise ValueError("weights: expected one number of at least 0 a sampler, not all 0")
+        if weights is not None and not (0 < len(weights) <= len(self.samplers) and min(weights) >= 0 < sum(weights)):
+            raise ValueError("weights: expected one number of at least 0 for each of the first samplers, not all 0")
         if thin < 1:
             raise ValueError(f"thin: expected at least 1, got {thin}")
         if partitions < 0:
@@ -322,11 +323,12 @@ cdef class Chain:
         self.sizes = sizes
         self.n_steps = len(self.samplers)
         self.steps = <void **> doubles(self.n_steps)
-        if weights is not None:
-            self.weights = doubles(self.n_steps)
         for t in range(self.n_steps):
             self.steps[t] = <void *> self.samplers[t]
-            if weights is not None:
+        if weights is not None:
+            self.n_drawn = len(weights)
+            self.weights = doubles(self.n_drawn)
+            for t in range(self.n_drawn):
                 self.weights[t] = weights[t]
         self.best = ints(model.N)
         self.best_log_joint = -INFINITY
@@ -417,7 +419,8 @@ cdef class Chain:
             number[k] = <int32_t> k
 
     cdef int one_iteration(self) except -1 nogil:
-        cdef Py_ssize_t t
+        cdef Py_ssize_t t, drawn = 0
+        cdef void *sampler
         cdef double start = 0.0, end
         if self.iteration < self.warmup:
             start = now() if self.timing else 0.0
@@ -425,21 +428,16 @@ cdef class Chain:
             if self.timing:
                 self.book(<void *> self.warmer, now() - start)
             return 0
-        if self.weights != NULL:
-            t = self.rng.draw_categorical(self.weights, self.n_steps)
-            start = now() if self.timing else 0.0
-            STEP(self.steps[t])
-            if self.timing:
-                end = now()
-                self.book(self.steps[t], end - start)
-            return 0
+        if self.n_drawn:
+            drawn = self.rng.draw_categorical(self.weights, self.n_drawn)
         if self.timing:
             start = now()
-        for t in range(self.n_steps):
-            STEP(self.steps[t])
+        for t in range(max(self.n_drawn - 1, 0), self.n_steps):
+            sampler = self.steps[drawn if t < self.n_drawn else t]
+            STEP(sampler)
             if self.timing:
                 end = now()
-                self.book(self.steps[t], end - start)
+                self.book(sampler, end - start)
                 start = end
         return 0
 

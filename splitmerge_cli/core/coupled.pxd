@@ -13,8 +13,9 @@ cdef class CoupledChains:
     cdef readonly int64_t lag, iteration, meeting
     cdef void **steps_x
     cdef void **steps_y
-    cdef double *weights
+    cdef double *weights                # [n_drawn]
     cdef Py_ssize_t n_steps
+    cdef Py_ssize_t n_drawn             # of the first so many samplers one, drawn by weight, makes a step; 0: each does
     cdef bint begun                     # the start was recorded
     cdef int32_t *dense                 # [4 N + 64, kmax at least] items in common, where clusters are few
     cdef int64_t *keys                  # [N]

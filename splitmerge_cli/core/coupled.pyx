@@ -82,11 +82,12 @@ cdef class CoupledChains:
     rng : Rng
         The generator of both.
     samplers_x, samplers_y : sequence of Sampler
-        The same, on x and on y. Without `weights` each makes a step in every iteration, in this order.
+        The same, on x and on y. Without `weights`, each makes a step in every iteration, in this order.
     lag : int
         Iterations by which X is ahead.
     weights : sequence of float, optional
-        One a sampler: each iteration, one sampler drawn by weight makes a step in both chains.
+        Of the first samplers: in each iteration one of them, drawn by weight, makes a step in both chains, then each of
+        the others.
     coupling : str
         How draws of a cluster are coupled: ``maximal``, ``common`` or ``transport`` (``core/recording.pyx``).
 
@@ -114,16 +115,17 @@ cdef class CoupledChains:
             for s in samplers:
                 if (<Sampler?> s).model is not model or (<Sampler> s).rng is not rng:
                     raise ValueError("samplers: every one must work on its chain's model and on the common generator")
-        if weights is not None and len(weights) != len(self.samplers_x):
-            raise ValueError("weights: expected one number a sampler")
+        if weights is not None and not 0 < len(weights) <= len(self.samplers_x):
+            raise ValueError("weights: expected one number for each of the first samplers")
         self.x, self.y, self.rng, self.lag, self.meeting = x, y, rng, lag, -1
         self.n_steps = len(self.samplers_x)
         self.steps_x, self.steps_y = <void **> doubles(self.n_steps), <void **> doubles(self.n_steps)
-        if weights is not None:
-            self.weights = doubles(self.n_steps)
         for t in range(self.n_steps):
             self.steps_x[t], self.steps_y[t] = <void *> self.samplers_x[t], <void *> self.samplers_y[t]
-            if weights is not None:
+        if weights is not None:
+            self.n_drawn = len(weights)
+            self.weights = doubles(self.n_drawn)
+            for t in range(self.n_drawn):
                 self.weights[t] = weights[t]
         # where empty clusters are kept there may be more of them than items
         self.dense = ints(max(4 * x.N + 64, x.kmax))
@@ -254,15 +256,15 @@ cdef class CoupledChains:
 
     cdef int iterate(self) except -1 nogil:
         cdef bint together = self.iteration >= self.lag and self.meeting < 0
-        cdef Py_ssize_t t, first = 0, end = self.n_steps
-        if self.weights != NULL:
-            first = self.rng.draw_categorical(self.weights, self.n_steps)
-            end = first + 1
-        for t in range(first, end):
+        cdef Py_ssize_t t, step, drawn = 0
+        if self.n_drawn:
+            drawn = self.rng.draw_categorical(self.weights, self.n_drawn)
+        for t in range(max(self.n_drawn - 1, 0), self.n_steps):
+            step = drawn if t < self.n_drawn else t
             if together:
-                self.step_together(t)
+                self.step_together(step)
             else:
-                self.step_alone(t)
+                self.step_alone(step)
         self.iteration += 1
         if self.meeting < 0 and self.iteration >= self.lag and self.equal():
             self.meeting = self.iteration

@@ -9,6 +9,10 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Option
 from splitmerge_cli.core.rng import Rng
 
+PARTITION: str
+CLUSTERS: str
+EMPTY: str
+
 class Sampler:
     OPTIONS: ClassVar[tuple[Option, ...]]
     MOVES: ClassVar[tuple[str, ...]]
@@ -42,6 +46,8 @@ class Sampler:
     @property
     def last_move(self) -> str: ...
     def couples(self) -> tuple[bool, str]: ...
+    @classmethod
+    def invariants(cls, model: Model, **options: Any) -> frozenset[str]: ...
     @classmethod
     def supports(cls, model: Model) -> tuple[bool, str]: ...
     def step(self) -> None: ...

@@ -9,6 +9,9 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.checks import MOST_COUNT, MOST_SECONDS, check_count, check_range
 from splitmerge_cli.core.options import Choice, read_options
 
+PARTITION, CLUSTERS, EMPTY = "partition", "number of clusters", "number of empty clusters"
+"""What a sampler may leave as it is, beside hyper-parameters: see `Sampler.invariants`."""
+
 
 cdef class Sampler:
     """One kind of move on the state of a model.
@@ -73,6 +76,16 @@ cdef class Sampler:
         if isinstance(model, Weighted) and not cls.DIVIDES_WEIGHTS:
             return False, "topics have weights, and no density of the weights that its moves would need was derived"
         return True, ""
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """What no step of this sampler with these options changes, whatever the state: frozenset of str.
+
+        `PARTITION`, `CLUSTERS` (empty ones among them), `EMPTY`, where the model keeps empty clusters, and names of
+        hyper-parameters that are resampled. Samplers that have one in common do not reach every state together; without
+        one they do on the enumerated small cases (``tests/exact/test_schedules.py``).
+        """
+        return frozenset(model.hyperparameters) | ({EMPTY} if model.allows_empty else set())
 
     def couples(self):
         """Whether two chains of this sampler can be coupled so that they meet: (bool, reason)."""

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from splitmerge_cli.diagnostics.mixing import INFINITE
+from splitmerge_cli.diagnostics.mixing import CONSTANT, INFINITE
 
 NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
+OF_PARTITIONS = ("log_joint", "log_lik", "n_clusters", "K", "largest")
+"""Quantities of every trace. The others are hyper-parameters, which a trace has where they are unknown."""
 ONE_CHAIN = "one chain cannot show whether it has converged: R-hat compares chains"
 
 
@@ -19,7 +21,8 @@ class Convergence:
     Attributes
     ----------
     converged : bool or None
-        False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite; None where there is none.
+        False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite, or a hyper-parameter was
+        not sampled; None where there is no R-hat.
     quantity : str or None
         The one of the largest R-hat.
     rhat : float or None
@@ -30,6 +33,8 @@ class Convergence:
         The smallest bulk effective sample size of all chains together; None where none is defined.
     ess_of : str or None
         The quantity that has it.
+    not_sampled : tuple of str
+        Hyper-parameters that are unknown, but have one value in all draws of every chain: no move changed them.
     """
 
     converged: bool | None
@@ -38,10 +43,13 @@ class Convergence:
     note: str | None = None
     ess: float | None = None
     ess_of: str | None = None
+    not_sampled: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:
         """The quantity and its R-hat, for messages."""
+        if self.not_sampled:
+            return f"not sampled: {', '.join(self.not_sampled)}"
         return f"R-hat of {self.quantity}: " + ("infinite" if self.rhat is None else f"{self.rhat:.3g}")
 
 
@@ -58,6 +66,10 @@ def convergence(diagnosis: pd.DataFrame) -> Convergence:
     Convergence
         Of one chain, and of chains too short for R-hat, nothing is known.
     """
+    draws = _overall(diagnosis, "ess/")
+    constant = draws.loc[draws["note"] == CONSTANT, "quantity"]
+    if not_sampled := tuple(name for name in constant if name not in OF_PARTITIONS):
+        return Convergence(False, note="one value in all draws of every chain", not_sampled=not_sampled)
     rows = _overall(diagnosis, "rhat/")
     notes = rows["note"].tolist()
     for name, note in zip(rows["quantity"], notes, strict=True):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
+CONSTANT = "constant within every chain"
 STUCK = "constant within every chain, and the chains differ: they have not mixed at all"
 HALVES_DIFFER = "infinite: constant within every half chain, and the halves differ"
 DISTANCES_DIFFER = "infinite: every half chain keeps its distance from the median, and the halves differ"
@@ -66,7 +67,7 @@ def why_no_ess(draws: ArrayLike) -> str | None:
     x = _chains(draws)
     if x.shape[1] < MIN_DRAWS:
         return TOO_FEW
-    return "constant within every chain" if np.all(x == x[:, :1]) else None
+    return CONSTANT if np.all(x == x[:, :1]) else None
 
 
 def rhat(draws: ArrayLike) -> float:

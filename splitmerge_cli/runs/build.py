@@ -1,9 +1,9 @@
 """Chains at their start, built from a checked configuration."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.schedule import build_schedule
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
-
-# the Gibbs update that a schedule makes after each of the sampler's moves
-_FOLLOWED_BY = {"move_only": None, "single_site": "site", "full_scan": "full"}
 
 
 @dataclass(frozen=True)
@@ -55,24 +53,24 @@ class Builder:
         Raises
         ------
         ConfigError
-            A parameter out of range, a sampler that does not support the model, a start state that the model cannot
-            hold or that has no density.
+            A parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot hold or
+            that has no density.
         """
         cfg = self.cfg
         model = self._model()
         rng = Rng(cfg.seed, number)
-        samplers, weights = samplers_of(cfg, model, rng)
+        schedule = build_schedule(cfg, model, rng)
         self._start(model, rng, np.random.Generator(rng.bit_generator))
         return Chain(
             model,
             rng,
-            samplers,
-            weights=weights,
+            schedule.samplers,
+            weights=schedule.weights,
             thin=cfg.thin,
             partitions=self.partitions,
             truth=self.dataset.truth,
             timing=cfg.timing,
-            warmup=(_full_scan(cfg, model, rng, samplers), cfg.warmup) if cfg.warmup else None,
+            warmup=(_full_scan(cfg, model, rng, schedule.samplers), cfg.warmup) if cfg.warmup else None,
             sizes=self.sizes,
         )
 
@@ -98,10 +96,10 @@ class Builder:
         rng = Rng(cfg.seed, number)
         generator = np.random.Generator(rng.bit_generator)
         x, y = self._model(), self._model()
-        (of_x, weights), (of_y, _) = (samplers_of(cfg, model, rng) for model in (x, y))
+        of_x, of_y = (build_schedule(cfg, model, rng) for model in (x, y))
         for model in (x, y):
             self._start(model, rng, generator)
-        return CoupledChains(x, y, rng, of_x, of_y, lag, weights, coupling)
+        return CoupledChains(x, y, rng, of_x.samplers, of_y.samplers, lag, of_x.weights, coupling)
 
     def _model(self) -> Model:
         return construct("model", self.cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))
@@ -142,29 +140,6 @@ class Builder:
         for number, chain in enumerate(chains):
             chain.adapt_to(history, number)
         return chains
-
-
-def samplers_of(cfg: "DictConfig", model: Model, rng: Rng) -> tuple[list[Sampler], list[float] | None]:
-    """The samplers of one iteration, and their weights if one of them is drawn."""
-
-    def sampler(options: "Mapping[str, Any] | DictConfig", called: str | None = None) -> Sampler:
-        supported, reason = locate(options["_target_"]).supports(model)
-        if not supported:
-            named = called or f"sampler={options['name']}"
-            raise ConfigError(f"{named}: does not support model={cfg.model.name}: {reason}")
-        return construct("sampler", options, lambda cls, given: cls(model, rng, **given), called)
-
-    if (mix := cfg.schedule.mix) is not None:
-        return [sampler(entry, f"schedule.mix.{entry.name}") for entry in mix], [entry.weight for entry in mix]
-    mover = sampler(cfg.sampler)
-    iteration = [mover] * cfg.schedule.get("moves", 1)
-    scan = _FOLLOWED_BY[cfg.schedule.name]
-    if scan is not None and mover.scans:
-        one_item = choice("sampler", "gibbs" if model.conjugate else "neal8")
-        iteration += [sampler(one_item | {"scan": scan})] * (mover.scans if scan == "full" else 1)
-    if model.refreshes and cfg.sampler.name != "refresh":
-        iteration.append(sampler(choice("sampler", "refresh")))
-    return iteration, None
 
 
 def _full_scan(cfg: "DictConfig", model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:

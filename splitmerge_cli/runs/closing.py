@@ -58,6 +58,10 @@ def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:
         from splitmerge_cli.diagnostics.convergence import convergence
 
         judged = asdict(convergence(diagnosis))
+    if names := judged.get("not_sampled"):
+        yield f"not sampled: {', '.join(names)} has one value in all draws of every chain, but is unknown"
+        yield "next: a schedule that resamples it, as schedule=full_scan does"
+        return
     if judged["converged"] is None:
         if run.config["chains"] == 1:
             yield "cannot tell whether the chain has converged: R-hat compares chains"

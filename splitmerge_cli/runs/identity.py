@@ -80,6 +80,9 @@ def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
     if values["trace"]["partitions"] is None:
         # what is recorded where nothing was asked for was none at first: those runs are found
         values["trace"] = values["trace"] | {"partitions": 0}
+    if values["schedule"]["mix"]:
+        # those of runs that were stored before lists were completed with `refresh` are other chains: they are not found
+        values["schedule"] = values["schedule"] | {"completed": True}
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]

@@ -17,6 +17,8 @@ from libc.math cimport log
 
 from splitmerge_cli.samplers.split_merge cimport ANCHORS, ORDERS, PRINTED, TARGET, SplitMerge
 
+from splitmerge_cli.core.sampler import EMPTY, PARTITION
+
 cdef enum:
     BIRTH, DEATH                        # MOVES
 
@@ -25,6 +27,11 @@ cdef class BirthDeath(SplitMerge):
     """Birth-death sampler. Term `anchors`: the choice of the cluster, or of the item and its new cluster."""
 
     MOVES = ("birth", "death")
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """Where empty clusters are kept, they alone are born and die: frozenset of str."""
+        return super().invariants(model) - {EMPTY} | ({PARTITION} if model.allows_empty else set())
 
     cdef int make_step(self) except -1 nogil:
         cdef bint death = self.rng.draw_index(2) == 1

@@ -8,6 +8,8 @@ from splitmerge_cli._kernels cimport full_scan
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Choice
+from splitmerge_cli.core.sampler import CLUSTERS, EMPTY
+
 
 cdef class Gibbs(Sampler):
     """Gibbs sampler.
@@ -31,6 +33,11 @@ cdef class Gibbs(Sampler):
         super().__init__(model, rng, **options)
         self.full = self.options["scan"] == "full"
         self.scans = 0
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """Where empty clusters are kept, items move among those that there are: frozenset of str."""
+        return super().invariants(model) - {EMPTY} | ({CLUSTERS} if model.allows_empty else set())
 
     cdef int make_step(self) except -1 nogil:
         """Algorithm 1, lines 6-8, or line 7 for one item."""

@@ -40,6 +40,7 @@ from splitmerge_cli.core.streams cimport Stream, philox, philox_double
 from splitmerge_cli.core.threads cimport Threads, task_t
 
 from splitmerge_cli.core.options import Number
+from splitmerge_cli.core.sampler import CLUSTERS
 
 cdef extern from "topic_lanes.h" nogil:
     double topic_product(const double *a, const double *b, Py_ssize_t blocks)
@@ -176,6 +177,11 @@ cdef class PartiallyCollapsed(Sampler):
         free(self.phi)
         free(self.sums)
         free(self.weight)
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """Without a collapsed scan no topic opens or closes: frozenset of str."""
+        return super().invariants(model) | ({CLUSTERS} if options.get("share") == 0.0 else set())
 
     @classmethod
     def supports(cls, model):

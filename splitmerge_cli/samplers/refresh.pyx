@@ -9,9 +9,11 @@ are drawn, then b0 and kappa0 given them, and they are forgotten (``models/scale
     alpha ~ p Gamma(a + K, b - log eta) + (1 - p) Gamma(a + K - 1, b - log eta)
     p / (1 - p) = (a + K - 1) / (N (b - log eta))
 
-The schedules alone, site and sweep end every iteration with a step of this where the model has anything to refresh.
+An iteration ends with a step of this where the model has anything to refresh and the schedule does not name it.
 """
 from splitmerge_cli.core.sampler cimport Sampler
+
+from splitmerge_cli.core.sampler import CLUSTERS, EMPTY, PARTITION
 
 cdef enum:
     PARAMETERS, CONCENTRATION           # MOVES
@@ -43,6 +45,11 @@ cdef class Refresh(Sampler):
         if not model.refreshes:
             return False, "the partition is all of the model's state: there is nothing to refresh"
         return True, ""
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """The partition and all that follows from it: frozenset of str."""
+        return frozenset((PARTITION, CLUSTERS, EMPTY))
 
     cdef int make_step(self) except -1 nogil:
         self.last_log_ratio = 0.0

@@ -20,6 +20,8 @@ from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.samplers.allocations cimport Coins, Sequential
 from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
 
+from splitmerge_cli.core.sampler import EMPTY
+
 cdef double LOG_2 = log(2.0)
 
 
@@ -48,6 +50,11 @@ cdef class SmartMoves(SplitMerge):
 
     def __dealloc__(self):
         free(self.lw)
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """Clusters are split and merged whether or not they are empty: frozenset of str."""
+        return super().invariants(model) - {EMPTY}
 
     cdef void use(self, bint smart_split, bint smart_merge) noexcept nogil:
         """Say which kernel the next move is of."""

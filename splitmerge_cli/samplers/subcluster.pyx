@@ -59,6 +59,7 @@ from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.samplers.subcluster_items cimport BATCH, EXPECT, Items
 
 from splitmerge_cli.core.options import Count, Flag, Number
+from splitmerge_cli.core.sampler import CLUSTERS
 
 cdef enum:
     SCAN, SPLIT, MERGE                  # MOVES
@@ -107,6 +108,12 @@ cdef class Subcluster(Sampler):
         free(self.called)
         free(self.threshold)
         free(self.founders)
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """A scan of the labels opens and closes no cluster: frozenset of str."""
+        fixed = options.get("rounds") == options.get("pairs") == 0
+        return super().invariants(model) | ({CLUSTERS} if fixed else set())
 
     @classmethod
     def supports(cls, model):

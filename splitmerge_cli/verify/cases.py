@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -357,7 +357,12 @@ def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping
 
 
 def sampled_frequencies(
-    case: Case, samplers: list[Sampler], rng: Rng, iterations: int, batches: int = 40
+    case: Case,
+    samplers: list[Sampler],
+    rng: Rng,
+    iterations: int,
+    batches: int = 40,
+    weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
     """Run a chain and count its states.
 
@@ -365,12 +370,14 @@ def sampled_frequencies(
     ----------
     case : Case
     samplers : list of Sampler
-        A cycle: each steps once an iteration; `refresh` among them where the model has anything to refresh.
+        Of an iteration; `refresh` among them where the model has anything to refresh.
     rng : Rng
         The samplers' generator.
     iterations : int
     batches : int
         Batches of the noise estimate.
+    weights : sequence of float, optional
+        Of the first samplers, as `Chain` has them.
 
     Returns
     -------
@@ -384,7 +391,7 @@ def sampled_frequencies(
     # b0 and kappa0, whatever the partition
     scales = case.model.parameters if isinstance(case.model, Scaled) else None
     _set_to_mode(case, case.model, rng)
-    chain = Chain(case.model, rng, samplers, thin=iterations, partitions=1)
+    chain = Chain(case.model, rng, samplers, weights, thin=iterations, partitions=1)
     counted = _frequencies(case, [chain], iterations, batches)
     if case.model.random_concentration:
         case.model.set_concentration(held)
@@ -401,6 +408,7 @@ def learning_frequencies(
     chains: int = 4,
     seed: int = 0,
     batches: int = 40,
+    weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
     """Run several chains that learn from each other's history and count the states of all.
 
@@ -414,6 +422,8 @@ def learning_frequencies(
     discard : int
         First iterations of each chain: scans alone, in no count.
     chains, seed, batches : int
+    weights : sequence of float, optional
+        Of the first samplers, as `Chain` has them.
 
     Returns
     -------
@@ -425,7 +435,8 @@ def learning_frequencies(
         model, rng = case.build(), Rng(seed, number)
         _set_to_mode(case, model, rng)
         samplers, scan = build(model, rng)
-        made.append(Chain(model, rng, samplers, thin=iterations + discard, partitions=1, warmup=(scan, discard)))
+        warmup = (scan, discard)
+        made.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
     adaptive = next(sampler.adaptive for sampler in made[0].samplers if hasattr(sampler, "adaptive"))
     history = adaptive.new_history(chains)
     for number, chain in enumerate(made):

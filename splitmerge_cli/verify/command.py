@@ -23,6 +23,7 @@ from splitmerge_cli.verify.explain import Worst, worst_transition
 from splitmerge_cli.verify.forms import forms_of, own_options, prints_another, refusal, small_options
 from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
 from splitmerge_cli.verify.options import checked_options
+from splitmerge_cli.verify.schedules import verify_schedule
 from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, stationary, total_variation
 
 ADAPTATIONS = ("frozen", "population")
@@ -105,7 +106,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     args : mapping of str to str
         See `splitmerge_cli.verify.options.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
         all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
-        check (0: none).
+        check (0: none); ``schedule`` what `smcmc run` takes: it is checked in place of the samplers by themselves.
     config_dir : str or Path, optional
         A folder with the user's own groups.
     everything : bool
@@ -131,6 +132,8 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     refused: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
     cases = _cases(options)
+    if options["schedule"] is not None:
+        return verify_schedule(cases, args, options, config_dir, console)
     for number, (model_name, case) in enumerate(cases):
         checked, rejected = _compared(case, model_name, options)
         found.setdefault(model_name, []).extend(checked)

@@ -9,8 +9,9 @@ from typing import Any
 from splitmerge_cli.config import ConfigError, choice, choices, quote_priors, unreadable
 from splitmerge_cli.config.hydra_adapter import parsed_override
 
-KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000}
-"""Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model."""
+KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000, "schedule": None}
+"""Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model. Without
+a schedule samplers are checked, each by itself."""
 
 
 def checked_options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:
@@ -39,6 +40,11 @@ def checked_options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, An
         raise ConfigError(f"iterations={values['iterations']}: expected 0 or at least 1000")
     if values["mode"] not in ("exact", "as_printed", "both"):
         raise ConfigError(f"mode={values['mode']}: expected exact, as_printed or both")
+    if schedule := values["schedule"]:
+        if mode := args.get("mode"):
+            raise ConfigError(f"mode={mode}: expected none beside schedule={schedule}, which is checked as it is")
+        if not schedule.startswith("[") and ("sampler" not in args or "," in args["sampler"]):
+            raise ConfigError(f"schedule={schedule}: expected one sampler beside it, as sampler=sdds")
     chosen = {}
     for group in ("sampler", "model"):
         names = choices(group, own)
@@ -64,8 +70,8 @@ def checked_options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, An
 
 
 def _value(key: str, text: str) -> Any:
-    """A value as `smcmc run` reads it; names of groups, which may be lists, as they stand."""
-    if key in ("sampler", "model"):
+    """A value as `smcmc run` reads it; names of groups, which may be lists, and schedules as they stand."""
+    if key in ("sampler", "model", "schedule"):
         return text
     try:
         override = parsed_override(quote_priors(f"{key}={text}"))

@@ -18,7 +18,6 @@ from splitmerge_cli.runs.sweep import check_jobs, expand
 MODELS = choices("model")
 SAMPLERS = choices("sampler")
 EXPERIMENTS = choices("experiment")
-MIXTURES = [name for name in MODELS if "concentration" in choice("model", name)]
 # choices that a run needs more for
 NEEDS = {
     "csv": ["data.path=tokens.csv"],
@@ -80,9 +79,6 @@ def test_pairs(sampler: str, model: str) -> None:
     """Every sampler on every model, or a rejection that says why; each meets every schedule."""
     schedule = SCHEDULES[(SAMPLERS.index(sampler) + MODELS.index(model)) % 3]
     args = [f"sampler={sampler}", f"model={model}", f"data={data_for(model)}", f"schedule={schedule}", "N=20", "K0=3"]
-    if sampler == "refresh":
-        # it is made for models that have something to refresh
-        args.append("model.concentration=gamma(1,1)" if model in MIXTURES else "N=19")
     for mode in ("exact", "as_printed"):
         if sampler == "lshsm" and mode == "as_printed":
             # the proposal that the paper prints; it needs dense items
@@ -92,7 +88,7 @@ def test_pairs(sampler: str, model: str) -> None:
         try:
             plan = runs.prepare(compose([*args, f"sampler.mode={mode}", "warmup=5"]))
         except runs.ConfigError as error:
-            if "does not support" not in str(error):
+            if "does not support" not in str(error) and "does not reach every state" not in str(error):
                 raise
             return
         if learns(plan.cfg):
@@ -119,6 +115,10 @@ def test_pairs_with_parameters(sampler: str, schedule: str) -> None:
         ):
             runs.prepare(compose([*args, f"sampler={sampler}"]))
         return
+    if sampler == "refresh":
+        with pytest.raises(runs.ConfigError, match="no move of refresh changes the partition"):
+            runs.prepare(compose([*args, "sampler=refresh"]))
+        return
     chain = runs.prepare(compose([*args, f"sampler={sampler}"])).chain(0)
     state = chain.model
     chain.advance(50)
@@ -126,14 +126,14 @@ def test_pairs_with_parameters(sampler: str, schedule: str) -> None:
     # every iteration ends with an update of all parameters
     assert moves["parameters"] >= 50
     scanned = {"move_only": 0, "single_site": 50, "full_scan": 1000}[schedule]
-    assert moves.get("neal8", 0) == scanned or sampler in ("neal8", "refresh")
+    assert moves.get("neal8", 0) == scanned or sampler == "neal8"
     assert state.parameters.shape == (state.K, 3)
     assert np.isfinite(chain.log_joint)
 
 
 def test_schedules_follow_the_sampler_as_they_say() -> None:
     def gibbs_moves(*args: str) -> int:
-        chain = runs.prepare(compose(["N=20", "K0=3", *args])).chain(0)
+        chain = runs.prepare(compose(["data=jain_neal", "model=bernoulli", "N=20", "K0=3", *args])).chain(0)
         chain.advance(10)
         return sum(move["proposed"] for move in chain.moves() if move["move"] == "gibbs")
 

@@ -11,6 +11,7 @@ from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, minimise_expected_vi
+from splitmerge_cli.diagnostics.summary import diagnose
 from splitmerge_cli.runs.recorders.spacing import Spacing
 from splitmerge_cli.verify.enumerate import partitions
 
@@ -297,6 +298,19 @@ def test_the_largest_r_hat_decides(rhat, expected):
 def test_one_chain_cannot_show_convergence():
     found = convergence(diagnosed(1, K="one chain: R-hat compares chains"))
     assert found.converged is None and found.note == ONE_CHAIN
+
+
+@pytest.mark.parametrize("chains", [1, 3])
+@pytest.mark.parametrize("values", ["same", "other"])
+def test_a_hyper_parameter_that_no_move_changes_is_not_sampled(chains, values):
+    """Whatever R-hat of the rest: it is unknown, and its draws are not of its posterior."""
+    rng, n = np.random.default_rng(0), 40
+    trace = pd.DataFrame({"chain": np.repeat(range(chains), n), "iteration": np.tile(range(n), chains), "seconds": 0.0})
+    trace["log_joint"], trace["n_clusters"] = rng.normal(size=n * chains), rng.integers(2, 5, n * chains)
+    trace["b0"], trace["concentration"] = rng.gamma(2, size=n * chains), 2.0 + (values == "other") * trace["chain"]
+    found = convergence(diagnose(trace, pd.DataFrame(columns=["chain", "move", "proposed", "accepted", "null"])))
+    assert (found.converged, found.not_sampled) == (False, ("concentration",))
+    assert found.shown == "not sampled: concentration"
 
 
 # ---- which partitions are recorded

@@ -1,0 +1,167 @@
+"""Schedules as users write them, against the enumerated posterior: the weighted list or the cycle that a run makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.text import Text
+
+from splitmerge_cli.config import ConfigError, choice, compose, learns
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import ContinuousDraw, Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.schedule import Schedule, build_schedule
+from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
+from splitmerge_cli.verify.kernel import EXACT
+from splitmerge_cli.verify.paths import TooManyPaths
+from splitmerge_cli.verify.transitions import (
+    build_sampler,
+    irreducible,
+    stationarity_defect,
+    total_variation,
+    transition_matrix,
+)
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+KEYS = ("schedule", "sampler")
+"""Keys that make a schedule; options of the sampler, ``sampler.X``, too."""
+BURN_IN = 200
+"""Gibbs scans before samplers that learn."""
+
+
+def verify_schedule(
+    cases: Sequence[tuple[str, Case]],
+    args: Mapping[str, str],
+    options: Mapping[str, Any],
+    config_dir: str | Path | None,
+    console: Console,
+) -> int:
+    """Check a schedule on small cases and print a line for each.
+
+    Parameters
+    ----------
+    cases : sequence of (str, Case)
+        Names of models, and their cases.
+    args : mapping of str to str
+        The command's, as typed: `KEYS` of them make the schedule.
+    options : mapping
+        As of `verify.options.checked_options`.
+    config_dir : str or Path, optional
+        A folder with the user's own groups.
+    console : Console
+
+    Returns
+    -------
+    int
+        0 when the schedule is exact in every case, else 1.
+
+    Raises
+    ------
+    ConfigError
+        A schedule that cannot be composed, or that no model supports.
+    """
+    own = [f"{key}={value}" for key, value in args.items() if key in KEYS or key.startswith("sampler.")]
+    rejected: dict[str, ConfigError] = {}
+    wrong = checked = 0
+    for name, case in cases:
+        cfg = compose([f"model={name}", *own], config_dir)
+        rng = Rng(options["seed"])
+        try:
+            schedule = build_schedule(cfg, case.model, rng)
+        except ConfigError as error:
+            rejected.setdefault(name, error)
+            continue
+        P, why = iteration_matrix(case, schedule, rng)
+        exact, parts = True, [f"not enumerated ({why})"]
+        if P is not None:
+            defect = stationarity_defect(P, case.pi)
+            exact = defect < EXACT and irreducible(P)
+            parts = [f"max|πP-π| {defect:.1e}", "every state reached" if irreducible(P) else "NOT EVERY STATE REACHED"]
+        if options["iterations"]:
+            distance, noise = sample_schedule(case, cfg, options["iterations"], options["seed"])
+            exact = exact and distance <= 3 * noise + 1e-12
+            parts.append(f"sampled TV {distance:.4f}, {noise:.4f} by chance")
+        verdict = "exact" if exact else "NOT EXACT"
+        if P is None and not options["iterations"]:
+            verdict = "not compared"
+        line = Text(f"{name}, {case.title}: {', '.join(parts)}: ")
+        console.print(line.append(verdict, style="green" if exact else "bold red"), highlight=False, soft_wrap=True)
+        checked, wrong = checked + 1, wrong + (not exact)
+    if not checked:
+        raise next(iter(rejected.values()))
+    for reason in rejected.values():
+        console.print(Text(str(reason)), soft_wrap=True)
+    return 1 if wrong else 0
+
+
+def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[np.float64] | None, str]:
+    """The transition matrix of one iteration, composed of those of its samplers, each enumerated.
+
+    Parameters
+    ----------
+    case : Case
+    schedule : Schedule
+        On the model of the case.
+    rng : Rng
+        The samplers' generator.
+
+    Returns
+    -------
+    P : ndarray of float, shape (n_states, n_states), or None
+        Given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
+        learns from other chains, draws from a continuum, or has too many execution paths.
+    why : str
+        Why there is none.
+    """
+    n = len(schedule.weights or ())
+    made: dict[int, NDArray[np.float64]] = {}
+
+    def matrix(sampler: Sampler) -> NDArray[np.float64]:
+        if id(sampler) not in made:
+            made[id(sampler)] = transition_matrix(case.model, rng, sampler, case.states)
+        return made[id(sampler)]
+
+    others = [s for s in schedule.samplers[n:] if not (case.model.hyperparameters and _resamples(s, case.model))]
+    if any(hasattr(s, "fix") for s in schedule.samplers):
+        return None, "learns"
+    try:
+        cycle = [matrix(sampler) for sampler in others]
+        if schedule.weights:
+            drawn = [matrix(sampler) for sampler in schedule.samplers[:n]]
+            share = np.array(schedule.weights) / sum(schedule.weights)
+            cycle.insert(0, np.tensordot(share, drawn, axes=1))
+    except ContinuousDraw:
+        return None, "continuous"
+    except TooManyPaths:
+        return None, "too many paths"
+    return reduce(np.matmul, cycle), ""
+
+
+def _resamples(sampler: Sampler, model: Model) -> bool:
+    """Whether it changes a hyper-parameter."""
+    return not sampler.invariants(model, **sampler.options) >= set(model.hyperparameters)
+
+
+def sample_schedule(case: Case, cfg: DictConfig, iterations: int, seed: int) -> tuple[float, float]:
+    """The total variation between frequencies of a chain of this schedule and the posterior, all that is unknown
+    resampled, and what an exact chain would show by chance."""
+    if learns(cfg):
+
+        def samplers(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
+            return build_schedule(cfg, model, rng).samplers, build_sampler(model, rng, choice("sampler", "gibbs"))
+
+        weights = None if cfg.schedule.mix is None else [entry.weight for entry in cfg.schedule.mix]
+        frequencies, noise = learning_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
+    else:
+        rng = Rng(seed)
+        schedule = build_schedule(cfg, case.model, rng)
+        frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, weights=schedule.weights)
+    return total_variation(frequencies, case.partitions[1]), noise
