@@ -25,12 +25,11 @@ NEEDS = {
     "corpus": ["data.path=corpus.csv"],
     "mix": ["schedule.mix=[{sdds: 1}, {gibbs: 2}]"],
     "neal8": ["data=lines", "model=lines"],
-    "refresh": ["data=lines", "model=lines", "model.concentration=gamma(1,1)"],
     "smag": ["data=docs200"],
     "partially_collapsed": ["data=docs200"],
     "subcluster": ["data=jain_neal"],
     "ohsumed23": ["N=300"],
-    **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm")},
+    **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm", "gibbs")},
 }
 GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in sets.SETS]
 
@@ -61,6 +60,8 @@ def data_for(model: str) -> str:
 def test_composes_and_builds(group: str, name: str) -> None:
     if group == "data" and name in sets.SETS and not sets.present(name):
         pytest.skip(f"the folder SMCMC_DATA holds no {name}")
+    if name == "refresh":
+        pytest.skip("it moves no item: a schedule names it beside others")
     data = [f"data={data_for(name)}"] if group == "model" else []
     cfg = compose([f"{group}={name}", *data, *NEEDS.get(name, [])])
     assert name in cfg[group].name.split("+") or group == "schedule"
