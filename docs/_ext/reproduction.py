@@ -82,7 +82,8 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> st
         )
         + parts.bar(whole)
         + "Each claim has one verdict, by the [rules](../figures.md#how-a-claim-is-judged), which were fixed\n"
-        "[after exploratory runs and before the kept ones](../figures.md#when-the-rules-were-fixed). A claim that does not reproduce is a finding. "
+        "[after exploratory runs and before the kept ones](../figures.md#when-the-rules-were-fixed). "
+        "A claim that does not reproduce is a finding. "
         f"{_wrong(whole)}\n"
         + table_of_papers(kept)
         + "\n".join(f"- [{title}]({name}.md)" for name, title in PAGES.items())
