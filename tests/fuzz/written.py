@@ -1,4 +1,6 @@
-"""Small files of the user's own in the formats that are read but spreadsheets and Feather, and small copies of the published sets."""
+"""Small files of the user's own in the formats that are read, but spreadsheets and Feather, and small copies of the
+published sets.
+"""
 
 import gzip
 import hashlib
