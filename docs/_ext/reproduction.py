@@ -81,8 +81,9 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> st
             else "\n`make reproduction` makes and keeps the others; that takes hours.\n"
         )
         + parts.bar(whole)
-        + "Each claim has one verdict, under the reading that was fixed before the runs\n"
-        "([rules](../figures.md#how-a-claim-is-judged)). A claim that does not reproduce is a finding. "
+        + "Each claim has one verdict, by the [rules](../figures.md#how-a-claim-is-judged), which were fixed\n"
+        "[after exploratory runs and before the kept ones](../figures.md#when-the-rules-were-fixed). "
+        "A claim that does not reproduce is a finding. "
         f"{_wrong(whole)}\n"
         + table_of_papers(kept)
         + "\n".join(f"- [{title}]({name}.md)" for name, title in PAGES.items())

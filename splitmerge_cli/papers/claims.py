@@ -2,8 +2,8 @@
 
 ``claims.csv`` of a paper's folder has one row for each published value and each sentence that claims something.
 ``readings.csv`` says for rows of it, by patterns, under which reading (start, form, setting) the one verdict is given,
-what is measured, by which rule of `splitmerge_cli.papers.verdicts` and with which tolerance, and why so: fixed before
-any run is judged. ``errata.csv`` has the errors of the paper, ``settings.csv`` what it leaves open and what was chosen.
+what is measured, by which rule of `splitmerge_cli.papers.verdicts` and with which tolerance, and why so.
+``errata.csv`` has the errors of the paper, ``settings.csv`` what it leaves open and what was chosen.
 """
 
 from collections.abc import Sequence

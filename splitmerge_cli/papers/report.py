@@ -154,7 +154,7 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
     parts = [f'<span class="{CLASSES[v]}">{found[v]} {v}</span>' for v in CLASSES]
     return (
         f"<p>{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: {', '.join(parts)}. "
-        "Each claim has one verdict, under the reading that was fixed before the runs; what other readings give stands "
+        "Each claim has one verdict, under the reading of its paper's readings.csv; what other readings give stands "
         "below it in brackets and is not counted. A claim that does not reproduce is a result; the last column of each "
         f"table says what was measured and by which rule it was judged. At most {wrong:.1f} of the verdicts that rest "
         "on an interval are expected to be wrong by chance.</p>"

@@ -164,3 +164,13 @@ def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
             seen.setdefault(verdict.rule, set()).add(verdict.verdict)
     assert all(seen[rule] == set(VERDICTS[:3]) for rule in ("factor", "distance", "at_most", "at_least"))
     assert seen["exact"] == set(VERDICTS[:2])
+
+
+def test_the_reading_that_was_changed_moved_three_verdicts():
+    """What docs/figures.md says under "When the rules were fixed"."""
+    rows = [row for row in rows_of("sdds-fig3") if row["sampler"] == "model"]
+    found = {flag: [(r["reading"], r["verdict"]) for r in rows if r["counted"] == flag] for flag in ("True", "False")}
+    assert found == {
+        "True": [("model as defined", "not reproduced")] * 3,
+        "False": [("ratios as printed", "reproduced")] * 3,
+    }

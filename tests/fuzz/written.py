@@ -1,4 +1,6 @@
-"""Small files of the user's own in every format that is read, and small copies of the published sets."""
+"""Small files of the user's own in the formats that are read, but spreadsheets and Feather, and small copies of the
+published sets.
+"""
 
 import gzip
 import hashlib
@@ -25,7 +27,7 @@ def all_files(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def own(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Write one file of every format that is read."""
+    """Write one file of each of these formats."""
     rng = np.random.default_rng(1)
     points = pd.DataFrame(rng.normal(size=(N, 2)).round(3), columns=["x", "y"]).assign(site=_cycle("abc"))
     binary = pd.DataFrame(rng.integers(2, size=(N, 4)), columns=list("pqrs")).assign(site=_cycle("abc"))

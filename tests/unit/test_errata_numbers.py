@@ -3,13 +3,14 @@
 ``python -m pytest -s -q tests/unit/test_errata_numbers.py -k NAME`` shows the numbers of one.
 """
 
+from collections.abc import Sequence
 from itertools import combinations, product
 from math import exp, log, pi
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -89,6 +90,14 @@ def test_sequential_split_is_no_exact_sample(tokens: list[int], alpha: float, di
     assert allocated.sum() == pytest.approx(1.0) and found == pytest.approx(distance, abs=6e-4)
 
 
+def test_the_reverse_merge_is_unlikely_by_equation_3() -> None:
+    """Section 4.1 of Wang & Russell 2015, from {AA} {BB} {CC} {CC}: each of all merges in proportion to its state."""
+    pairs = list(combinations([[0, 0], [1, 1], [2, 2], [2, 2]], 2))
+    g = [[log(marginal(part, 3, 0.001)) for part in (a + b, a, b)] for a, b in pairs]
+    merged = normalise([both - one - other for both, one, other in g])
+    assert merged[pairs.index(([0, 0], [1, 1]))] == pytest.approx(0.00017, abs=5e-6)
+
+
 def test_location_of_the_prior_is_not_that_of_ten_entities() -> None:
     """Section 5.1 of Wang & Russell 2015: "0.5 (10 entities)" is not log 10; E[K] of the model as defined."""
     means = {mu: [mean_K(N, 10, 10, 100, mu, 1.0) for N in (100, 200, 500)] for mu in (log(10), 0.5)}
@@ -96,6 +105,43 @@ def test_location_of_the_prior_is_not_that_of_ten_entities() -> None:
         shown(f"location {mu:.3f}, median {exp(mu):.2f}: E[K] {small:.1f}, {middle:.1f}, {large:.1f}")
     assert means[log(10)] == pytest.approx([62.7, 61.2, 22.7], abs=0.05)
     assert means[0.5] == pytest.approx([35.9, 20.4, 10.5], abs=0.05)
+
+
+def pure_means(N: int, alpha: float, mu: float, caps: Sequence[int]) -> list[float]:
+    """E[K] of the model as defined under each cap on K, over states whose entities have one token each (alpha > 0)."""
+    m, L = N // 10, 10
+    g = np.cumsum(np.log(alpha + np.arange(m)) - np.log(L * alpha + np.arange(m)))
+    size = np.arange(m + 1)
+    # log of the sum over partitions of n mentions of a token into j parts of the product of g
+    parts = np.full((m + 1, m + 1), -np.inf)
+    parts[0, 0] = 0.0
+    for n in range(1, m + 1):
+        first = size[1 : n + 1]  # size of the part of the first mention
+        choose = gammaln(n) - gammaln(first) - gammaln(n - first + 1) + g[:n]
+        parts[n] = logsumexp(choose[:, None] + np.roll(parts[n - first], 1, axis=1), axis=0)
+    pure = np.array([0.0])
+    for _ in range(10):
+        pairs = pure[:, None] + parts[m]
+        pure = np.array([logsumexp(np.diag(pairs[:, ::-1], m - t)) for t in range(len(pure) + m)])
+    K, T = np.arange(1, max(caps) + 1), np.arange(len(pure))
+    numbered = np.where(K[:, None] >= T, gammaln(K[:, None] + 1) - gammaln(np.maximum(K[:, None] - T, 0) + 1), -np.inf)
+    weights = logsumexp(pure + numbered, axis=1) - (N + 1) * np.log(K) - (np.log(K) - mu) ** 2 / 2
+    return [float(K[:cap] @ normalise(weights[:cap])) for cap in caps]
+
+
+def test_mean_of_K_depends_on_the_cap_and_on_the_concentration() -> None:
+    """Section 5.1 of Wang & Russell 2015, "the correct posterior K=10": at its concentration, under caps of ours."""
+    caps = [60, 100, 300, 2000]
+    means = pure_means(500, 0.001, log(10), caps)
+    shown(
+        f"concentration .001, K at most {', '.join(map(str, caps))}, N = 500: E[K] "
+        + ", ".join(f"{mean:.1f}" for mean in means)
+    )
+    assert means == pytest.approx([11.3, 14.9, 45.5, 126.6], abs=0.05)
+    assert [pure_means(N, 0.001, log(10), [100])[0] for N in (100, 200)] == pytest.approx([63.2, 57.6], abs=0.05)
+    assert pure_means(500, 0.001, 0.5, [100]) == pytest.approx([10.2], abs=0.05)
+    # the sum that the figure draws is the limit of this one
+    assert pure_means(100, 1e-9, log(10), [100]) == pytest.approx([mean_K(100, 10, 10, 100, log(10), 1.0)], abs=1e-4)
 
 
 # ---- Herlau et al. 2014

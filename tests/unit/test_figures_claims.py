@@ -147,8 +147,8 @@ def test_one_verdict_is_counted_and_other_readings_stand_below():
         frame([own, own], [claim], "quick")
 
 
-def test_every_claim_of_the_papers_has_a_fixed_reading():
-    """Rule, statistic and reason are in the files before any run; a rule that needs a tolerance has one."""
+def test_every_claim_of_the_papers_has_a_reading():
+    """Rule, statistic and reason are in the files; a rule that needs a tolerance has one."""
     for name, _ in list_figures():
         for claim in claims.published(name):
             assert claim.rule in claims.RULES and claim.statistic and claim.because, claim

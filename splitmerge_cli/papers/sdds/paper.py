@@ -28,8 +28,8 @@ FIGURES = (
         "sdds-fig3",
         "10 entities with one token each, start at K0 = 5, one full Gibbs scan after each move. Thick: median "
         "over chains of the running mean; thin: each chain; band: their range. Upper row: the acceptance ratios as "
-        "printed, whose stationary law is the posterior times 2^K/K!; lower row: the model as defined. Dashed: "
-        "exact posterior mean.",
+        "printed, whose stationary distribution is the posterior times 2^K/K!; lower row: the model as defined. "
+        "Dashed: posterior mean in the limit of concentration 0, under a cap on K that is ours.",
         "running_means.fig3",
     ),
     PaperFigure(

@@ -1,4 +1,4 @@
-"""The exact posterior of the number of entities, as a reference for figures."""
+"""The posterior mean of the number of entities in the limit of concentration 0, as a reference for figures."""
 
 from math import exp, inf, lgamma, log, perm
 
