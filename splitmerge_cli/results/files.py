@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from splitmerge_cli.received import Refused, opened
+
 
 class Locked(RuntimeError):
     """Another process holds the lock."""
@@ -23,10 +25,12 @@ class DamagedRun(RuntimeError):
         The file.
     remedy : str, optional
         What to do about it; by default what is to be done about a run.
+    what : str, optional
+        What is wrong; by default that it is damaged, or missing.
     """
 
-    def __init__(self, path: Path, remedy: str | None = None) -> None:
-        what = "damaged" if path.is_file() else "missing"
+    def __init__(self, path: Path, remedy: str | None = None, what: str | None = None) -> None:
+        what = what or ("damaged" if path.is_file() else "missing")
         super().__init__(f"{path}: {what}; {remedy or 'smcmc run with resume=false begins the run anew'}")
 
 
@@ -37,6 +41,8 @@ def undamaged(path: Path, remedy: str | None = None) -> Iterator[None]:
         yield
     except (PermissionError, DamagedRun):
         raise
+    except Refused as error:
+        raise DamagedRun(path, remedy, error.why) from error
     except Exception as error:
         raise DamagedRun(path, remedy) from error
 
@@ -45,6 +51,7 @@ def undamaged(path: Path, remedy: str | None = None) -> Iterator[None]:
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its name once it is complete and on the disk."""
     temporary = path.with_name(f".{path.name}.partial")
+    temporary.unlink(missing_ok=True)  # what lies there may be a link to another file
     try:
         yield temporary
         with temporary.open("rb") as file:
