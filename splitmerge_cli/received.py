@@ -24,7 +24,7 @@ LARGE = 1 << 30
 """Bytes of one that does, such as the summary of a run, which lists the cluster of every item."""
 DEPTH = 64
 """How deep lists and objects of JSON are nested at most."""
-LISTED = 100
+LISTED = 150
 """Bytes that a file takes in the list of a zip, on average, at most."""
 
 _OTHERS = (

@@ -36,7 +36,7 @@ MOST_ARRAYS = 1000
 
 _UNTOLD = 1 << 38
 """Memory of a machine that does not tell how much it has."""
-_set: ContextVar[int | None] = ContextVar("max_bytes", default=None)
+_set: ContextVar[tuple[int | None, str]] = ContextVar("max_bytes", default=(None, ""))
 
 
 def memory() -> int:
@@ -79,8 +79,9 @@ def _of_process() -> list[int]:
 
 
 @contextmanager
-def limited(max_bytes: int | None) -> Iterator[None]:
-    """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory.
+def limited(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterator[None]:
+    """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory. Messages say the
+    `origin` of the limit.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def limited(max_bytes: int | None) -> Iterator[None]:
     """
     good = max_bytes is None or (type(max_bytes) is int and max_bytes >= 1)
     require(good, "data.max_bytes", max_bytes, "a whole number of bytes, at least 1, or null")
-    token = _set.set(max_bytes)
+    token = _set.set((max_bytes, origin))
     try:
         yield
     finally:
@@ -114,7 +115,7 @@ class Limit:
     @classmethod
     def now(cls, times: int = 1) -> "Limit":
         """The limit of `limited`, for data that take so many `times` the bytes of their file while they are read."""
-        size, origin = _set.get(), "data.max_bytes"
+        size, origin = _set.get()
         if size is None:
             size, origin = memory() // SHARE, "a quarter of the memory; data.max_bytes=BYTES sets another limit"
         if times > 1:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from splitmerge_cli.received import Refused, opened
+from splitmerge_cli.received import Refused
 
 
 class Locked(RuntimeError):
@@ -51,7 +51,6 @@ def undamaged(path: Path, remedy: str | None = None) -> Iterator[None]:
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its name once it is complete and on the disk."""
     temporary = path.with_name(f".{path.name}.partial")
-    temporary.unlink(missing_ok=True)  # what lies there may be a link to another file
     try:
         yield temporary
         with temporary.open("rb") as file:
