@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 SMALL = 1 << 26
 """Bytes of a text that the program wrote, and that does not grow with the data."""
@@ -67,7 +67,7 @@ def kind_of(mode: int) -> str | None:
 
 
 @contextmanager
-def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
+def opened(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
     """A regular file, opened to read its bytes.
 
     Parameters
@@ -121,7 +121,7 @@ def reason(error: Exception) -> object:
 
 
 @contextmanager
-def member(path: Path) -> Iterator[BinaryIO]:
+def member(path: Path) -> Iterator[BufferedReader]:
     """As `opened`, of a file of a folder of results: one in that folder, not what a link elsewhere leads to.
 
     The folder itself may be a link, and a link may lead to another file of the folder.

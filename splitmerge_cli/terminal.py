@@ -51,7 +51,7 @@ def shown() -> Iterator[None]:
     """Show on stdout and stderr what would steer a terminal, while this context lasts."""
     before = sys.stdout, sys.stderr
     if not any(isinstance(stream, _Stream) for stream in before):
-        sys.stdout, sys.stderr = _Stream(before[0]), _Stream(before[1])  # type: ignore[assignment]
+        sys.stdout, sys.stderr = _Stream(before[0]), _Stream(before[1])
     try:
         yield
     finally:

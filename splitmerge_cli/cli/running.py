@@ -1,7 +1,6 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
 import re
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any

@@ -196,7 +196,7 @@ def read_index(folder: Path) -> dict[str, Any]:
         It is not what was written.
     """
     file, remedy = folder / INDEX, "expected what smcmc keep wrote"
-    if not file.is_file():
+    if not os.path.lexists(file):
         raise ConfigError(f"{file}: no such file; expected a folder that smcmc keep wrote")
     index = read_sealed(file, remedy)
     if index.get("format") != FORMAT:

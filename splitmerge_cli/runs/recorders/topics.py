@@ -1,6 +1,5 @@
 """Topics of documents: the sizes of all topics, held-out documents, tables of words and documents."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
