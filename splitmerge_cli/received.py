@@ -92,7 +92,8 @@ def opened(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
         raise
     except (OSError, ValueError) as error:
         raise Refused(called, f"cannot be read: {reason(error)}") from error
-    with BufferedReader(_Ready(number)) as file:
+    reader: BufferedReader = BufferedReader(_Ready(number))
+    with reader as file:
         _refuse_others(called, os.fstat(number).st_mode)
         yield file
 
