@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import socket
 import sys
 import zipfile
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
+import splitmerge_cli
 from splitmerge_cli import received, terminal
 from splitmerge_cli.received import Refused
 from splitmerge_cli.results import state
@@ -153,7 +155,29 @@ def test_a_checkpoint_whose_arrays_are_packed_is_damaged() -> None:
         state.load(path)
 
 
+ROOT = Path(splitmerge_cli.__file__).parent
+RECEIVING = (
+    *(f"results/{name}.py" for name in ("manifest", "read", "state", "streams")),
+    *("runs/certificate.py", "runs/summaries.py", "papers/archive.py", "papers/kept.py"),
+)
+
+
+@pytest.mark.parametrize("file", RECEIVING)
+def test_what_reads_folders_of_results_opens_files_by_one_module(file: str) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    # the state of a chain is JSON in an array, whose integers have any size
+    others = r'read_bytes\(|read_text\(|memory_map\(|json\.load(?!s\(stored)|open\("rb"\)|\.open\(\)|ZipFile\([^"]*\)'
+    assert not re.findall(others, text)
+
+
 # what is printed
+
+
+def test_consoles_are_made_in_one_place() -> None:
+    files = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in ROOT.rglob("*.py")}
+    printing = {name for name, text in files.items() if re.search(r"\bConsole\(.*\)$", text, re.MULTILINE)}
+    assert printing == {"verify/command.py"}  # which prints nothing that was received
+
 
 STEERING = "a\x1b[31mb\x07\x9b2J\u202ec\ud800\r"
 SHOWN = r"a\x1b[31mb\x07\x9b2J\u202ec\ud800\x0d"
