@@ -1,7 +1,7 @@
 """The clusters of a run in the data's own terms: the files that say so, and their lines of text."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -98,6 +98,25 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
         yield ""
         yield f"cluster {row['cluster']}"
         yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
+
+
+def score_line(summary: Mapping[str, Any]) -> str | None:
+    """How like the true clusters those are that a run wrote; None where the truth is not known.
+
+    Parameters
+    ----------
+    summary : mapping
+        ``summary.json``.
+    """
+    chosen = summary["point_estimate"]
+    name, written = "last", "last state"  # of long documents, of which no other is listed
+    if "expected_vi" in chosen:
+        name, written = "point", "point estimate"
+    elif "labels" in chosen:
+        name, written = "best", "best state"
+    found = {key.partition("/")[::2]: value for key, value in summary["diagnostics"].items()}
+    scores = [f"{score} {value:.3f}" for (score, of), value in found.items() if of == name and value is not None]
+    return f"{written} beside the truth: {', '.join(scores)}" if scores else None
 
 
 def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
