@@ -5,7 +5,7 @@ What reads tables is imported where one is read: whether a run is finished can b
 
 import hashlib
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,17 @@ from splitmerge_cli.results.manifest import Manifest, read_sealed
 from splitmerge_cli.results.names import CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from splitmerge_cli.results.store import ChainStore
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """What every configuration holds, whatever else."""
 STATES = ("running", "done", "failed", "interrupted")
+STREAMED = (names.TRACE, names.PARTITIONS, names.TOPIC_SIZES)
+"""Tables that grow while a run is made; the others are made at its end."""
 
 
 class Run:
@@ -37,10 +43,16 @@ class Run:
     ------
     FileNotFoundError
         It holds no run.
+
+    Attributes
+    ----------
+    remedy : str
+        How the run is finished that was interrupted or failed, for messages.
     """
 
     def __init__(self, path: str | Path, config_dir: str | Path | None = None) -> None:
         self.path, self.config_dir = Path(path), config_dir
+        self.remedy = "the command or call that began it continues it"
         if not (self.path / STATUS).is_file():
             raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
 
@@ -97,9 +109,55 @@ class Run:
         if self.done:
             self.manifest.check_all()
 
+    @property
+    def missing(self) -> str | None:
+        """What an unfinished run has, and how it is finished; None of a finished one."""
+        status, config = self.status, self.config
+        if (state := status["state"]) == "done":
+            return None
+        if state == "failed":
+            state += f" ({status['error']})"
+        made = [outcome["iterations"] for _, outcome in self._stored()]
+        of = "" if config["iterations"] is None else f" of {config['iterations']:,}"
+        least = "" if not made else f", {min(made):,}{of} iterations each at least"
+        rest = "it is being made" if state == "running" else self.remedy
+        return f"{state} with {len(made)} of {config['chains']} chains{least}; {rest}"
+
+    def best_state(self) -> "NDArray[np.int32]":
+        """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
+
+        Raises
+        ------
+        FileNotFoundError
+            Nothing is stored yet.
+        """
+        import numpy as np
+
+        best = max((outcome for _, outcome in self._stored()), key=lambda found: found["best_log_joint"], default=None)
+        if best is None:
+            raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
+        return np.asarray(best["best_labels"], dtype=np.int32)
+
+    def _stored(self) -> "Iterator[tuple[ChainStore, dict[str, Any]]]":
+        """The chains of an unfinished run that have stored something, and the outcome of each so far."""
+        from splitmerge_cli.results.store import ChainStore
+
+        for c in range(self.config["chains"]):
+            store = ChainStore(self.path / WORK, c)
+            if saved := store.saved():
+                yield store, saved["outcome"]
+
     @cached_property
     def manifest(self) -> Manifest:
-        """The files of a finished run."""
+        """The files of a finished run.
+
+        Raises
+        ------
+        FileNotFoundError
+            The run is not finished.
+        """
+        if not self.done:
+            raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
         return Manifest(self.path / MANIFEST)
 
     @cached_property
@@ -131,17 +189,14 @@ class Run:
         import pyarrow as pa
 
         from splitmerge_cli.results import schema
-        from splitmerge_cli.results.store import ChainStore
 
         frames = [pd.DataFrame(columns=schema.core(names.MOVES).names)]
-        for c in range(self.config["chains"]):
-            store = ChainStore(self.path / WORK, c)
-            if saved := store.saved():
-                with undamaged(store.checkpoint_path):
-                    rows = [{"chain": c} | move for move in saved["outcome"]["moves"]]
-                    table = pa.Table.from_pylist(rows, schema.core(names.MOVES))
-                    schema.check_rows(names.MOVES, table, self.config["chains"], done=False)
-                    frames.append(table.to_pandas())
+        for store, outcome in self._stored():
+            with undamaged(store.checkpoint_path):
+                rows = [{"chain": store.chain} | move for move in outcome["moves"]]
+                table = pa.Table.from_pylist(rows, schema.core(names.MOVES))
+                schema.check_rows(names.MOVES, table, self.config["chains"], done=False)
+                frames.append(table.to_pandas())
         return pd.concat([frame for frame in frames if len(frame)] or frames)
 
     def diagnostics(self) -> "pd.DataFrame":
@@ -279,7 +334,10 @@ class Run:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Configuration, versions, commit, seed and machine, from the metadata of ``trace.parquet``."""
+        """Versions, commit, machine, digests of the data's files, and of a finished run its configuration and seed:
+        from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
+        if not self.done:
+            return self.status
         import pyarrow.parquet as pq
 
         from splitmerge_cli.results.schema import METADATA_KEY
@@ -305,9 +363,9 @@ class Run:
                 schema.check_rows(table, found, self.config["chains"], done=True)
                 return found.to_pandas()
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
-        tables = [chain.table(table, self.config["chains"]) for chain in chains if chain.saved()]
+        tables = [chain.table(table, self.config["chains"]) for chain in chains if table in STREAMED and chain.saved()]
         if not any(len(rows) for rows in tables):
-            raise FileNotFoundError(f"{self.path}: no {table} yet (state: {self.status['state']})")
+            raise FileNotFoundError(f"{self.path}: no {table} yet: {self.missing}")
         frame = pa.concat_tables(tables).to_pandas()
         return frame if columns is None else frame[columns]
 

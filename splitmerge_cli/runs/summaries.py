@@ -100,6 +100,16 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
         yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
 
 
+def unfinished_lines(run: Run, diagnosis: "pd.DataFrame") -> Iterator[str]:
+    """What an unfinished run has, and its diagnosis so far: that its chains have converged cannot be told."""
+    from splitmerge_cli.diagnostics.convergence import convergence
+
+    yield f"not finished: {run.missing}"
+    judged = convergence(diagnosis)
+    if judged.quantity is not None:
+        yield f"the largest so far: {judged.shown}"
+
+
 def score_line(summary: Mapping[str, Any]) -> str | None:
     """How like the true clusters those are that a run wrote; None where the truth is not known.
 
