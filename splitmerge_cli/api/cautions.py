@@ -13,8 +13,8 @@ class UnseenWords(UserWarning):
 
 
 def warn(message: str, category: type[UserWarning]) -> None:
-    """Issue a warning of the line that called the package, however deep in it this is."""
+    """Issue a warning of the line that called the package, however deep in it this is, through scikit-learn or not."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("splitmerge_cli."):
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("splitmerge_cli", "sklearn"):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.api.cautions import NotConverged, warn
+from splitmerge_cli.api.tables import Table
 from splitmerge_cli.config import ConfigError, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
@@ -336,7 +337,7 @@ class Posterior:
         self._warn()
         return credible_ball(self._estimate(loss).labels, self.partitions, level, loss)
 
-    def membership(self) -> pd.DataFrame:
+    def membership(self) -> Table:
         """How sure it is where each item belongs.
 
         Returns
@@ -349,12 +350,12 @@ class Posterior:
         self._warn()
         return self._membership()
 
-    def _membership(self) -> pd.DataFrame:
+    def _membership(self) -> Table:
         from splitmerge_cli.diagnostics.similarity import membership
 
         labels = self._labels
         found = membership(self.partitions, labels)
-        return pd.DataFrame(
+        return Table(
             {
                 "cluster": labels,
                 "certainty": found.certainty,
@@ -371,7 +372,7 @@ class Posterior:
     def _of_documents(self) -> bool:
         return bool(locate(self.run.config["model"]["_target_"]).kind == "documents")
 
-    def cluster_summary(self) -> pd.DataFrame:
+    def cluster_summary(self) -> Table:
         """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
 
         See `splitmerge_cli.diagnostics.cluster_summary.clusters`; documents:
@@ -381,10 +382,10 @@ class Posterior:
         if self._of_documents:
             from splitmerge_cli.api.documents import summary
 
-            return summary(self.run, self.dataset, self._labels)
+            return Table(summary(self.run, self.dataset, self._labels))
         from splitmerge_cli.diagnostics.cluster_summary import clusters
 
-        return clusters(self.dataset, self._labels, self._membership()["certainty"])
+        return Table(clusters(self.dataset, self._labels, self._membership()["certainty"]))
 
     def topic_word(self) -> NDArray[np.float64]:
         """Documents: posterior means of the probabilities of words in each topic of `labels`.
@@ -407,7 +408,7 @@ class Posterior:
         self._warn()
         return topic_word(self.dataset, self._labels, eta_of(self.run.config))
 
-    def column_summary(self) -> pd.DataFrame:
+    def column_summary(self) -> Table:
         """A row for each cluster of `labels` and column of a table: mean, interval, divergence from the rest.
 
         See `splitmerge_cli.diagnostics.cluster_summary.columns`.
@@ -423,7 +424,7 @@ class Posterior:
         if self.dataset.kind not in KINDS:
             raise ConfigError(f"model={self.run.config['model']['name']}: has no columns; expected a table of them")
         self._warn()
-        return columns(self.dataset, self._labels)
+        return Table(columns(self.dataset, self._labels))
 
     # -- new items
     def predict_proba(self, new: Any) -> NDArray[np.float64]:

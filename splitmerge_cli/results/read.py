@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 GROUPS = ("data", "model", "sampler", "schedule")
 """What every configuration holds, whatever else."""
 STATES = ("running", "done", "failed", "interrupted")
-STREAMED = (names.TRACE, names.PARTITIONS, names.TOPIC_SIZES)
-"""Tables that grow while a run is made; the others are made at its end."""
 
 
 class Run:
@@ -52,7 +50,7 @@ class Run:
 
     def __init__(self, path: str | Path, config_dir: str | Path | None = None) -> None:
         self.path, self.config_dir = Path(path), config_dir
-        self.remedy = "the command or call that began it continues it"
+        self.remedy = "the command or call that began the run continues it"
         if not (self.path / STATUS).is_file():
             raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
 
@@ -62,8 +60,11 @@ class Run:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.check_stored`."""
-        digest = self.status["config_sha256"]
-        with undamaged(self.path / CONFIG):
+        status = self.status
+        digest = status["config_sha256"]
+        # the command writes it anew
+        remedy = None if status["state"] == "done" else f"{self.remedy} all the same"
+        with undamaged(self.path / CONFIG, remedy):
             content = (self.path / CONFIG).read_bytes()
             if hashlib.sha256(content).hexdigest() != digest:
                 raise ValueError("not what was written")
@@ -77,8 +78,11 @@ class Run:
     @property
     def status(self) -> dict[str, Any]:
         """``status.json``; the `state` of a run whose process is gone is ``interrupted``."""
-        status = {"share": 0.0} | read_sealed(self.path / STATUS)
-        with undamaged(self.path / STATUS):
+        # chains can be continued without it
+        begun = any((self.path / WORK).glob("chain*.npz"))
+        remedy = f"once it is removed, {self.remedy}" if begun else None
+        status = {"share": 0.0} | read_sealed(self.path / STATUS, remedy)
+        with undamaged(self.path / STATUS, remedy):
             STATES.index(status["state"])
             str(status["config_sha256"])
         if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
@@ -225,7 +229,7 @@ class Run:
 
         from splitmerge_cli.results import schema
 
-        file = self.manifest.check(names.CLUSTERS)
+        file = self._file(names.CLUSTERS)
         with undamaged(file):
             # a name such as NA is a name
             text = {"name": str}
@@ -268,7 +272,7 @@ class Run:
     def _described(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
         import pandas as pd
 
-        file = self.manifest.check(name)
+        file = self._file(name)
         with undamaged(file):
             # a level such as NA is a level
             head = pd.read_csv(file, nrows=0).columns
@@ -309,7 +313,7 @@ class Run:
 
         from splitmerge_cli.results import schema
 
-        file = self.manifest.check(names.DOCUMENTS)
+        file = self._file(names.DOCUMENTS)
         with undamaged(file):
             numbers = {column: [""] for column in schema.DOCUMENTS if column != "name"}
             frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values=numbers)
@@ -346,15 +350,21 @@ class Run:
         with undamaged(file):
             return dict(json.loads(pq.read_schema(file).metadata[METADATA_KEY]))
 
+    def _file(self, name: str) -> Path:
+        """A file of a finished run; that not every run has it is no damage."""
+        if name not in self.manifest.names:
+            raise FileNotFoundError(f"{self.path}: such a run has no {name}")
+        return self.manifest.check(name)
+
     def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         from splitmerge_cli.results import schema
-        from splitmerge_cli.results.store import ChainStore
+        from splitmerge_cli.results.store import STREAMED, ChainStore
 
         if self.done:
-            file = self.manifest.check(f"{table}.parquet")
+            file = self._file(f"{table}.parquet")
             with undamaged(file):
                 # partitioning off: a folder name such as a=b in the path is no column
                 options: Any = {"partitioning": None, "page_checksum_verification": True}

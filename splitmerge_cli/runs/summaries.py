@@ -164,7 +164,9 @@ def _heading(run: Run, clusters: int) -> str:
         rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
         return f"{found}, of the best state: the chains have not converged (R-hat {rhat})"
     if judged["converged"] is None:
-        return f"{found}; one chain cannot show whether it has converged"
+        if run.config["chains"] == 1:
+            return f"{found}; one chain cannot show whether it has converged"
+        return f"{found}; cannot tell whether the chains have converged: {judged['note']}"
     if "expected_vi" not in summary["point_estimate"]:
         return f"{found}, of the best state"
     return f"{found}, the point estimate of all chains"
