@@ -149,7 +149,11 @@ class Run:
         for c in range(self.config["chains"]):
             store = ChainStore(self.path / WORK, c)
             if saved := store.saved():
-                yield store, saved["outcome"]
+                with undamaged(store.checkpoint_path):
+                    known = {key: saved["outcome"][key] for key in ("moves", "best_labels")}
+                    known |= {"iterations": int(saved["outcome"]["iterations"])}
+                    known |= {"best_log_joint": float(saved["outcome"]["best_log_joint"])}
+                yield store, known
 
     @cached_property
     def manifest(self) -> Manifest:
