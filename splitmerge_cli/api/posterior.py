@@ -515,10 +515,10 @@ class Posterior:
         from splitmerge_cli.plots.run import available, pictures
         from splitmerge_cli.plots.style import styled
 
-        if kind != "traces":  # which show whether the chains have converged
-            self._warn()
         with styled(display=True):
             for _, figure in pictures(self.run, [kind]):
+                if kind != "traces":  # which show whether the chains have converged
+                    self._warn()
                 return figure
         why = "" if self.caution is None else f" ({self.caution})"
         raise ConfigError(f"kind={kind}: expected one of {', '.join(available(self.run))}{why}")

@@ -108,6 +108,12 @@ def test_a_narrow_terminal_hides_no_column(posterior: sm.Posterior, monkeypatch:
         assert set(table.columns) <= set(" ".join(lines).split())
 
 
+def test_a_picture_of_what_has_not_converged_warns(posterior: sm.Posterior) -> None:
+    assert posterior.caution is not None
+    with pytest.warns(sm.NotConverged, match="have not converged"):
+        posterior.plot("n_clusters")
+
+
 def test_a_folder_is_passed_on(posterior: sm.Posterior, iris: pd.DataFrame, tmp_path: Path) -> None:
     shutil.copytree(posterior.path, tmp_path / "received")
     found = sm.Posterior.load(tmp_path / "received", iris)
