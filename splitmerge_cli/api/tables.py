@@ -1,6 +1,7 @@
 """Data frames that show all of their columns in a terminal."""
 
 import shutil
+import sys
 
 import pandas as pd
 
@@ -16,7 +17,8 @@ class Table(pd.DataFrame):
         return Table
 
     def __repr__(self) -> str:
-        width = shutil.get_terminal_size().columns
+        # a notebook or a file is as wide as pandas says, wherever it is written
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else pd.get_option("display.width") or 80
         widest = max(width - NUMBERED, NUMBERED)
         with pd.option_context(
             *("display.max_columns", None), *("display.width", width), *("display.max_colwidth", widest)

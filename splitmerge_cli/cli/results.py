@@ -123,8 +123,8 @@ def diagnose(
                 console.print(table(frame, title) if everything else short_table(frame, title))
                 for line in () if everything else short_lines(frame):
                     console.print(line, highlight=False, markup=False)
-                if one.done and (line := summaries.score_line(one.summary)):
-                    console.print(line, highlight=False, markup=False)
+                if one.done and (scores := summaries.score_line(one.summary)):
+                    console.print(scores, highlight=False, markup=False)
                 if learns(one.config):
                     console.print(_LEARNT, highlight=False)
                 if one.done and one.has_topics:

@@ -24,8 +24,8 @@ def say(run: Run) -> None:
     if run.has_cluster_summary:
         for line in summaries.lines(run, MOST_CLUSTERS):
             print(line, file=sys.stderr, flush=True)
-    if line := summaries.score_line(run.summary):
-        print(line, file=sys.stderr, flush=True)
+    if scores := summaries.score_line(run.summary):
+        print(scores, file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
         # a run without `until` does not need it
         from splitmerge_cli.runs import stopping

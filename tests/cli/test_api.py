@@ -99,12 +99,13 @@ def test_new_rows(posterior: sm.Posterior, iris: pd.DataFrame) -> None:
 
 
 def test_a_narrow_terminal_hides_no_column(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     for table in (posterior.cluster_summary(), posterior.cluster_summary().head(2), posterior.column_summary()):
         # what pandas takes a terminal to be
         with pd.option_context("display.max_columns", 4):
             lines = repr(table).splitlines()
-        assert all(len(line) <= 80 for line in lines)
+        assert all(len(line) <= 70 for line in lines)
         assert set(table.columns) <= set(" ".join(lines).split())
 
 
