@@ -4,14 +4,12 @@
 >>> labels = SplitMergeClustering(random_state=1).fit_predict(X)
 """
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
@@ -21,7 +19,11 @@ _MOST_SEED = 2**31 - 1
 
 
 class _Sampled(BaseEstimator):
-    """What estimators have in common: the chains, and what they say."""
+    """What estimators have in common: the chains, and what they say.
+
+    Fitting and all that an estimator says of its posterior warn (`NotConverged`) where its `caution` says why not to
+    believe it.
+    """
 
     posterior_: Posterior
     sampler: str | Mapping[str, Any] | None
@@ -48,13 +50,6 @@ class _Sampled(BaseEstimator):
             progress=self.progress,
         )
         self.converged_ = self.posterior_.converged
-        if not self.converged_ and self.chains > 1:
-            warnings.warn(
-                f"the chains have not converged (R-hat = {self.posterior_.rhat:.3g}): labels_ is the best state; more "
-                "iterations, or another sampler, may help",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
 
 class _Clustered(_Sampled):

@@ -1,6 +1,5 @@
 """What a posterior over topics says of documents: those of the data, and new ones."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.api.cautions import UnseenWords, warn
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.results.read import Run
 
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 
 MOST_STATES = 50
 """States that predictions of documents average over at most, each with particles and scans of its own."""
-ESTIMATED = 5_000
-"""Tokens up to which a partition of least expected loss is looked for where the run has none."""
-
-
-class UnseenWords(UserWarning):
-    """New documents have words that the data do not have; they are left out."""
 
 
 def known(dataset: Dataset, new: Any) -> "Tokens":
@@ -41,11 +35,10 @@ def known(dataset: Dataset, new: Any) -> "Tokens":
     found = known_words(dataset, new)
     if found.unseen:
         total = found.unseen + len(found.tokens.words)
-        warnings.warn(
+        warn(
             f"{found.unseen:,} of {total:,} tokens of the new documents are left out: their words, such as "
             f"'{found.examples[0]}', are none of the data's",
             UnseenWords,
-            stacklevel=5,
         )
     return found.tokens
 
@@ -67,22 +60,6 @@ def predict(
     return new_documents.predict_documents(
         config["model"], dataset, tokens, states, labels, int(config["seed"]), particles, scans
     )
-
-
-def listed_nowhere(run: Run, partitions: pd.DataFrame) -> NDArray[np.int32] | None:
-    """The topics of the tokens where ``summary.json`` lists none: of long documents.
-
-    Returns
-    -------
-    numpy.ndarray or None
-        int32 ``[N]``: those of the last state of the best chain; of an unfinished run those of the last recorded state.
-        None where a partition of least expected loss can be looked for.
-    """
-    if run.done:
-        return run.tokens(["topic"])["topic"].to_numpy(dtype=np.int32)
-    if not len(partitions) or len(partitions["labels"].iloc[-1]) <= ESTIMATED:
-        return None
-    return np.asarray(partitions["labels"].iloc[-1], dtype=np.int32)
 
 
 def eta_of(config: Mapping[str, Any]) -> float:

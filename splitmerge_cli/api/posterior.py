@@ -3,9 +3,9 @@
 import io
 import shutil
 import tempfile
-import warnings
 import weakref
 import zipfile
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.api.cautions import NotConverged, warn
+from splitmerge_cli.api.tables import Table
 from splitmerge_cli.config import ConfigError, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.credible_ball import CredibleBall
     from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.runs.predictive import Prediction, State
@@ -33,14 +36,11 @@ MOST_STATES = 200
 """States that predictions average over at most, evenly spread over the second halves of all chains."""
 
 
-class NotConverged(UserWarning):
-    """What is told of a posterior may be wrong, because the chains have not converged."""
-
-
 class Posterior:
     """A sample from the posterior over partitions: the run that made it, and the data.
 
-    Draws are the recorded states of the second halves of the chains, in the order of the chains.
+    Draws are the recorded states of the second halves of the chains, in the order of the chains. Whatever summarises
+    them warns (`NotConverged`) where `caution` says why not to believe it.
 
     Parameters
     ----------
@@ -59,15 +59,16 @@ class Posterior:
     def __init__(self, run: Run, dataset: Dataset | None = None, temporary: str | None = None) -> None:
         self.run, self._dataset = run, dataset
         if temporary is not None:
+            run.remedy = "with store=FOLDER the same call would continue it"
             weakref.finalize(run, shutil.rmtree, temporary, ignore_errors=True)
         self._estimates: dict[str, Estimate] = {}
 
     def __repr__(self) -> str:
-        config = self.run.config
-        state = "" if self.complete else ", unfinished"
+        config, missing = self.run.config, self.run.missing
+        chains = f"{config['chains']} chain{'s' * (config['chains'] != 1)}"
         return (
-            f"Posterior({config['sampler']['name']} on {config['model']['name']}, {config['chains']} chains, "
-            f"{len(self.partitions)} draws{state})"
+            f"Posterior({config['sampler']['name']} on {config['model']['name']}, {len(self._recorded)} draws, "
+            f"{chains if missing is None else missing})"
         )
 
     @classmethod
@@ -99,6 +100,11 @@ class Posterior:
         return cls(run, dataset)
 
     def __getstate__(self) -> dict[str, Any]:
+        """The run's folder and the data, for a pickle.
+
+        A pickle is for your own processes. Reading one runs whatever code it names, so that of a stranger can do
+        anything: pass on the folder `path` (`load` checks all of it), or ``traces.to_netcdf(FILE)``.
+        """
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
             for file in sorted(self.run.path.rglob("*")):
@@ -137,7 +143,7 @@ class Posterior:
     @property
     def n_items(self) -> int:
         """int: number of items."""
-        return int(self.partitions.shape[1])
+        return int(self.run.summary["N"]) if self.complete else len(self._labels)
 
     # -- draws
     @cached_property
@@ -148,7 +154,7 @@ class Posterior:
         try:
             frame = self.run.partitions()
         except FileNotFoundError:
-            frame = pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
+            return pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
         trace = self.run.trace(["chain", "iteration"])
         last = trace.groupby("chain")["iteration"].max()
         late = (frame["iteration"] > frame["chain"].map(last) / 2).to_numpy(dtype=bool)
@@ -164,8 +170,12 @@ class Posterior:
         ------
         ConfigError
             The run recorded none.
+        FileNotFoundError
+            The unfinished run has not recorded one yet.
         """
         if self._recorded.empty:
+            if (missing := self.run.missing) is not None and self.run.config["trace"]["partitions"] != 0:
+                raise FileNotFoundError(f"{self.path}: no recorded partition yet: {missing}")
             raise ConfigError(
                 "trace.partitions: the run recorded no partition; expected options={'trace.partitions': 10}"
             )
@@ -201,57 +211,69 @@ class Posterior:
 
     # -- convergence
     @property
-    def _judged(self) -> dict[str, Any] | None:
-        """What the finished run says of R-hat; None where it is not finished, or says nothing."""
-        judged: dict[str, Any] | None = self.run.summary.get("convergence") if self.complete else None
-        return None if judged is None or judged["converged"] is None else judged
+    def _judged(self) -> "Convergence":
+        """What R-hat says of the chains, of an unfinished run so far."""
+        from splitmerge_cli.diagnostics.convergence import Convergence, convergence
+        from splitmerge_cli.diagnostics.summary import diagnose
+
+        judged = self.run.summary.get("convergence") if self.complete else None
+        if judged is None:  # a run that was made before they were judged, or is not finished
+            return convergence(diagnose(self.run.trace(), self.run.moves()))
+        return Convergence(*(judged.get(field.name) for field in fields(Convergence)))
 
     @cached_property
     def rhat(self) -> float:
         """float: the largest R-hat of all quantities that were recorded, as ``smcmc diagnose`` lists them; of an
-        unfinished run that of K and of the log joint density. 1 where all are constant and equal, nan for one chain,
-        inf where it is undefined because chains keep apart."""
-        from splitmerge_cli.diagnostics.mixing import rhat, why_no_rhat
-
-        if self._judged is not None:
-            return float("inf") if self._judged["rhat"] is None else float(self._judged["rhat"])
-        posterior, stats = self.traces["posterior"], self.traces["sample_stats"]
-        found = []
-        for draws in (posterior["K"].to_numpy(), stats["lp"].to_numpy()):
-            why = why_no_rhat(draws)
-            if why is None:
-                found.append(rhat(draws))
-            elif len(draws) < 2:
-                return float("nan")
-            else:
-                found.append(1.0 if why.startswith("constant: ") else float("inf"))
-        return float(max(found))
+        unfinished run that of the chains so far. inf where it is infinite because chains keep apart, nan where it is
+        undefined: of one chain, of few draws, and where nothing changes."""
+        judged = self._judged
+        if judged.rhat is None:
+            return float("inf") if judged.converged is False else float("nan")
+        return float(judged.rhat)
 
     @property
     def converged(self) -> bool:
-        """bool: whether `rhat` is below 1.1, the threshold of the command line; False for one chain, which cannot show
-        it."""
-        from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED
+        """bool: whether the run is finished and `rhat` below 1.1, the threshold of the command line; False where R-hat
+        is undefined, such as of one chain, which cannot show it."""
+        return self.complete and bool(self._judged.converged)
 
-        return bool(self.rhat < NOT_CONVERGED)
+    @property
+    def caution(self) -> str | None:
+        """str or None: why not to believe what is said of the posterior: the run is not finished, and what it has; the
+        chains have not converged, or cannot show it. None where they have converged as far as R-hat shows."""
+        if (missing := self.run.missing) is not None:
+            return f"the run is not finished: {missing}"
+        judged = self._judged
+        if judged.converged:
+            return None
+        if judged.converged is None:
+            return f"cannot tell whether the chains have converged: {judged.note}"
+        return f"the chains have not converged ({judged.shown}): run more iterations, or another sampler"
+
+    def _warn(self) -> None:
+        if (caution := self.caution) is not None:
+            warn(caution, NotConverged)
 
     # -- the partition
-    @cached_property
+    @property
     def labels(self) -> NDArray[np.int32]:
-        """ndarray of int32, ``[N]``: the clusters that the run gives.
+        """ndarray of int32, ``[N]``: the clusters that the run gives, as ``clusters.csv`` lists them.
 
-        The partition of least expected variation of information where the chains have converged, else the state of
-        highest log joint density: chains that keep apart have no partition in common. Documents: the topics of the
-        tokens; of more than 100,000 tokens those of the last state of the best chain.
+        The partition of least expected variation of information; where the chains have not converged, or are not
+        finished, the state of highest log joint density: chains that keep apart have no partition in common. Documents:
+        the topics of the tokens; of more than 100,000 tokens those of the last state of the best chain.
         """
-        if self.complete and (labels := self.run.summary["point_estimate"].get("labels")) is not None:
-            return np.asarray(labels, dtype=np.int32)
-        if self._of_documents:
-            from splitmerge_cli.api.documents import listed_nowhere
+        self._warn()
+        return self._labels
 
-            if (found := listed_nowhere(self.run, self._recorded)) is not None:
-                return found
-        return self._estimate("vi").labels
+    @cached_property
+    def _labels(self) -> NDArray[np.int32]:
+        if not self.complete:
+            return self.run.best_state()
+        labels = self.run.summary["point_estimate"].get("labels")
+        if labels is None:  # long documents, whose topics are in a table alone
+            labels = self.run.tokens(["topic"])["topic"]
+        return np.asarray(labels, dtype=np.int32)
 
     def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
         """The partition of least expected loss, as a search finds it.
@@ -269,15 +291,9 @@ class Posterior:
         Warns
         -----
         NotConverged
-            The chains have not converged: what they have in common depends on where they began.
+            See `caution`. What chains that have not converged have in common depends on where they began.
         """
-        if not self.converged:
-            of = "" if self._judged is None else f" of {self._judged['quantity']}"
-            warnings.warn(
-                f"the chains have not converged (R-hat{of} = {self.rhat:.3g}): run more iterations, or another sampler",
-                NotConverged,
-                stacklevel=2,
-            )
+        self._warn()
         return self._estimate(loss).labels
 
     def _estimate(self, loss: str) -> "Estimate":
@@ -301,6 +317,7 @@ class Posterior:
         """
         from splitmerge_cli.diagnostics import similarity
 
+        self._warn()
         if items is None:
             return similarity.co_clustering(self.partitions)
         return similarity.co_clustering_rows(self.partitions, items)
@@ -317,9 +334,10 @@ class Posterior:
         """
         from splitmerge_cli.diagnostics.credible_ball import credible_ball
 
-        return credible_ball(self.point_estimate(loss), self.partitions, level, loss)
+        self._warn()
+        return credible_ball(self._estimate(loss).labels, self.partitions, level, loss)
 
-    def membership(self) -> pd.DataFrame:
+    def membership(self) -> Table:
         """How sure it is where each item belongs.
 
         Returns
@@ -329,11 +347,15 @@ class Posterior:
             co-clustering with the other members; of one alone the probability of being alone), second (the other
             cluster it is most likely in; -1 where there is none) and second_probability.
         """
+        self._warn()
+        return self._membership()
+
+    def _membership(self) -> Table:
         from splitmerge_cli.diagnostics.similarity import membership
 
-        labels = self.labels
+        labels = self._labels
         found = membership(self.partitions, labels)
-        return pd.DataFrame(
+        return Table(
             {
                 "cluster": labels,
                 "certainty": found.certainty,
@@ -350,19 +372,20 @@ class Posterior:
     def _of_documents(self) -> bool:
         return bool(locate(self.run.config["model"]["_target_"]).kind == "documents")
 
-    def cluster_summary(self) -> pd.DataFrame:
+    def cluster_summary(self) -> Table:
         """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
 
         See `splitmerge_cli.diagnostics.cluster_summary.clusters`; documents:
         `splitmerge_cli.diagnostics.topic_summary.summary`.
         """
+        self._warn()
         if self._of_documents:
             from splitmerge_cli.api.documents import summary
 
-            return summary(self.run, self.dataset, self.labels)
+            return Table(summary(self.run, self.dataset, self._labels))
         from splitmerge_cli.diagnostics.cluster_summary import clusters
 
-        return clusters(self.dataset, self.labels, self.membership()["certainty"])
+        return Table(clusters(self.dataset, self._labels, self._membership()["certainty"]))
 
     def topic_word(self) -> NDArray[np.float64]:
         """Documents: posterior means of the probabilities of words in each topic of `labels`.
@@ -382,16 +405,26 @@ class Posterior:
 
         if not self._of_documents:
             raise ConfigError(f"model={self.run.config['model']['name']}: has no topics; expected model=hdp")
-        return topic_word(self.dataset, self.labels, eta_of(self.run.config))
+        self._warn()
+        return topic_word(self.dataset, self._labels, eta_of(self.run.config))
 
-    def column_summary(self) -> pd.DataFrame:
+    def column_summary(self) -> Table:
         """A row for each cluster of `labels` and column of a table: mean, interval, divergence from the rest.
 
         See `splitmerge_cli.diagnostics.cluster_summary.columns`.
+
+        Raises
+        ------
+        ConfigError
+            The data are no table of columns.
         """
         from splitmerge_cli.diagnostics.cluster_summary import columns
+        from splitmerge_cli.diagnostics.column_statistics import KINDS
 
-        return columns(self.dataset, self.labels)
+        if self.dataset.kind not in KINDS:
+            raise ConfigError(f"model={self.run.config['model']['name']}: has no columns; expected a table of them")
+        self._warn()
+        return Table(columns(self.dataset, self._labels))
 
     # -- new items
     def predict_proba(self, new: Any) -> NDArray[np.float64]:
@@ -431,16 +464,17 @@ class Posterior:
         return self._predict(new, "density").log_density
 
     def _predict(self, new: Any, wanted: str) -> "Prediction":
+        self._warn()
         if self._of_documents:
             from splitmerge_cli.api import documents
 
             states = self._states(documents.MOST_STATES)
-            return documents.predict(self.run, self.dataset, new, states, self.labels, wanted)
+            return documents.predict(self.run, self.dataset, new, states, self._labels, wanted)
         from splitmerge_cli.data.stacking import new_items
         from splitmerge_cli.runs.predictive import predict
 
         found = new_items(self.dataset, new)
-        return predict(self.run.config["model"], self.dataset, found, self._states(MOST_STATES), self.labels)
+        return predict(self.run.config["model"], self.dataset, found, self._states(MOST_STATES), self._labels)
 
     def _states(self, most: int) -> "list[State]":
         """Draws with their hyper-parameters, evenly spread."""
@@ -483,8 +517,10 @@ class Posterior:
 
         with styled(display=True):
             for _, figure in pictures(self.run, [kind]):
+                if kind != "traces":  # which show whether the chains have converged
+                    self._warn()
                 return figure
-        why = "" if self.converged else f" (others need chains that have converged; R-hat = {self.rhat:.3g})"
+        why = "" if self.caution is None else f" ({self.caution})"
         raise ConfigError(f"kind={kind}: expected one of {', '.join(available(self.run))}{why}")
 
 

@@ -87,7 +87,8 @@ def sample(
     Returns
     -------
     Posterior
-        After Ctrl-C what there is so far; its `complete` is then False.
+        After Ctrl-C what there is so far: its `complete` and `converged` are then False, its `caution` says what is
+        missing, and whatever summarises it warns.
 
     Raises
     ------

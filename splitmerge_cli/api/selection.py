@@ -10,6 +10,7 @@
 """
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from splitmerge_cli.api.cautions import NotConverged
 from splitmerge_cli.config import ConfigError, choice, choices, compose, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.objects import from_object
@@ -145,7 +147,10 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         if "covariance" not in cfg["model"] or dataset.kind != "points":
             raise ConfigError(f"model.covariance=auto: model={cfg['model']['name']} has no covariance to choose")
         options = {key: value for key, value in cfg["model"].items() if key != "_target_"}
-        table = covariances(options, dataset, _sampler(cfg))
+        with warnings.catch_warnings():
+            # chains too short to converge tell covariances apart
+            warnings.simplefilter("ignore", NotConverged)
+            table = covariances(options, dataset, _sampler(cfg))
         say(shown(table))
         settled.append(f"model.covariance={table['covariance'][0]}")
     return settled

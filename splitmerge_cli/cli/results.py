@@ -117,7 +117,7 @@ def diagnose(
     from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
     from splitmerge_cli.diagnostics.summary import short_lines, short_table, table
     from splitmerge_cli.results.files import DamagedRun
-    from splitmerge_cli.runs import closing, open_run
+    from splitmerge_cli.runs import closing, open_run, summaries
 
     shown = console(200)
     status, of_topics = 0, []
@@ -126,12 +126,14 @@ def diagnose(
             try:
                 one = open_run(one.path, config_dir)
                 frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
-                for line in closing.verdict(one, None if one.done else frame):
+                for line in closing.verdict(one) if one.done else summaries.unfinished_lines(one, frame):
                     shown.print(line, highlight=False, markup=False)
                 title = f"{one.path} ({one.status['state']})"
                 shown.print(table(frame, title) if everything else short_table(frame, title))
                 for line in () if everything else short_lines(frame):
                     shown.print(line, highlight=False, markup=False)
+                if one.done and (scores := summaries.score_line(one.summary)):
+                    shown.print(scores, highlight=False, markup=False)
                 if learns(one.config):
                     shown.print(_LEARNT, highlight=False)
                 if one.done and one.has_topics:
@@ -176,8 +178,7 @@ def summary(
             try:
                 one = open_run(one.path, config_dir)
                 if not one.done:
-                    state = one.status["state"]
-                    raise ConfigError(f"{one.path}: {state}; expected a finished run (the same smcmc run continues it)")
+                    raise ConfigError(f"{one.path}: expected a finished run, got one that is {one.missing}")
                 if len(runs) > 1 or len(found) > 1:
                     typer.echo(one.path)
                 for line in summaries.lines(one, width=width, columns=columns):

@@ -73,8 +73,6 @@ def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
 def diagnose(
     trace: pd.DataFrame,
     moves: pd.DataFrame,
-    clusterings: Mapping[str, Clustering] | None = None,
-    truth: ArrayLike | None = None,
     further: Iterable[Row] = (),
 ) -> pd.DataFrame:
     """Diagnose the chains of a run.
@@ -85,10 +83,6 @@ def diagnose(
         Columns as in ``trace.parquet``.
     moves : pandas.DataFrame
         Columns as in ``moves.parquet``: counts of each move at the end of each chain.
-    clusterings : mapping of str to Clustering, optional
-        What is scored where the truth is known, by name.
-    truth : array_like, optional
-        True clusters, ``[N]``.
     further : iterable of Row
         Rows to add.
 
@@ -99,8 +93,7 @@ def diagnose(
         Quantities, of the second half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains),
         ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
         every m-th), for X in every column of the trace but `NO_SERIES`. Of the whole chain:
-        ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``, and where
-        the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
+        ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``.
     """
     chains = [int(c) for c in sorted(trace["chain"].unique())]
     rows: list[Row] = []
@@ -121,23 +114,28 @@ def diagnose(
         rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, whole, strict=True)]
     rows += _moves(moves, chains)
     rows += _pace(trace, chains)
-    if truth is not None:
-        rows += _scores(clusterings or {}, truth)
-    rows += further
+    return _framed([*rows, *further])
+
+
+def _framed(rows: list[Row]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame["chain"] = frame["chain"].astype("Int32")
     frame["value"] = frame["value"].astype(float)
     return frame
 
 
-def _scores(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> list[Row]:
+def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> pd.DataFrame:
+    """Rows of a diagnosis that compare clusterings, by their names, with the true clusters ``[N]``.
+
+    Quantities are ``SCORE/NAME`` for nmi, ari, purity, rand and accuracy.
+    """
     rows: list[Row] = []
     for name, clustering in clusterings.items():
         for score, agreement in SCORES.items():
             quantity, labels = f"{score}/{name}", clustering.over_all
             rows.append((quantity, None, np.nan if labels is None else agreement(truth, labels), clustering.note))
             rows += [(quantity, c, agreement(truth, labels), None) for c, labels in clustering.chains.items()]
-    return rows
+    return _framed(rows)
 
 
 def _moves(moves: pd.DataFrame, chains: list[int]) -> list[Row]:
@@ -224,15 +222,12 @@ def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
 
 
 def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
-    """What stands below `short_table`: accepted shares by move, scores of the estimate, what a kind of data adds."""
+    """What stands below `short_table`: accepted shares by move, what a kind of data adds."""
     over_all = _over_all(diagnosis)
     if moves := [(name, over_all[f"acceptance/{name}"]) for name in _of_kind(over_all, "acceptance")]:
         yield "accepted: " + ", ".join(
             f"{name} {f'{x:.2%}' if np.isfinite(x) else 'never proposed'}" for name, x in moves
         )
-    scores = {score: over_all.get(f"{score}/point", np.nan) for score in SCORES}
-    if known := [f"{score} {value:.3f}" for score, value in scores.items() if np.isfinite(value)]:
-        yield "point estimate beside the truth: " + ", ".join(known)
     added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *SCORES)]
     if known := [f"{name} {over_all[name]:.4g}" for name in added if np.isfinite(over_all[name])]:
         yield ", ".join(known)

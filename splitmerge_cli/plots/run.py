@@ -59,8 +59,10 @@ def traces(run: Run) -> Figure:
     N = run.summary["N"] if run.done else run.config["N"] or "all"
     size = f"{run.summary['documents']['documents']:,} documents" if of_topics else f"N = {N}"
     which = f"{NAMES.get(sampler, sampler)} on {data_name(run)}, {size}"
-    chains_text = f"{len(chains)} chain{'s' * (len(chains) > 1)}, seed {run.config['seed']}"
-    axes[0].set_title(f"{which}, schedule {option(run, 'schedule')}, {chains_text}")
+    made = f"{len(chains)} chain{'s' * (len(chains) > 1)}"
+    if not run.done:
+        made = f"{len(chains)} of {run.config['chains']} chains ({run.status['state']})"
+    axes[0].set_title(f"{which}, schedule {option(run, 'schedule')}, {made}, seed {run.config['seed']}")
     return figure
 
 

@@ -21,9 +21,9 @@ from splitmerge_cli.runs.sweep import dataset_of
 
 BORDER = "#D55E00"
 MOST_NUMBERS = 12
-"""Clusters up to which the numbers of blocks are written into them."""
+"""A block has a number where both of its clusters have at least one in so many of the items."""
 LEAST_NUMBER = 0.005
-"""Probability below which a block has no number."""
+"""Probability below which it has none."""
 MOST_NAMES = 90
 """Items up to which their names stand beside the matrix."""
 NAME = 22
@@ -135,8 +135,8 @@ def credible_ball(run: Run) -> Figure:
         + (
             "Clusters by size; colours are those of each panel alone. Crosses: points alone."
             if x is not None
-            else "Blocks: clusters of each panel, the largest first, as wide as they have items; no number: below "
-            f"{LEAST_NUMBER:g}."
+            else "Blocks: clusters of each panel, the largest first, as wide as they have items; with numbers from "
+            f"{LEAST_NUMBER:g} on\nwhere both clusters have at least 1 in {MOST_NUMBERS} items."
         ),
     )
     return figure

@@ -4,7 +4,7 @@ What reads tables is imported where one is read: whether a run is finished can b
 """
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,11 @@ from splitmerge_cli.results.manifest import Manifest, read_sealed
 from splitmerge_cli.results.names import CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from splitmerge_cli.results.store import ChainStore
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """What every configuration holds, whatever else."""
@@ -39,10 +43,16 @@ class Run:
     ------
     FileNotFoundError
         It holds no run.
+
+    Attributes
+    ----------
+    remedy : str
+        How the run is finished that was interrupted or failed, for messages.
     """
 
     def __init__(self, path: str | Path, config_dir: str | Path | None = None) -> None:
         self.path, self.config_dir = Path(path), config_dir
+        self.remedy = "the command or call that began the run continues it"
         if not (self.path / STATUS).is_file():
             raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
 
@@ -52,10 +62,12 @@ class Run:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.check_stored`."""
-        digest = self.status["config_sha256"]
-        with undamaged(self.path / CONFIG):
+        status = self.status
+        # the command writes it anew
+        remedy = None if status["state"] == "done" else f"{self.remedy} all the same"
+        with undamaged(self.path / CONFIG, remedy):
             content = received.read(self.path / CONFIG, MOST_CONFIG)
-            if hashlib.sha256(content).hexdigest() != digest:
+            if hashlib.sha256(content).hexdigest() != status["config_sha256"]:
                 raise ValueError("not what was written")
             import yaml
 
@@ -68,8 +80,11 @@ class Run:
     @property
     def status(self) -> dict[str, Any]:
         """``status.json``; the `state` of a run whose process is gone is ``interrupted``."""
-        status = {"share": 0.0} | read_sealed(self.path / STATUS)
-        with undamaged(self.path / STATUS):
+        # chains can be continued without it
+        begun = any((self.path / WORK).glob("chain*.npz"))
+        remedy = f"once it is removed, {self.remedy}" if begun else None
+        status = {"share": 0.0} | read_sealed(self.path / STATUS, remedy)
+        with undamaged(self.path / STATUS, remedy):
             STATES.index(status["state"])
             str(status["config_sha256"])
         if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
@@ -100,9 +115,59 @@ class Run:
         if self.done:
             self.manifest.check_all()
 
+    @property
+    def missing(self) -> str | None:
+        """What an unfinished run has, and how it is finished; None of a finished one."""
+        status, config = self.status, self.config
+        if (state := status["state"]) == "done":
+            return None
+        if state == "failed":
+            state += f" ({status['error']})"
+        made = [outcome["iterations"] for _, outcome in self._stored()]
+        of = "" if config["iterations"] is None else f" of {config['iterations']:,}"
+        least = "" if not made else f", {min(made):,}{of} iterations each at least"
+        rest = "it is being made" if state == "running" else self.remedy
+        return f"{state} with {len(made)} of {config['chains']} chains{least}; {rest}"
+
+    def best_state(self) -> "NDArray[np.int32]":
+        """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
+
+        Raises
+        ------
+        FileNotFoundError
+            Nothing is stored yet.
+        """
+        import numpy as np
+
+        best = max((outcome for _, outcome in self._stored()), key=lambda found: found["best_log_joint"], default=None)
+        if best is None:
+            raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
+        return np.asarray(best["best_labels"], dtype=np.int32)
+
+    def _stored(self) -> "Iterator[tuple[ChainStore, dict[str, Any]]]":
+        """The chains of an unfinished run that have stored something, and the outcome of each so far."""
+        from splitmerge_cli.results.store import ChainStore
+
+        for c in range(self.config["chains"]):
+            store = ChainStore(self.path / WORK, c)
+            if saved := store.saved():
+                with undamaged(store.checkpoint_path):
+                    known = {key: saved["outcome"][key] for key in ("moves", "best_labels")}
+                    known |= {"iterations": int(saved["outcome"]["iterations"])}
+                    known |= {"best_log_joint": float(saved["outcome"]["best_log_joint"])}
+                yield store, known
+
     @cached_property
     def manifest(self) -> Manifest:
-        """The files of a finished run."""
+        """The files of a finished run.
+
+        Raises
+        ------
+        FileNotFoundError
+            The run is not finished.
+        """
+        if not self.done:
+            raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
         return Manifest(self.path / MANIFEST)
 
     @cached_property
@@ -134,17 +199,14 @@ class Run:
         import pyarrow as pa
 
         from splitmerge_cli.results import schema
-        from splitmerge_cli.results.store import ChainStore
 
         frames = [pd.DataFrame(columns=schema.core(names.MOVES).names)]
-        for c in range(self.config["chains"]):
-            store = ChainStore(self.path / WORK, c)
-            if saved := store.saved():
-                with undamaged(store.checkpoint_path):
-                    rows = [{"chain": c} | move for move in saved["outcome"]["moves"]]
-                    table = pa.Table.from_pylist(rows, schema.core(names.MOVES))
-                    schema.check_rows(names.MOVES, table, self.config["chains"], done=False)
-                    frames.append(table.to_pandas())
+        for store, outcome in self._stored():
+            with undamaged(store.checkpoint_path):
+                rows = [{"chain": store.chain} | move for move in outcome["moves"]]
+                table = pa.Table.from_pylist(rows, schema.core(names.MOVES))
+                schema.check_rows(names.MOVES, table, self.config["chains"], done=False)
+                frames.append(table.to_pandas())
         return pd.concat([frame for frame in frames if len(frame)] or frames)
 
     def diagnostics(self) -> "pd.DataFrame":
@@ -173,7 +235,7 @@ class Run:
 
         from splitmerge_cli.results import schema
 
-        file = self.manifest.check(names.CLUSTERS)
+        file = self._file(names.CLUSTERS)
         with undamaged(file):
             # a name such as NA is a name
             text = {"name": str}
@@ -216,7 +278,7 @@ class Run:
     def _described(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
         import pandas as pd
 
-        file = self.manifest.check(name)
+        file = self._file(name)
         with undamaged(file):
             # a level such as NA is a level
             head = pd.read_csv(file, nrows=0).columns
@@ -257,7 +319,7 @@ class Run:
 
         from splitmerge_cli.results import schema
 
-        file = self.manifest.check(names.DOCUMENTS)
+        file = self._file(names.DOCUMENTS)
         with undamaged(file):
             numbers = {column: [""] for column in schema.DOCUMENTS if column != "name"}
             frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values=numbers)
@@ -282,7 +344,10 @@ class Run:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Configuration, versions, commit, seed and machine, from the metadata of ``trace.parquet``."""
+        """Versions, commit, machine, digests of the data's files, and of a finished run its configuration and seed:
+        from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
+        if not self.done:
+            return self.status
         import pyarrow.parquet as pq
 
         from splitmerge_cli.results.schema import METADATA_KEY
@@ -291,15 +356,21 @@ class Run:
         with undamaged(file):
             return dict(received.parse_json(pq.read_schema(file).metadata[METADATA_KEY]))
 
+    def _file(self, name: str) -> Path:
+        """A file of a finished run; that not every run has it is no damage."""
+        if name not in self.manifest.names:
+            raise FileNotFoundError(f"{self.path}: such a run has no {name}")
+        return self.manifest.check(name)
+
     def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         from splitmerge_cli.results import schema
-        from splitmerge_cli.results.store import ChainStore
+        from splitmerge_cli.results.store import STREAMED, ChainStore
 
         if self.done:
-            file = self.manifest.check(f"{table}.parquet")
+            file = self._file(f"{table}.parquet")
             with undamaged(file):
                 # partitioning off: a folder name such as a=b in the path is no column
                 options: Any = {"partitioning": None, "page_checksum_verification": True}
@@ -308,9 +379,9 @@ class Run:
                 schema.check_rows(table, found, self.config["chains"], done=True)
                 return found.to_pandas()
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
-        tables = [chain.table(table, self.config["chains"]) for chain in chains if chain.saved()]
+        tables = [chain.table(table, self.config["chains"]) for chain in chains if table in STREAMED and chain.saved()]
         if not any(len(rows) for rows in tables):
-            raise FileNotFoundError(f"{self.path}: no {table} yet (state: {self.status['state']})")
+            raise FileNotFoundError(f"{self.path}: no {table} yet: {self.missing}")
         frame = pa.concat_tables(tables).to_pandas()
         return frame if columns is None else frame[columns]
 

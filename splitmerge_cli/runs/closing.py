@@ -18,12 +18,14 @@ MOST_CLUSTERS = 10
 
 
 def say(run: Run) -> None:
-    """Print what a recorder says of a finished run, its clusters where it describes them, what to be warned of, and
-    last whether its chains have converged."""
+    """Print what a recorder says of a finished run, its clusters where it describes them, how like the truth they are
+    where that is known, what to be warned of, and last whether its chains have converged."""
     recorders.say(run)
     if run.has_cluster_summary:
         for line in summaries.lines(run, MOST_CLUSTERS):
             print(line, file=sys.stderr, flush=True)
+    if scores := summaries.score_line(run.summary):
+        print(scores, file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
         # a run without `until` does not need it
         from splitmerge_cli.runs import stopping

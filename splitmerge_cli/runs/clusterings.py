@@ -27,35 +27,54 @@ class Pooled:
     estimate: "PointEstimate"
     sampled: NDArray[np.int32]
     """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
+    chains: Mapping[int, NDArray[np.int32]]
+    """The same estimate ``[N]`` of each chain that recorded some, where the truth is known."""
 
 
-def clusterings_of(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[dict[str, Clustering], Pooled | None]:
-    """The clusterings that are scored, and the one of least expected variation of information over all chains."""
+def clusterings_of(
+    plan: "Plan", outcomes: Outcomes, pooled: Pooled | None, why_not: str | None
+) -> dict[str, Clustering]:
+    """The clusterings that are scored, by name; `point` is the one that the run writes.
+
+    Parameters
+    ----------
+    plan : Plan
+    outcomes : sequence of mapping
+        Of the chains.
+    pooled : Pooled, optional
+        The estimate over all chains.
+    why_not : str, optional
+        Why the run does not write it; None: it does.
+    """
 
     def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
         chain = best(outcomes, criterion)
         labels = {c: outcome[key] for c, outcome in enumerate(outcomes)}
         return Clustering(labels, labels[chain], f"chain {chain}: highest log {meaning}")
 
-    point, pooled = _point_estimates(plan, path, outcomes)
-    return {
+    found = {
         "last": of_outcomes("last_labels", "best_log_joint", "joint"),
         "best": of_outcomes("best_labels", "best_log_joint", "joint"),
         "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
-        "point": point,
-    }, pooled
+    }
+    of_chains = {} if pooled is None else pooled.chains
+    if pooled is not None and why_not is None:
+        note = f"{pooled.estimate.partitions} partitions of all chains"
+        return found | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
+    # of long documents no state but the last is written
+    instead = found["best" if plan.recorder.listed else "last"]
+    return found | {"point": Clustering(of_chains, instead.over_all, f"{instead.note}; {why_not}")}
 
 
-def _point_estimates(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Clustering, Pooled | None]:
-    """Partitions of least expected variation of information: of all chains, and where they are scored of each."""
+def pooled_of(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:
+    """The partition of least expected variation of information over all chains; or None, and why there is none."""
     from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
 
     if why := plan.recorder.not_estimated:
-        return Clustering({}, None, why), None
+        return None, why
     sampled = second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
     if not sampled:
-        why = "no late partitions were recorded; trace.partitions=10 records more"
-        return Clustering({}, None, why), None
+        return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
         together = np.concatenate(list(sampled.values()))
         estimate = minimise_expected_vi(together)
@@ -65,10 +84,8 @@ def _point_estimates(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Clus
                 c: (minimise_expected_vi(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
             }
     except TooManyClusters as error:
-        return Clustering({}, None, str(error)), None
-    return Clustering(each, estimate.labels, f"{estimate.partitions} partitions of all chains"), Pooled(
-        estimate, together
-    )
+        return None, str(error)
+    return Pooled(estimate, together, each), None
 
 
 def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:

@@ -132,7 +132,9 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
 
     cfg = plan.cfg
     store.write_config(OmegaConf.to_yaml(cfg))
-    versions = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
+    known = _provenance(plan)
+    # what the tables will say of code and data, until there are tables
+    versions = {key: known[key] for key in known if key not in ("config", "run_id", "seed") and known[key]}
     store.write_status("running", pid=os.getpid(), share=0.0, error=None, **versions)
     share = [0.0] * cfg.chains
     stop = Stop()

@@ -34,25 +34,34 @@ def assemble(
     import pandas as pd
 
     from splitmerge_cli.diagnostics.convergence import convergence
-    from splitmerge_cli.diagnostics.summary import diagnose
+    from splitmerge_cli.diagnostics.summary import diagnose, score
     from splitmerge_cli.runs import summaries, uncertainty
-    from splitmerge_cli.runs.clusterings import clusterings_of
+    from splitmerge_cli.runs.clusterings import clusterings_of, pooled_of
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
     store.write_frame(schema.MOVES, moves)
-    clusterings, pooled = clusterings_of(plan, store.path, outcomes)
+    pooled, why_not = pooled_of(plan, store.path, outcomes)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
-    diagnostics = diagnose(_diagnosed_trace(store.path), moves, clusterings, plan.dataset.truth, rows)
-    store.write_frame(schema.DIAGNOSTICS, diagnostics)
+    diagnostics = diagnose(_diagnosed_trace(store.path), moves, rows)
     judged = convergence(diagnostics)
-    summary = _summary(plan, outcomes, diagnostics, pooled, judged, clusterings["point"].note) | fields
+    # what pools chains that differ describes none of them
+    if judged.converged is False:
+        said = (
+            f"the chains have not converged ({judged.shown}): the best state stands in place of an estimate over all "
+            "chains"
+        )
+        why_not = said if why_not is None else f"{said}; {why_not}"
+    if plan.dataset.truth is not None:
+        scores = score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
+        diagnostics = pd.concat([diagnostics, scores], ignore_index=True)
+    store.write_frame(schema.DIAGNOSTICS, diagnostics)
+    summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     if found is not None:
         summary["until"] = asdict(found)
     membership = None
-    # what pools chains that differ describes none of them
-    if pooled is not None and judged.converged is not False:
+    if pooled is not None and why_not is None:
         labels = pooled.estimate.labels
         summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.listed)
         if plan.recorder.listed:
@@ -86,7 +95,7 @@ def _summary(
     diagnostics: "pd.DataFrame",
     pooled: "Pooled | None",
     judged: "Convergence",
-    note: str,
+    why_not: str | None,
 ) -> dict[str, Any]:
     overall = diagnostics[diagnostics["chain"].isna()]
     joint, lik = (best(outcomes, key) for key in ("best_log_joint", "best_log_lik"))
@@ -112,16 +121,10 @@ def _summary(
             "partitions": pooled.estimate.partitions,
             **_described(pooled.estimate.labels, plan.recorder.listed),
         }
-    withheld = judged.converged is False
-    if withheld:
-        said = (
-            f"the chains have not converged ({judged.shown}): the best state stands in place of an estimate over all "
-            "chains"
-        )
-        note = said if central is not None else f"{said}; {note}"
-    chosen = highest | {"note": note} if withheld or central is None else central
-    if judged.converged is None and central is not None and not withheld:
-        chosen = chosen | {"note": judged.note}
+    if central is None or why_not is not None:
+        chosen = highest | {"note": why_not}
+    else:
+        chosen = central if judged.converged else central | {"note": judged.note}
     return {
         "run_id": plan.id,
         **plan.recorder.facts,

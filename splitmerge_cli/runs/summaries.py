@@ -1,7 +1,7 @@
 """The clusters of a run in the data's own terms: the files that say so, and their lines of text."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +114,35 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
 
 
+def unfinished_lines(run: Run, diagnosis: "pd.DataFrame") -> Iterator[str]:
+    """What an unfinished run has, and its diagnosis so far: that its chains have converged cannot be told."""
+    from splitmerge_cli.diagnostics.convergence import convergence
+
+    yield f"not finished: {run.missing}"
+    judged = convergence(diagnosis)
+    if judged.quantity is not None:
+        yield f"the largest so far: {judged.shown}"
+
+
+def score_line(summary: Mapping[str, Any]) -> str | None:
+    """How like the true clusters those are that a run wrote; None where the truth is not known.
+
+    Parameters
+    ----------
+    summary : mapping
+        ``summary.json``.
+    """
+    chosen = summary["point_estimate"]
+    name, written = "last", "last state"  # of long documents, of which no other is listed
+    if "expected_vi" in chosen:
+        name, written = "point", "point estimate"
+    elif "labels" in chosen:
+        name, written = "best", "best state"
+    found = {key.partition("/")[::2]: value for key, value in summary["diagnostics"].items()}
+    scores = [f"{score} {value:.3f}" for (score, of), value in found.items() if of == name and value is not None]
+    return f"{written} beside the truth: {', '.join(scores)}" if scores else None
+
+
 def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
     """The rows of both files, as text; None where there are no columns."""
     if run.has_cluster_summary:
@@ -160,7 +189,9 @@ def _heading(run: Run, clusters: int) -> str:
         rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
         return f"{found}, of the best state: the chains have not converged (R-hat {rhat})"
     if judged["converged"] is None:
-        return f"{found}; one chain cannot show whether it has converged"
+        if run.config["chains"] == 1:
+            return f"{found}; one chain cannot show whether it has converged"
+        return f"{found}; cannot tell whether the chains have converged: {judged['note']}"
     if "expected_vi" not in summary["point_estimate"]:
         return f"{found}, of the best state"
     return f"{found}, the point estimate of all chains"

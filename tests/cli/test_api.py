@@ -1,6 +1,7 @@
 """The Python library: it makes the runs of the command line, and tells what they say."""
 
 import pickle
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.results.read import Run
+
+pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 
 FEW: dict[str, Any] = {"iterations": 60, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
 
@@ -62,7 +65,6 @@ def test_a_tree_is_written_and_read(posterior: sm.Posterior, tmp_path: Path) -> 
     np.testing.assert_array_equal(found["posterior"]["K"], posterior.traces["posterior"]["K"])
 
 
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 def test_what_it_says_of_the_partition(posterior: sm.Posterior) -> None:
     labels = posterior.labels
     together = posterior.similarity()
@@ -94,6 +96,29 @@ def test_new_rows(posterior: sm.Posterior, iris: pd.DataFrame) -> None:
     assert np.mean(posterior.predict(iris) == posterior.labels) > 0.9
     far = iris.head(1) + 1000
     assert posterior.predict(far).tolist() == [-1] and posterior.log_predictive(far)[0] < -30
+
+
+def test_a_narrow_terminal_hides_no_column(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for table in (posterior.cluster_summary(), posterior.cluster_summary().head(2), posterior.column_summary()):
+        # what pandas takes a terminal to be
+        with pd.option_context("display.max_columns", 4):
+            lines = repr(table).splitlines()
+        assert all(len(line) <= 70 for line in lines)
+        assert set(table.columns) <= set(" ".join(lines).split())
+
+
+def test_a_picture_of_what_has_not_converged_warns(posterior: sm.Posterior) -> None:
+    assert posterior.caution is not None
+    with pytest.warns(sm.NotConverged, match="have not converged"):
+        posterior.plot("n_clusters")
+
+
+def test_a_folder_is_passed_on(posterior: sm.Posterior, iris: pd.DataFrame, tmp_path: Path) -> None:
+    shutil.copytree(posterior.path, tmp_path / "received")
+    found = sm.Posterior.load(tmp_path / "received", iris)
+    assert (found.partitions == posterior.partitions).all() and found.caution == posterior.caution
 
 
 def test_it_pickles(posterior: sm.Posterior) -> None:

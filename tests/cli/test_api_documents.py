@@ -17,7 +17,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.runs.recorders import topics
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 
 TEXTS = ["cats chase mice", "mice fear cats", "stocks fell today", "today stocks rose"] * 6
 FEW: dict[str, Any] = {"iterations": 300, "chains": 2, "random_state": 1}

@@ -83,6 +83,7 @@ def test_predictions_with_resampled_scales(covariance: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("error::splitmerge_cli.NotConverged")  # its short runs are no posterior of the user's
 def test_covariance_auto_with_resampled_scales(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

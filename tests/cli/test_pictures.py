@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from splitmerge_cli.plots import columns
+from splitmerge_cli.plots import columns, uncertainty
 from splitmerge_cli.plots.labels import SMALLEST
 from splitmerge_cli.plots.run import PICTURES, pictures
 from splitmerge_cli.plots.style import styled
@@ -119,6 +119,17 @@ def test_forty_clusters_and_sixty_columns(smcmc, tmp_path: Path) -> None:
     assert "4 less telling rows are left out" in said["cluster_means"]
     # names that begin and end alike are told apart
     assert "…07…" in said["cluster_means"]
+
+
+def test_blocks_have_the_numbers_that_the_caption_promises() -> None:
+    """Those from 0.005 on where both clusters have at least 1 in 12 items: 12 and 11 of 24 have, 1 has not."""
+    labels = np.repeat([0, 1, 2], [12, 11, 1])
+    apart = np.repeat([0, 1, 0], [12, 11, 1])
+    _, ax = columns.plt.subplots()
+    uncertainty._blocks(ax, np.stack([labels, apart, apart]), labels)
+    assert [text.get_text() for text in ax.texts] == ["1.00", "1.00"]
+    uncertainty._blocks(ax, np.stack([labels, np.zeros(24, int)]), labels)
+    assert sorted(text.get_text() for text in ax.texts[2:]) == ["0.50", "0.50", "1.00", "1.00"]
 
 
 def test_rows_of_zeros_and_ones(smcmc, tmp_path: Path) -> None:

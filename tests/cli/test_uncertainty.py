@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.config import compose
+from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.similarity import co_clustering, membership
 from splitmerge_cli.results.files import DamagedRun
@@ -80,6 +81,19 @@ def test_chains_that_have_not_converged_have_no_estimate(smcmc) -> None:
     assert (run.path / "n_clusters.png").is_file() and not (run.path / "credible_ball.png").exists()
 
 
+@pytest.mark.parametrize(("args", "written"), [(MIXED, "point estimate"), (STUCK, "best state")])
+def test_what_is_scored_is_what_is_written(smcmc, args: list[str], written: str) -> None:
+    """At the end of the run, when it is found again, in the diagnosis, and in its files."""
+    made, found = smcmc("run", *args), smcmc("run", *args)
+    run = Run(run_path(made))
+    truth, clusters = prepare(compose(args)).dataset.truth, run.clusters()["cluster"]
+    scores = {name: agreement(truth, clusters) for name, agreement in SCORES.items()}
+    line = f"{written} beside the truth: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items())
+    for text in (made.stderr, found.stderr, smcmc("diagnose", str(run.path)).stdout):
+        assert line in text.splitlines()
+    assert {name: run.summary["diagnostics"][f"{name}/point"] for name in SCORES} == pytest.approx(scores)
+
+
 def test_one_chain_is_estimated_and_cannot_show_convergence(smcmc) -> None:
     result = smcmc("run", *MIXED, "chains=1")
     summary = Run(run_path(result)).summary
@@ -88,6 +102,11 @@ def test_one_chain_is_estimated_and_cannot_show_convergence(smcmc) -> None:
     assert "one chain" in summary["point_estimate"]["note"]
     assert summary["point_estimate"].items() >= summary["least_expected_vi"].items()
     assert summary["credible_ball"]["partitions"] == 150
+    # four chains of three draws each are no chain alone
+    (Path() / "few.csv").write_text("1,2\n2,1\n5,5\n6,5\n")
+    few = smcmc("run", "data=csv", "data.path=few.csv", "model=gaussian", "chains=4", "iterations=4", "progress=none")
+    assert "of 4 items; cannot tell whether the chains have converged: fewer than 4 draws" in few.stderr
+    assert "one chain" not in few.stderr
 
 
 def test_a_run_without_partitions_says_so_when_it_is_found(smcmc) -> None:

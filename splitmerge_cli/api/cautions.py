@@ -1,0 +1,20 @@
+"""What the library warns of, at the line of the program that asked."""
+
+import sys
+import warnings
+
+
+class NotConverged(UserWarning):
+    """What is told of a posterior may be wrong, because the chains have not converged, or cannot show it."""
+
+
+class UnseenWords(UserWarning):
+    """New documents have words that the data do not have; they are left out."""
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """Issue a warning of the line that called the package, however deep in it this is, through scikit-learn or not."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("splitmerge_cli", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
