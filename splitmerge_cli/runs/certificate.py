@@ -178,16 +178,18 @@ class Certificate:
         """Different partitions in which the chains start."""
         return len({start for pair in self.pairs for start in pair.starts})
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether there are a bound and estimates: all pairs that were begun have met, and all that is unknown is
-        sampled. The pairs that have met are no sample of all."""
-        return bool(self.pairs) and len(self.met) == len(self.pairs) and not self.not_sampled
+    @cached_property
+    def lacks(self) -> list[str]:
+        """Why there are no bound and no estimates; empty: there are. The pairs that have met are no sample of all."""
+        n, met = len(self.pairs), len(self.met)
+        found = [] if n else ["no pair was begun: the seconds were over"]
+        found += [f"{n - met} of {n} pairs have not met"] if met < n else []
+        return found + [f"not sampled: {', '.join(self.not_sampled)}"] * bool(self.not_sampled)
 
     @cached_property
     def bound(self) -> Bound | None:
-        """The estimated upper bound, up to where no pair was longer; None: not known (`is_valid`)."""
-        if not self.is_valid:
+        """The estimated upper bound, up to where no pair was longer; None: not known (`lacks`)."""
+        if self.lacks:
             return None
         tau = [pair.meeting for pair in self.met if pair.meeting is not None]
         return bound(tau, self.schedule.lag, np.arange(max(tau) - self.schedule.lag + 1))
@@ -203,7 +205,7 @@ class Certificate:
         """
         columns = ["quantity", "mean", "standard_error", "low", "high", "pairs"]
         n = len(self.pairs)
-        if not self.is_valid or n < 2 or not self.pairs[0].estimates:
+        if self.lacks or n < 2 or not self.pairs[0].estimates:
             return pd.DataFrame(columns=columns)
         names = list(self.pairs[0].estimates)
         values = np.array([[pair.estimates[name] for name in names] for pair in self.pairs])
@@ -233,7 +235,7 @@ class Certificate:
     def _together(self) -> pd.DataFrame:
         columns = ["i", "j", "probability", "standard_error", "low", "high"]
         n = len(self.pairs)
-        if not self.is_valid or n < 2 or any(pair.co_clustering is None for pair in self.pairs):
+        if self.lacks or n < 2 or any(pair.co_clustering is None for pair in self.pairs):
             return pd.DataFrame(columns=columns)
         # one at a time: all of them together are large
         mean = spread = np.zeros(0)
@@ -275,7 +277,7 @@ class Certificate:
     @cached_property
     def _densities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Of every pair of chains and new item: a logarithm, and what its exponential is multiplied with."""
-        if not self.is_valid or len(self.pairs) < 2 or any(pair.log_predictive is None for pair in self.pairs):
+        if self.lacks or len(self.pairs) < 2 or any(pair.log_predictive is None for pair in self.pairs):
             return None
         found = [read_estimates(self.path, LOG_PREDICTIVE, pair.number, pair.log_predictive) for pair in self.pairs]
         return np.array([each[0] for each in found]), np.array([each[1] for each in found])
@@ -317,7 +319,7 @@ class Certificate:
         """What the pairs say, in words."""
         n, met, lag = len(self.pairs), len(self.met), self.schedule.lag
         if not n:
-            yield "no pair was begun: the seconds were over"
+            yield self.lacks[0]
             return
         if met < n:
             apart = [pair for pair in self.pairs if pair.meeting is None]
@@ -336,8 +338,8 @@ class Certificate:
             )
         if self.not_sampled:
             yield (
-                f"no bound: not sampled: {', '.join(self.not_sampled)} (unknown, but the same in every iteration of all "
-                f"{n} pairs, which therefore say nothing of the posterior)"
+                f"no bound: {self.lacks[-1]} (unknown, but the same in every iteration of all {n} pairs, which "
+                "therefore say nothing of the posterior)"
             )
         if self.bound is not None:
             yield from self._distances(self.bound)

@@ -68,33 +68,36 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
     limit = DISK_SHARE * free
     if needed <= limit:
         return
-    largest = max(recorder.streamed, key=lambda streamed: sizes[streamed.table])
     every = {streamed.key: streamed.every for streamed in recorder.streamed if streamed.every}
+    bytes_of = {
+        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed if streamed.key == key) for key in every
+    }
+    largest = max(every, key=bytes_of.__getitem__)
+    room = max(1.0, limit + kept)
 
     def longer(key: str, factor: float) -> int:
-        """The next step of one digit; a run has two rows at least."""
-        enough = math.ceil(every[key] * factor)
+        """The next step of one digit, at which a chain has two rows at least."""
+        enough = math.ceil(every[key] * max(1.0, factor))
         digit = 10 ** (len(str(enough)) - 1)
         return max(every[key], min(digit * math.ceil(enough / digit), cfg.iterations))
 
-    # this table less often, if that is enough; else all of them; else those not at all that need not be
-    others = needed - 2 * sum(sizes[streamed.table] for streamed in recorder.streamed if streamed.key == largest.key)
-    alone = {largest.key: longer(largest.key, (needed - others) / max(1.0, limit - others))}
-    all_of_them = {key: longer(key, needed / max(1.0, limit)) for key in every}
-    fewest = {key: cfg.iterations if key == "thin" else 0 for key in every}
-    steps = next(
-        (
-            found
-            for found in (alone, all_of_them, fewest)
-            if 2 * sum(_recorded_bytes(cfg, recorder, columns, found).values()) - kept <= limit
-        ),
-        None,
-    )
-    advice = "out= on a larger disk" if steps is None else " ".join(f"{key}={step}" for key, step in steps.items())
+    others = sum(bytes_of.values()) - bytes_of[largest]
+    proposals: list[dict[str, int]] = [
+        {largest: longer(largest, bytes_of[largest] / max(1.0, room - others))},
+        {key: longer(key, sum(bytes_of.values()) / room) for key in every},
+        # all but the trace may be left out
+        {key: longer(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
+    ]
+    fitting = [
+        steps for steps in proposals if 2 * sum(_recorded_bytes(cfg, recorder, columns, steps).values()) <= room
+    ]
+    advice = "or another out="
+    if fitting:
+        advice = "such as " + " ".join(f"{key}={step}" for key, step in fitting[0].items() if step != every[key])
     raise ConfigError(
-        f"{largest.key}={largest.every}: the run would record up to {_size(needed)}, of {cfg.chains} chains of "
+        f"{largest}={every[largest]}: the run would record up to {_size(needed)}, of {cfg.chains} chains of "
         f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {_size(free)} that are "
-        f"free for out={cfg.out}, such as {advice}"
+        f"free for out={cfg.out}, {advice}"
     )
 
 
@@ -121,10 +124,10 @@ def check_certificate(cfg: "DictConfig", path: Path, pairs: int, N: int, new: in
     if pairs * each <= room:
         return
     enough = int(room // each)
-    advice = f"pairs={enough}" if enough >= 2 else "out= on a larger disk"
+    advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
     raise ConfigError(
         f"pairs={pairs}: the certificate would take up to {_size(pairs * each + tables - kept)}; expected at most "
-        f"{DISK_SHARE:.0%} of the {_size(free)} that are free for out={cfg.out}, such as {advice}"
+        f"{DISK_SHARE:.0%} of the {_size(free)} that are free for out={cfg.out}, {advice}"
     )
 
 
