@@ -319,7 +319,10 @@ def _made(
     with interrupts.AnsweredBy(under_way.halt), ThreadPoolExecutor(workers) as pool:
         try:
             while not under_way.halted:
-                while len(running) < workers and (number := next(numbers, None)) is not None:
+                while len(running) < workers and not under_way.halted:
+                    number = next(numbers, None)
+                    if number is None:
+                        break
                     running.add(pool.submit(_pair, plan, schedule, number, under_way, kind, path))
                 if not running:
                     return

@@ -240,21 +240,35 @@ def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.Mo
             shutil.copytree(tmp_path / "whole", to)
             copies.append((to, sorted(begun)))
 
-    def made(out: Path, seconds: float = np.inf, on_pair: Any = lambda made, of: None) -> tuple[Any, bytes]:
+    def made(out: Path, pairs: int = 14, seconds: float = np.inf, on_pair: Any = lambda *of: None) -> tuple[Any, bytes]:
         plan = certify.checked(compose([*UNEVEN, f"out={out}"]))
-        found = certify.certify(plan, 14, 5, 5, 20, seconds, on_pair)
+        found = certify.certify(plan, pairs, 5, 5, 20, seconds, on_pair)
         return found, (found.path / "pairs.json").read_bytes()
 
     (tmp_path / "whole" / "certificates").mkdir(parents=True)
     whole, expected = made(tmp_path / "whole", on_pair=copy)
     assert len(copies) == 4 and [pair.number for pair in whole.pairs] == sorted(begun) == list(range(14))
-    for out, before in copies:
-        # no time for another pair: those that were begun are made
-        found, _ = made(out, 1e-9)
+    for t, (out, before) in enumerate(copies):
+        # no time for another pair, or none is asked for: those that were begun are made
+        found, _ = made(out, (14, 1)[t % 2], 1e-9)
         numbers = [pair.number for pair in found.pairs]
         assert numbers == list(range(len(numbers))) and len(before) <= len(numbers) <= len(before) + 4
         assert found.pairs == whole.pairs[: len(numbers)]
         assert made(out)[1] == expected
+
+
+def test_seconds_end_with_the_pairs_that_were_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that counts pairs: after ten and a half none is begun."""
+    at = [0]
+    monkeypatch.setattr(certify, "time", SimpleNamespace(monotonic=lambda: at[0], thread_time=time.thread_time))
+    plan = certify.checked(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
+
+    def found(pairs: int) -> tuple[int, int]:
+        made = certify.certify(plan, pairs, 3, 3, 9, 10.5, lambda done, of: at.__setitem__(0, done))
+        return len(made.pairs), json.loads((made.path / "pairs.json").read_text())["begun"]
+
+    assert found(50) == (11, 11)
+    assert found(5) == (11, 11)
 
 
 @pytest.mark.parametrize("at", [certify.FIRST_PILOT + 3, 4])
@@ -268,15 +282,14 @@ def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pyt
         return make(plan, schedule, number, *args)
 
     def certified(out: str) -> Any:
-        return splitmerge_cli.certify(
-            "gaussian", CLOUDS, "gibbs", pairs=8, store=tmp_path / out, progress="none", options={"timing": False}
-        )
+        how: dict[str, Any] = {"progress": "none", "workers": 4, "options": {"timing": False}}
+        return splitmerge_cli.certify("gaussian", CLOUDS, "gibbs", pairs=12, store=tmp_path / out, **how)
 
     with monkeypatch.context() as patch:
         patch.setattr(certify, "_pair", interrupted)
         with pytest.raises(runs.Interrupted):
             certified("a")
-    assert not list(tmp_path.rglob("pairs.parquet")) and (at == 4) == bool(list(tmp_path.rglob("pairs.json")))
+    assert not list(tmp_path.rglob("pairs.parquet")) and len(list(tmp_path.rglob("pairs.json"))) == (at == 4)
     found, whole = certified("a"), certified("b")
     assert (found.path / "pairs.json").read_bytes() == (whole.path / "pairs.json").read_bytes()
 
