@@ -19,7 +19,10 @@ def certify(
     k: Annotated[int | None, typer.Option("-k", help="First iteration of the means.", show_default="the lag")] = None,
     m: Annotated[int | None, typer.Option("-m", help="Last iteration of the means.", show_default="5 k")] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="After so many no further pair is begun; those that were begun are finished.", show_default="no limit")
+        float | None,
+        typer.Option(
+            help="After so many no further pair is begun; those that were begun are finished.", show_default="no limit"
+        ),
     ] = None,
     coupling: Annotated[
         str, typer.Option(help="How draws of a cluster are coupled: maximal, common (uniform numbers) or transport.")

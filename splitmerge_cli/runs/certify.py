@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
-from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data import given
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, Locked, locked, undamaged

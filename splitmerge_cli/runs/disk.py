@@ -88,9 +88,7 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
         # all but the trace may be left out
         {key: longer(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
     ]
-    fitting = [
-        steps for steps in proposals if 2 * sum(_recorded_bytes(cfg, recorder, columns, steps).values()) <= room
-    ]
+    fitting = [steps for steps in proposals if 2 * sum(_recorded_bytes(cfg, recorder, columns, steps).values()) <= room]
     advice = "or another out="
     if fitting:
         advice = "such as " + " ".join(f"{key}={step}" for key, step in fitting[0].items() if step != every[key])

@@ -75,6 +75,36 @@ def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
     assert (np.abs(together["probability"] - expected) < 4 * together["standard_error"]).all()
 
 
+def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None:
+    """E of a concentration that is resampled, and E[K], by a sum over partitions and a grid."""
+    from scipy.special import gammaln
+
+    from splitmerge_cli.verify.enumerate import partitions
+
+    rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)
+    given = {"beta1": 0.5, "beta0": 0.5}
+    model = Bernoulli(rows, concentration=1.0, **given)
+    grid = np.arange(0.005, 30.0, 0.01)
+    # gamma(2,1), and what the prior has of the concentration beside its power
+    log_rest = np.log(grid) - grid + gammaln(grid) - gammaln(grid + 5)
+    weight, clusters = [], []
+    for labels in partitions(5):
+        model.set_labels(np.array(labels, dtype=np.int32))
+        clusters.append(model.K)
+        # at concentration 1 the prior is the product of the factorials over 5!
+        weight.append(np.exp(model.log_joint() + log_rest + clusters[-1] * np.log(grid)))
+    total = np.sum(weight)
+    exact = {
+        "concentration": np.sum(weight * grid) / total,
+        "n_clusters": np.sum(np.sum(weight, axis=1) * clusters) / total,
+    }
+    keys = {"name": "bernoulli", "concentration": "gamma(2,1)", **given}
+    found = splitmerge_cli.certify(keys, rows, "gibbs", pairs=800, lag=2, k=0, m=5, store=tmp_path, progress="none")
+    estimates = found.estimates().set_index("quantity")
+    for name, mean in exact.items():
+        assert abs(estimates.loc[name, "mean"] - mean) < 4 * estimates.loc[name, "standard_error"] < 0.5
+
+
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
     """Of every pair of items, as `unbiased` has it of the chains' partitions."""
     from splitmerge_cli.diagnostics.certificates import unbiased
