@@ -405,8 +405,19 @@ def _pair(
             found = np.array([densities.sum.log, densities.sum.value])
             digests[LOG_PREDICTIVE] = write_estimates(path, LOG_PREDICTIVE, number, found)
     meeting = chains.meeting if met else None
-    known = number, meeting, chains.iteration, seconds, distance, clusters, starts, start_clusters, unchanged
-    return Pair(*known, estimates, **digests)
+    return Pair(
+        number,
+        meeting,
+        chains.iteration,
+        seconds,
+        distance,
+        clusters,
+        starts,
+        start_clusters,
+        unchanged,
+        estimates,
+        **digests,
+    )
 
 
 def _unchanged(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
