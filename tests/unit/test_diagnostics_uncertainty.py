@@ -231,8 +231,8 @@ def test_a_ball_by_hand():
 
 
 def test_a_level_is_not_missed_by_rounding():
-    assert 0.55 * 20 > 11
-    assert credible_ball([0, 0], [[0, 0]] * 11 + [[0, 1]] * 9, 0.55).radius == 0
+    assert 0.55 * 100 > 55
+    assert credible_ball([0, 0], [[0, 0]] * 55 + [[0, 1]] * 45, 0.55).radius == 0
 
 
 def test_ties_are_in_the_ball_and_all_given():
