@@ -48,8 +48,8 @@ def certify(
 ) -> Certificate:
     """Bound the distance of a chain from its posterior.
 
-    Pairs of chains are coupled so that they meet. How soon they meet bounds how far the law of a chain after t
-    iterations is from the posterior, in total variation; and posterior means follow that need no burn-in.
+    Pairs of chains are coupled so that they meet. How soon they meet gives an estimated bound of how far the law of a
+    chain after t iterations is from the posterior, in total variation; and posterior means follow that need no burn-in.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def certify(
         Iterations by which a chain is ahead of the other, and those over which the estimates are taken; by default a
         pilot chooses.
     seconds : float, optional
-        After so many no further pair is begun.
+        After so many no further pair is begun; those that were begun are finished.
     coupling : str
         How draws of a cluster by the two chains of a pair are coupled: ``maximal``, ``common`` (uniform numbers) or
         ``transport`` (for the distance between the partitions; slow).
@@ -77,7 +77,8 @@ def certify(
     Returns
     -------
     Certificate
-        `lines()` says it in words, `bound` holds the bound or None, `estimates()` the posterior means,
+        `lines()` says it in words, `bound` holds the bound or None, `lacks` why there is none, `starts` how many
+        partitions the chains started from, `not_sampled` what never changed; `estimates()` the posterior means,
         `co_clustering()` and `log_predictive()` those of pairs of items and of new items, `meetings()` what every pair
         did.
 
@@ -86,7 +87,7 @@ def certify(
     ConfigError, DataError
         Bad input, or a sampler or model that cannot be coupled: the message says why.
     Interrupted
-        Ctrl-C; what was finished is stored.
+        Ctrl-C; what was finished is stored, and the same call goes on with it where `store` names a folder.
 
     Notes
     -----

@@ -70,8 +70,7 @@ def efficiencies(
             continue
         estimates = found.estimates()
         if not len(estimates):
-            left = len(found.pairs) - len(found.met)
-            yield Efficiency(found.config["sampler"]["name"], np.nan, np.nan, f"{left} of {pairs} pairs have not met")
+            yield Efficiency(found.config["sampler"]["name"], np.nan, np.nan, "; ".join(found.lacks))
             continue
         of = estimates.set_index("quantity")
         seconds = float(np.mean([pair.seconds for pair in found.pairs]))

@@ -19,7 +19,10 @@ def certify(
     k: Annotated[int | None, typer.Option("-k", help="First iteration of the means.", show_default="the lag")] = None,
     m: Annotated[int | None, typer.Option("-m", help="Last iteration of the means.", show_default="5 k")] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="After so many no further pair is begun.", show_default="no limit")
+        float | None,
+        typer.Option(
+            help="After so many no further pair is begun; those that were begun are finished.", show_default="no limit"
+        ),
     ] = None,
     coupling: Annotated[
         str, typer.Option(help="How draws of a cluster are coupled: maximal, common (uniform numbers) or transport.")
@@ -32,13 +35,14 @@ def certify(
 ) -> None:
     """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
 
-    Keys are those of smcmc run. Pairs of chains are coupled so that they meet. How soon they meet bounds how far the
-    law of a chain after t iterations is from the posterior, and posterior means follow that need no burn-in.
-    `iterations` is the most that a pair may take. Chains start from a mixture of one cluster, singletons and draws from
-    the prior, unless `init` is named. A pair that has not met leaves the bound unknown, and that is said.
+    Keys are those of smcmc run. Pairs of chains are coupled so that they meet. How soon they meet gives an estimated
+    bound of how far the law of a chain after t iterations is from the posterior, and posterior means follow that need
+    no burn-in. `iterations` is the most that a pair may take. Chains start from a mixture of one cluster, singletons
+    and draws from the prior, unless `init` is named. A pair that has not met leaves the bound unknown, and that is
+    said; so does a hyper-parameter that no sampler updates.
 
-    The same command continues what was interrupted; with more --pairs it makes those that are missing. The folder of
-    the certificate is the last line on stdout.
+    The same command continues what was interrupted, and finishes the pairs that were begun before it reports; with more
+    --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.
     """
     from splitmerge_cli.api.certificates import made
     from splitmerge_cli.config import compose

@@ -53,14 +53,15 @@ cdef int by_items(const void *a, const void *b) noexcept nogil:
 
 
 cdef enum:
-    COLUMNS = 4 + LARGEST               # of a row
+    HYPER = 3 + LARGEST                 # column of the first hyper-parameter
+    COLUMNS = HYPER + 3                 # of a row: no model that couples resamples more than three
 
 
 cdef void record_of(Model m, double *row) noexcept nogil:
-    row[0] = m.five_largest(row + 4)
+    row[0] = m.five_largest(row + 3)
     row[1] = m.K
     row[2] = m.log_lik(m.numbers, m.K) + m.log_prior_all() + m.log_extra()
-    row[3] = m.prior.concentration
+    m.traced(row + HYPER)
 
 
 cdef void add_pairs(double *total, int32_t *z, Py_ssize_t N, double weight) noexcept nogil:
@@ -287,8 +288,9 @@ cdef class CoupledChains:
         -------
         dict of ndarray
             A row an iteration t of X, the start among them: iteration; and of X after t and Y after t - lag, shape
-            (rows, 2), nan of Y before its start and from the meeting on: n_clusters, K, log_joint, concentration;
-            largest, shape (rows, 2, 5), fractions of the items in the five largest clusters.
+            (rows, 2), nan of Y before its start and from the meeting on: n_clusters, K, log_joint; largest, shape
+            (rows, 2, 5), fractions of the items in the five largest clusters; hyperparameters, shape (rows, 2, H),
+            those that the model names.
         """
         cdef Py_ssize_t room = max(0, iterations) + 1, n = 0
         cdef int64_t last = self.iteration + iterations
@@ -311,8 +313,9 @@ cdef class CoupledChains:
                 n += 1
                 self.add_together()
         out = out[:n]
+        hyperparameters = out[:, :, HYPER:HYPER + len(self.x.hyperparameters)]
         return {"iteration": at[:n], "n_clusters": out[:, :, 0], "K": out[:, :, 1], "log_joint": out[:, :, 2],
-                "concentration": out[:, :, 3], "largest": out[:, :, 4:]}
+                "largest": out[:, :, 3:HYPER], "hyperparameters": hyperparameters}
 
     cdef void record(self, double *row) noexcept nogil:
         """What a row holds of both chains."""

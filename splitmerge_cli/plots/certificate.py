@@ -22,8 +22,8 @@ def meetings(certificate: Certificate) -> Figure:
         right.axhline(1, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
     bound = certificate.bound
     if bound is None:
-        left.text(0.5, 0.5, f"no bound:\n{len(pairs) - len(met)} of {len(pairs)} pairs have not met", ha="center",
-                  va="center", transform=left.transAxes)  # fmt: skip
+        why = "\n".join(["no bound:", *certificate.lacks])
+        left.text(0.5, 0.5, why, ha="center", va="center", transform=left.transAxes)
         left.set(xticks=[], yticks=[])
     else:
         left.plot(bound.t, bound.estimate, color=colour, label="estimate")
@@ -33,5 +33,6 @@ def meetings(certificate: Certificate) -> Figure:
         left.set_yticks([1, *DISTANCES], [f"{d:g}" for d in (1, *DISTANCES)])
         left.minorticks_off()
         left.legend(loc="upper right")
-    footnote(figure, "An estimated upper bound, for chains from the same start. Modes that no pair visits stay unseen.")
+    of_bound = "" if bound is None else f"An estimated upper bound, for chains from {certificate.said_starts}. "
+    footnote(figure, f"{of_bound}Modes that no chain visits stay unseen.")
     return figure

@@ -17,21 +17,26 @@ from scipy.stats import t as student
 
 from splitmerge_cli import received
 from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound, log_of_mean, log_of_mean_of_items
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.results.files import replaced, undamaged
 from splitmerge_cli.results.manifest import sha256_of
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
-"""Functions of the state whose posterior means are estimated; K counts empty clusters too; `largest`: fractions of the
-items."""
+"""Functions of the state whose posterior means are estimated, beside those hyper-parameters that the model resamples; K
+counts empty clusters too; `largest`: fractions of the items."""
+PARTITION = "the partition"
+"""The name that the partition has among what never changed."""
 CO_CLUSTERING, LOG_PREDICTIVE = "co_clustering", "log_predictive"
 """Folders of the estimates of every pair of items, and of every new item: a file a pair of chains. Tables, too."""
 MOST_ITEMS = 300
 """Items up to which co-clustering is estimated: a pair of chains adds to N (N - 1) / 2 sums in every iteration."""
 DISTANCES = (0.5, 0.25, 0.1, 0.05)
 """Total variation distances for which the number of iterations is said."""
-ONE_START = ("one_cluster", "singletons", "truth")
-"""Initial states that are one and the same partition for every chain."""
+FEW_STARTS = 5
+"""Different partitions at the start, fewer of which are called few."""
+REMEDY = "resume=false begins the certificate anew"
+"""What is to be done about a damaged one."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,15 @@ class Pair:
         Share of the pairs of items that are together in one of the chains alone, at the end.
     clusters : tuple of int
         Of X and Y, at the end.
+    starts : tuple of str
+        Digests of the partitions in which X and Y start (`digest_of`).
+    start_clusters : tuple of int
+        Clusters of these.
+    unchanged : list of str
+        Of the partition and the hyper-parameters that the model resamples, those that were the same in every iteration
+        of X, and of Y.
     estimates : dict of str to float
-        H_{k:m} of `QUANTITIES`; empty where the chains have not met.
+        H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met.
     co_clustering, log_predictive : str or None
         SHA-256 of the file of H_{k:m} of every pair of items, and of the density of every new item; None where there
         is none.
@@ -84,9 +96,23 @@ class Pair:
     seconds: float
     distance: float
     clusters: tuple[int, int]
+    starts: tuple[str, str]
+    start_clusters: tuple[int, int]
+    unchanged: list[str]
     estimates: dict[str, float]
     co_clustering: str | None = None
     log_predictive: str | None = None
+
+    @classmethod
+    def of(cls, entry: dict[str, Any]) -> Pair:
+        """The pair that a file holds."""
+        pairs = {name: tuple(entry[name]) for name in ("clusters", "starts", "start_clusters")}
+        return cls(**entry | pairs)
+
+
+def digest_of(labels: NDArray[np.int32]) -> str:
+    """Digest of a partition, whatever the numbers of its clusters."""
+    return hashlib.sha256(by_appearance(labels).tobytes()).hexdigest()[:16]
 
 
 def file_of(path: Path, kind: str, pair: int) -> Path:
@@ -112,7 +138,7 @@ def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDAr
         The file is missing, or is not what was written.
     """
     file = file_of(path, kind, pair)
-    with undamaged(file, "resume=false begins the certificate anew"):
+    with undamaged(file, REMEDY):
         content = received.read(file, received.LARGE)
         if hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("not what was written")
@@ -132,7 +158,7 @@ class Certificate:
         The configuration.
     schedule : Schedule
     pairs : list of Pair
-        By their numbers.
+        All that were begun, by their numbers.
     """
 
     path: Path
@@ -146,9 +172,28 @@ class Certificate:
         return [pair for pair in self.pairs if pair.meeting is not None]
 
     @cached_property
+    def not_sampled(self) -> list[str]:
+        """What is unknown and never changed, in any iteration of any pair."""
+        names = self.pairs[0].unchanged if self.pairs else []
+        return [name for name in names if all(name in pair.unchanged for pair in self.pairs)]
+
+    @property
+    def starts(self) -> int:
+        """Different partitions in which the chains start."""
+        return len({start for pair in self.pairs for start in pair.starts})
+
+    @cached_property
+    def lacks(self) -> list[str]:
+        """Why there are no bound and no estimates; empty: there are. The pairs that have met are no sample of all."""
+        n, met = len(self.pairs), len(self.met)
+        found = [] if n else ["no pair was begun: the seconds were over"]
+        found += [f"{n - met} of {n} pairs have not met"] if met < n else []
+        return found + [f"not sampled: {', '.join(self.not_sampled)}"] * bool(self.not_sampled)
+
+    @cached_property
     def bound(self) -> Bound | None:
-        """The estimated upper bound, up to where no pair was longer; None: a pair has not met, so none is known."""
-        if not self.pairs or len(self.met) < len(self.pairs):
+        """The estimated upper bound, up to where no pair was longer; None: not known (`lacks`)."""
+        if self.lacks:
             return None
         tau = [pair.meeting for pair in self.met if pair.meeting is not None]
         return bound(tau, self.schedule.lag, np.arange(max(tau) - self.schedule.lag + 1))
@@ -159,17 +204,18 @@ class Certificate:
         Returns
         -------
         pandas.DataFrame
-            A row for each of `QUANTITIES`: quantity, mean, standard_error, low, high (an interval of level .95), pairs.
-            No rows where a pair has not met: what is left of the others is biased.
+            A row for each of `QUANTITIES` and each hyper-parameter that is resampled: quantity, mean, standard_error,
+            low, high (an interval of level .95), pairs. No rows where a pair has not met, or something is not sampled.
         """
         columns = ["quantity", "mean", "standard_error", "low", "high", "pairs"]
-        n = len(self.met)
-        if n < max(2, len(self.pairs)) or not self.met[0].estimates:
+        n = len(self.pairs)
+        if self.lacks or n < 2 or not self.pairs[0].estimates:
             return pd.DataFrame(columns=columns)
-        values = np.array([[pair.estimates[name] for name in QUANTITIES] for pair in self.met])
+        names = list(self.pairs[0].estimates)
+        values = np.array([[pair.estimates[name] for name in names] for pair in self.pairs])
         mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(n)
         half = student.ppf(0.5 + LEVEL / 2, n - 1) * error
-        cells = zip(QUANTITIES, mean, error, mean - half, mean + half, [n] * len(QUANTITIES), strict=True)
+        cells = zip(names, mean, error, mean - half, mean + half, [n] * len(names), strict=True)
         return pd.DataFrame(list(cells), columns=columns)
 
     def co_clustering(self) -> pd.DataFrame:
@@ -179,8 +225,8 @@ class Certificate:
         -------
         pandas.DataFrame
             A row for each pair of items i < j: i, j, probability, standard_error, low, high (an interval of level .95).
-            An estimate may lie outside of [0, 1]. No rows of more than `MOST_ITEMS` items, or where a pair of chains
-            has not met.
+            An estimate may lie outside of [0, 1]. No rows of more than `MOST_ITEMS` items, where a pair of chains has
+            not met, or where something is not sampled.
 
         Raises
         ------
@@ -192,12 +238,12 @@ class Certificate:
     @cached_property
     def _together(self) -> pd.DataFrame:
         columns = ["i", "j", "probability", "standard_error", "low", "high"]
-        n = len(self.met)
-        if n < max(2, len(self.pairs)) or any(pair.co_clustering is None for pair in self.met):
+        n = len(self.pairs)
+        if self.lacks or n < 2 or any(pair.co_clustering is None for pair in self.pairs):
             return pd.DataFrame(columns=columns)
         # one at a time: all of them together are large
         mean = spread = np.zeros(0)
-        for number, pair in enumerate(self.met, 1):
+        for number, pair in enumerate(self.pairs, 1):
             found = read_estimates(self.path, CO_CLUSTERING, pair.number, pair.co_clustering)
             before = mean if number > 1 else np.zeros(len(found))
             mean = before + (found - before) / number
@@ -216,8 +262,8 @@ class Certificate:
         pandas.DataFrame
             A row a new item: item (from 0), log_density (natural logarithm, in the units of the data), standard_error,
             low, high (an interval of level .95). The density is a posterior mean, estimated without bias; its
-            logarithm is nan where the estimate is not positive. No rows where no new items were given, or a pair of
-            chains has not met.
+            logarithm is nan where the estimate is not positive. No rows where no new items were given, a pair of chains
+            has not met, or something is not sampled.
 
         Raises
         ------
@@ -229,20 +275,20 @@ class Certificate:
         if estimates is None:
             return pd.DataFrame(columns=columns)
         log, error = log_of_mean(*estimates)
-        half = student.ppf(0.5 + LEVEL / 2, len(self.met) - 1) * error
+        half = student.ppf(0.5 + LEVEL / 2, len(self.pairs) - 1) * error
         return pd.DataFrame(dict(zip(columns, [np.arange(len(log)), log, error, log - half, log + half], strict=True)))
 
     @cached_property
     def _densities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Of every pair of chains and new item: a logarithm, and what its exponential is multiplied with."""
-        n = len(self.met)
-        if n < max(2, len(self.pairs)) or any(pair.log_predictive is None for pair in self.met):
+        if self.lacks or len(self.pairs) < 2 or any(pair.log_predictive is None for pair in self.pairs):
             return None
-        found = [read_estimates(self.path, LOG_PREDICTIVE, pair.number, pair.log_predictive) for pair in self.met]
+        found = [read_estimates(self.path, LOG_PREDICTIVE, pair.number, pair.log_predictive) for pair in self.pairs]
         return np.array([each[0] for each in found]), np.array([each[1] for each in found])
 
     def meetings(self) -> pd.DataFrame:
-        """A row a pair: pair, met, meeting (null: not met), iterations, seconds, distance, K_x, K_y."""
+        """A row a pair: pair, met, meeting (null: not met), iterations, seconds, distance, K_x, K_y, start_x, start_y
+        (digests of the partitions at the start)."""
         return pd.DataFrame(
             {
                 "pair": [pair.number for pair in self.pairs],
@@ -253,6 +299,8 @@ class Certificate:
                 "distance": [pair.distance for pair in self.pairs],
                 "K_x": [pair.clusters[0] for pair in self.pairs],
                 "K_y": [pair.clusters[1] for pair in self.pairs],
+                "start_x": [pair.starts[0] for pair in self.pairs],
+                "start_y": [pair.starts[1] for pair in self.pairs],
             }
         )
 
@@ -275,8 +323,9 @@ class Certificate:
         """What the pairs say, in words."""
         n, met, lag = len(self.pairs), len(self.met), self.schedule.lag
         if not n:
-            yield "no pair was made"
-        elif met < n:
+            yield self.lacks[0]
+            return
+        if met < n:
             apart = [pair for pair in self.pairs if pair.meeting is None]
             farthest = max(apart, key=lambda pair: pair.distance)
             mean = np.mean([pair.distance for pair in apart])
@@ -291,7 +340,13 @@ class Certificate:
                 f"{n} of {n} pairs have met: after {np.median(tau) - lag:g} iterations in the median, "
                 f"{np.quantile(tau, 0.95) - lag:.0f} in 95 %, {tau.max() - lag} in all (lag {lag})"
             )
-            yield from self._distances()
+        if self.not_sampled:
+            yield (
+                f"no bound: {self.lacks[-1]} (unknown, but the same in every iteration of all {n} pairs, which "
+                "therefore say nothing of the posterior)"
+            )
+        if self.bound is not None:
+            yield from self._distances(self.bound)
             if len(together := self.co_clustering()):
                 largest = together["standard_error"].max()
                 yield (
@@ -304,24 +359,33 @@ class Certificate:
                     f"log predictive density of {self._densities[0].shape[1]:,} new items: {of_items:.5g} an item, "
                     f"standard error {spread:.2g} (log_predictive.parquet)"
                 )
-            yield from self._cautions()
+        yield from self._cautions()
 
-    def _distances(self) -> Iterator[str]:
-        assert self.bound is not None
-        reached = {distance: self.bound.first_below(distance) for distance in DISTANCES}
+    def _distances(self, found: Bound) -> Iterator[str]:
+        reached = {distance: found.first_below(distance) for distance in DISTANCES}
         if said := [f"{distance:g} from iteration {t} on" for distance, t in reached.items() if t is not None]:
             yield (
-                "estimated upper bound of the total variation distance from the posterior (95 % limit): "
-                + ", ".join(said)
+                f"estimated upper bound of the total variation distance from the posterior (95 % limit), for chains "
+                f"from {self.said_starts}: " + ", ".join(said)
             )
         if reached[DISTANCES[-1]] is None:
-            yield f"{len(self.pairs)} pairs give no limit below {self.bound.upper.min():.2f}; more of them may"
+            yield f"{len(self.pairs)} pairs give no limit below {found.upper.min():.2f}; more of them may"
+
+    @property
+    def said_starts(self) -> str:
+        """The partitions in which the chains start, in words."""
+        K = sorted({clusters for pair in self.pairs for clusters in pair.start_clusters})
+        clusters = f"of {K[0]} to {K[-1]} clusters" if len(K) > 1 else f"of {K[0]} cluster{'s' * (K[0] != 1)}"
+        if self.starts == 1:
+            return f"one and the same partition {clusters}"
+        return f"{self.starts} partitions {clusters}"
 
     def _cautions(self) -> Iterator[str]:
         """What the bound does not say."""
-        start = self.config["init"]
-        if start in ONE_START:
-            yield (
-                f"all chains start from init={start}: a mode that none of them visits stays unseen, and the bound is "
-                "then far too small; init=mixture starts apart"
-            )
+        if self.starts >= FEW_STARTS:
+            return
+        advice = "" if self.config["init"] == "mixture" else "; init=mixture starts apart"
+        yield (
+            f"all {2 * len(self.pairs)} chains start from {'only ' * (self.starts > 1)}{self.said_starts}: a mode that "
+            f"none of them visits stays unseen, and a bound is then far too small{advice}"
+        )

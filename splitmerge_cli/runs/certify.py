@@ -3,6 +3,10 @@
 A pair is made by one generator of its own number, so what it does depends neither on the other pairs nor on how many
 are made at the same time. Pairs that were made are kept: the same command goes on where it was, and asking for more of
 them makes those that are missing.
+
+Pairs are begun in the order of their numbers, and every pair that was begun counts: those that are done soon meet
+early, so the pairs that happen to be finished when time is up would make the bound too small. That a pair is begun is
+on the disk before it is; one whose outcome was lost, however the process ended, is made again before anything is said.
 """
 
 from __future__ import annotations
@@ -10,9 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,11 +27,11 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
+from splitmerge_cli.data import given
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased
 from splitmerge_cli.results import provenance
-from splitmerge_cli.results.files import Locked, locked
+from splitmerge_cli.results.files import DamagedRun, Locked, locked, undamaged
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import LOCK
 from splitmerge_cli.runs import interrupts
@@ -37,13 +40,17 @@ from splitmerge_cli.runs.certificate import (
     LOG_PREDICTIVE,
     MOST_ITEMS,
     PAIRS,
+    PARTITION,
     QUANTITIES,
+    REMEDY,
     Certificate,
     Pair,
     Schedule,
+    digest_of,
     write_estimates,
 )
-from splitmerge_cli.runs.errors import Interrupted, WrittenElsewhere
+from splitmerge_cli.runs.disk import check_certificate
+from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.runs.predictive import Following
 
@@ -60,6 +67,8 @@ CHUNK = 4_096
 """Iterations whose rows have room at a time."""
 STORED = 10.0
 """Seconds between two writes of the pairs."""
+FORMAT = 2
+"""Of what is stored; what was stored in another is another certificate."""
 MIXTURE = "mixture"
 """The initial state of a certificate, unless one is named."""
 COUPLING = COUPLINGS[0]
@@ -78,7 +87,7 @@ def checked(cfg: DictConfig) -> Plan:
     ConfigError, DataError
         Bad input, or a sampler that does not couple: the message says why.
     """
-    plan = prepare(cfg)
+    plan = prepare(cfg, records=False)
     if cfg.iterations is None:
         raise ConfigError("iterations: a pair of chains needs a largest number of iterations")
     chain = plan.chain(0)
@@ -116,8 +125,8 @@ def certify(
         As `Schedule` has them; by default a pilot chooses: the lag and k are the .95 quantile of the meeting times of
         `PILOTS` pairs of lag 1, and m is 5 k.
     seconds : float
-        After so many seconds no further pair is begun; those that are under way are finished, for to leave out the long
-        ones would make the bound too small.
+        After so many seconds no further pair is begun; those that were begun, by this command or by one that was
+        interrupted, are finished, for to leave out the long ones would make the bound too small.
     on_pair : callable
     coupling : str
         Of draws of a cluster, one of `COUPLINGS`.
@@ -131,33 +140,43 @@ def certify(
     Raises
     ------
     ConfigError
-        Another coupling, or a model that does not predict items.
+        Another coupling, a model that does not predict items, or too small a disk.
     Interrupted
         Ctrl-C or SIGTERM; pairs that were finished are stored.
     WrittenElsewhere
         Another process writes this certificate.
+    RunError
+        The disk is full; what was stored is intact.
     DamagedRun
         The stored pairs are not what was written.
     """
     cfg = plan.cfg
     if coupling not in COUPLINGS:
         raise ConfigError(f"coupling={coupling}: expected {', '.join(COUPLINGS)}")
+    named = {"lag": lag, "k": k, "m": m}
+    _check_schedule(named, int(cfg.iterations))
     if new is not None:
         # a model that cannot, or other columns: before anything is written
         Following(cfg.model, plan.dataset, new, plan.chain(0).model)()
-    named = {"lag": lag, "k": k, "m": m}
     kind = Coupled(coupling, new)
-    key = json.dumps([plan.id, named, [*QUANTITIES, CO_CLUSTERING], *kind.identity()])
-    path = Path(cfg.out) / "certificates" / plan.path.parent.name / hashlib.sha256(key.encode()).hexdigest()[:12]
+    key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *kind.identity()])
+    identity = hashlib.sha256(key.encode()).hexdigest()
+    path = Path(cfg.out) / "certificates" / plan.path.parent.name / identity[:12]
+    check_certificate(cfg, path, pairs, plan.dataset.N, 0 if new is None else new.N)
     try:
         with locked(path / LOCK):
-            return _certify(plan, path, pairs, named, seconds, on_pair, kind)
+            try:
+                return _certify(plan, path, identity, pairs, named, seconds, on_pair, kind)
+            except OSError as error:
+                raise RunError(
+                    f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
+                ) from error
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error
     except Locked as error:
         raise WrittenElsewhere(str(error)) from error
     except OSError as error:
-        raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
+        raise ConfigError(f"out={cfg.out}: cannot write to {path}: {error.strerror or error}") from error
 
 
 @dataclass(frozen=True)
@@ -178,12 +197,13 @@ class Coupled:
     def identity(self) -> list[str]:
         """What of it makes another certificate."""
         how = [] if self.coupling == COUPLING else [self.coupling]
-        return [*how, *([] if self.new is None else [digest_of(self.new)])]
+        return [*how, *([] if self.new is None else [given.digest_of(self.new)])]
 
 
 def _certify(
     plan: Plan,
     path: Path,
+    identity: str,
     pairs: int,
     named: Mapping[str, int | None],
     seconds: float,
@@ -194,35 +214,57 @@ def _certify(
     end = time.monotonic() + seconds
     stored = path / PAIRS
     known: dict[int, Pair] = {}
-    schedule: Schedule | None = None
+    schedule, begun = None, 0
     if cfg.resume and stored.is_file():
-        found = read_sealed(stored, "resume=false begins the certificate anew")
-        schedule = Schedule(**found["schedule"])
-        known = {entry["number"]: Pair(**entry | {"clusters": tuple(entry["clusters"])}) for entry in found["pairs"]}
+        schedule, begun, known = _read(stored, identity)
     if schedule is None:
         schedule = chosen(plan, named, kind.coupling)
+    # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
+    announced, last = begun, time.monotonic()
 
-    def store() -> Certificate:
+    def store(count: int) -> list[Pair]:
+        nonlocal announced, last
         made = [known[number] for number in sorted(known)]
         versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
-        write_sealed(stored, {"schedule": asdict(schedule), "pairs": [asdict(pair) for pair in made], **versions})
-        return Certificate(path, _plain(cfg), schedule, made)
+        of = {"identity": identity, "schedule": asdict(schedule), "begun": count}
+        write_sealed(stored, of | {"pairs": [asdict(pair) for pair in made]} | versions)
+        announced, last = count, time.monotonic()
+        return made
 
-    missing = [number for number in range(pairs) if number not in known]
-    done = pairs - len(missing)
-    on_pair(done, pairs)
-    last = time.monotonic()
+    def missing() -> Iterator[int]:
+        """Numbers of pairs to begin; those that were begun before, whatever the time."""
+        nonlocal begun
+        for number in range(max(pairs, begun)):
+            if number in known:
+                continue
+            if number >= begun:
+                if time.monotonic() > end:
+                    return
+                if number >= announced:
+                    store(min(pairs, number + threads(cfg) + len(known) // 10))
+                begun = number + 1
+            yield number
+
+    on_pair(len(known), max(pairs, begun))
     try:
-        for pair in _made(plan, schedule, missing, end, kind, path):
+        for pair in _made(plan, schedule, missing(), kind, path):
             known[pair.number] = pair
-            done += 1
-            on_pair(done, pairs)
+            on_pair(len(known), max(pairs, begun))
             if time.monotonic() > last + STORED:
-                store()
-                last = time.monotonic()
+                store(announced)
     finally:
-        certificate = store()
-    return certificate
+        made = store(begun)
+    return Certificate(path, _plain(cfg), schedule, made)
+
+
+def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
+    """The schedule, how many pairs were begun, and those whose outcome is known."""
+    found = read_sealed(stored, REMEDY)
+    with undamaged(stored, REMEDY):
+        pairs = {entry["number"]: Pair.of(entry) for entry in found["pairs"]}
+        if found["identity"] != identity or not set(pairs) <= set(range(found["begun"])):
+            raise DamagedRun(stored, REMEDY)
+        return Schedule(**found["schedule"]), found["begun"], pairs
 
 
 def _plain(cfg: DictConfig) -> dict[str, Any]:
@@ -241,61 +283,88 @@ def chosen(plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING
         # of those that have not met by then nothing is taken but that
         alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)))
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
-        pilots = [pair.meeting for pair in _made(plan, alone, numbers, math.inf, Coupled(coupling))]
+        pilots = [pair.meeting for pair in _made(plan, alone, iter(numbers), Coupled(coupling))]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
         lag = max(1, min(round(typical), most - 1)) if lag is None else lag
         k = lag if k is None else k
-    if lag >= most:
-        raise ConfigError(f"lag={lag}: expected fewer than the iterations of a pair, {most}")
     m = min(5 * max(k, lag), most) if m is None else m
-    if not 0 <= k <= m:
-        raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
+    _check_schedule({"lag": lag, "k": k, "m": m}, most)
     return Schedule(lag, k, m, most)
 
 
+def _check_schedule(named: Mapping[str, int | None], most: int) -> None:
+    """Raise a `ConfigError` where no schedule has these numbers; None: any."""
+    lag, k, m = named["lag"], named["k"], named["m"]
+    if lag is not None and lag >= most:
+        raise ConfigError(f"lag={lag}: expected fewer than the iterations of a pair, {most}")
+    if k is not None and m is not None and not 0 <= k <= m:
+        raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
+
+
 def _made(
-    plan: Plan, schedule: Schedule, numbers: Iterable[int], end: float, kind: Coupled, path: Path | None = None
-) -> Iterable[Pair]:
-    """Make pairs in threads; yields them as they are finished. After `end` none is begun. What they have a file of goes
-    to folders of `path`, if there is one."""
-    waiting = iter(numbers)
+    plan: Plan, schedule: Schedule, numbers: Iterator[int], kind: Coupled, path: Path | None = None
+) -> Iterator[Pair]:
+    """Make pairs in threads; yields them as they are finished. The next number is taken when its pair is begun. What
+    they have a file of goes to folders of `path`, if there is one.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The program was asked to stop: what was yielded are the pairs that happened to be finished.
+    """
     running: set[Future[Pair | None]] = set()
-    chains: dict[int, CoupledChains] = {}
-    stop = threading.Event()
+    under_way = _UnderWay()
     workers = threads(plan.cfg)
-
-    def halt() -> None:
-        stop.set()
-        for pair in list(chains.values()):
-            pair.halt()
-
-    with interrupts.AnsweredBy(halt), ThreadPoolExecutor(workers) as pool:
+    with interrupts.AnsweredBy(under_way.halt), ThreadPoolExecutor(workers) as pool:
         try:
-            while not stop.is_set():
-                while len(running) < workers and time.monotonic() < end and not stop.is_set():
-                    number = next(waiting, None)
+            while not under_way.halted:
+                while len(running) < workers and not under_way.halted:
+                    number = next(numbers, None)
                     if number is None:
                         break
-                    running.add(pool.submit(_pair, plan, schedule, number, chains, kind, path))
+                    running.add(pool.submit(_pair, plan, schedule, number, under_way, kind, path))
                 if not running:
-                    break
+                    return
                 done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in done:
                     pair = future.result()
                     if pair is not None:
                         yield pair
         finally:
-            halt()
-    if interrupts.seen():
-        raise KeyboardInterrupt
+            under_way.halt()
+    raise KeyboardInterrupt
+
+
+class _UnderWay:
+    """The pairs that are being made, and whether they are to stop."""
+
+    def __init__(self) -> None:
+        self.halted = False
+        self._chains: dict[int, CoupledChains] = {}
+
+    def begin(self, number: int, chains: CoupledChains) -> None:
+        """A pair is about to be made."""
+        self._chains[number] = chains
+        if self.halted:
+            chains.halt()
+
+    def end(self, number: int) -> None:
+        """A pair is made."""
+        del self._chains[number]
+
+    def halt(self) -> None:
+        """Stop all pairs, from whatever thread."""
+        self.halted = True
+        for chains in list(self._chains.values()):
+            chains.halt()
 
 
 def _pair(
     plan: Plan,
     schedule: Schedule,
     number: int,
-    under_way: dict[int, CoupledChains],
+    under_way: _UnderWay,
     kind: Coupled,
     path: Path | None,
 ) -> Pair | None:
@@ -303,7 +372,9 @@ def _pair(
     began = time.thread_time()
     stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
     chains = plan.builder.coupled(stream, schedule.lag, kind.coupling)
-    under_way[number] = chains
+    under_way.begin(number, chains)
+    starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
+    start_clusters = chains.x.n_clusters, chains.y.n_clusters
     gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
     if gathers:
         chains.gather(schedule.k, schedule.m)
@@ -318,10 +389,12 @@ def _pair(
             rows = np.concatenate([rows, _advanced(chains, schedule.m, False, densities)])
         x, y = rows[:, 0], rows[schedule.lag :, 1]
         found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
-        estimates = dict(zip(QUANTITIES, found.tolist(), strict=True))
-    del under_way[number]
+        estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
+    under_way.end(number)
     if chains.rng.halted:
         return None
+    ends = digest_of(chains.x.labels), digest_of(chains.y.labels)
+    unchanged = _unchanged(rows, schedule.lag, starts == ends and chains.x.N > 1, chains.x.hyperparameters)
     seconds = time.thread_time() - began if plan.cfg.timing else 0.0
     digests: dict[str, str] = {}
     if path is not None and met:
@@ -332,7 +405,30 @@ def _pair(
             found = np.array([densities.sum.log, densities.sum.value])
             digests[LOG_PREDICTIVE] = write_estimates(path, LOG_PREDICTIVE, number, found)
     meeting = chains.meeting if met else None
-    return Pair(number, meeting, chains.iteration, seconds, distance, clusters, estimates, **digests)
+    return Pair(
+        number,
+        meeting,
+        chains.iteration,
+        seconds,
+        distance,
+        clusters,
+        starts,
+        start_clusters,
+        unchanged,
+        estimates,
+        **digests,
+    )
+
+
+def _unchanged(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
+    """What never changed in either chain, of the partition and the hyper-parameters; `returned`: the partitions at the
+    end are those of the start."""
+    of_y = rows[lag:, 1]
+    of_y = of_y[~np.isnan(of_y[:, 0])]
+    same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]
+    named = dict(zip((*QUANTITIES, *hyperparameters), np.logical_and(*same), strict=True))
+    of_partition = returned and all(named[name] for name in QUANTITIES if name != "log_joint")
+    return [PARTITION] * bool(of_partition) + [name for name in hyperparameters if named[name]]
 
 
 class _Densities:
@@ -362,7 +458,7 @@ class _Densities:
 def _advanced(
     chains: CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
 ) -> NDArray[np.float64]:
-    """Let X make iterations up to number `end`, at most until the chains have met; `QUANTITIES` of each."""
+    """Let X make iterations up to number `end`, at most until the chains have met; what `_values` has of each."""
     parts: list[NDArray[np.float64]] = []
     if densities is not None and chains.iteration == 0:
         parts.append(_values(chains.advance(0, until_met)))
@@ -376,6 +472,6 @@ def _advanced(
 
 
 def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """`QUANTITIES` of both chains, shape (rows, 2, quantities)."""
+    """`QUANTITIES` and the hyper-parameters of both chains, shape (rows, 2, quantities)."""
     of_state = [rows[name][..., None] for name in ("n_clusters", "K", "log_joint")]
-    return np.concatenate([*of_state, rows["largest"]], axis=2)
+    return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)

@@ -1,14 +1,15 @@
-"""How much a run would record, and whether the disk holds that."""
+"""How much a run or a certificate would write, and whether the disk holds that."""
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.names import WORK
+from splitmerge_cli.runs.certificate import MOST_ITEMS
 from splitmerge_cli.runs.recorders.base import Recorder
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from splitmerge_cli.runs.plan import Plan
 
+PAIR_BYTES = 1_500
+"""Of what is stored of a pair of chains beside the estimates of pairs of items."""
 DISK_SHARE = 0.5
 """Share of the free disk beyond which a run is not begun."""
 
@@ -28,14 +31,18 @@ def recorded_bytes(plan: "Plan") -> dict[str, int]:
     return _recorded_bytes(plan.cfg, plan.recorder, plan.optional_columns)
 
 
-def _recorded_bytes(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str]) -> dict[str, int]:
+def _recorded_bytes(
+    cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """`recorded_bytes`, some keys having other values."""
     if cfg.iterations is None:
         return {}
     found = {}
     # a scale for each column, and kappa0
     parameters = recorder.dataset.values.shape[1] + 1 if schema.PARAMETERS in columns else 0
     for streamed in recorder.streamed:
-        rows = cfg.iterations // streamed.every + 1 if streamed.every else 0
+        every = (steps or {}).get(streamed.key, streamed.every)
+        rows = cfg.iterations // every + 1 if every else 0
         size = schema.row_bytes(streamed.table, streamed.width, columns, parameters)
         found[streamed.table] = cfg.chains * rows * size
     return found
@@ -53,26 +60,79 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
     path : Path
     """
     sizes = _recorded_bytes(cfg, recorder, columns)
-    folder = next(place for place in [path, *path.absolute().parents] if place.is_dir())
-    free = shutil.disk_usage(folder).free
+    free = _free(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
     # unfinished run has recorded is no longer free
     kept = sum(file.stat().st_size for file in path.glob(f"{WORK}/*.arrows"))
     needed = 2 * sum(sizes.values()) - kept
-    if needed <= DISK_SHARE * free:
+    limit = DISK_SHARE * free
+    if needed <= limit:
         return
-    largest = max(recorder.streamed, key=lambda streamed: sizes[streamed.table])
-    key, step = largest.key, largest.every
-    # the next step of one digit that fits, where this table is what does not
-    other = 2 * (sum(sizes.values()) - sizes[largest.table])
-    enough = step * 2 * sizes[largest.table] / max(1.0, DISK_SHARE * free - other)
-    digit = 10 ** math.floor(math.log10(max(enough, 1)))
-    proposed = digit * math.ceil(enough / digit)
+    every = {streamed.key: streamed.every for streamed in recorder.streamed if streamed.every}
+    bytes_of = {
+        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed if streamed.key == key) for key in every
+    }
+    largest = max(every, key=bytes_of.__getitem__)
+    room = max(1.0, limit + kept)
+
+    def longer(key: str, factor: float) -> int:
+        """The next step of one digit, at which a chain has two rows at least."""
+        enough = math.ceil(every[key] * max(1.0, factor))
+        digit = 10 ** (len(str(enough)) - 1)
+        return max(every[key], min(digit * math.ceil(enough / digit), cfg.iterations))
+
+    others = sum(bytes_of.values()) - bytes_of[largest]
+    proposals: list[dict[str, int]] = [
+        {largest: longer(largest, bytes_of[largest] / max(1.0, room - others))},
+        {key: longer(key, sum(bytes_of.values()) / room) for key in every},
+        # all but the trace may be left out
+        {key: longer(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
+    ]
+    fitting = [steps for steps in proposals if 2 * sum(_recorded_bytes(cfg, recorder, columns, steps).values()) <= room]
+    advice = "or another out="
+    if fitting:
+        advice = "such as " + " ".join(f"{key}={step}" for key, step in fitting[0].items() if step != every[key])
     raise ConfigError(
-        f"{key}={step}: the run would record up to {_size(needed)}, of {cfg.chains} chains of "
+        f"{largest}={every[largest]}: the run would record up to {_size(needed)}, of {cfg.chains} chains of "
         f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {_size(free)} that are "
-        f"free for out={cfg.out}, such as {key}={proposed}"
+        f"free for out={cfg.out}, {advice}"
     )
+
+
+def check_certificate(cfg: "DictConfig", path: Path, pairs: int, N: int, new: int) -> None:
+    """Raise a `ConfigError` where the certificate of the folder `path` would take more than a share of the disk's free
+    space.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+    path : Path
+    pairs : int
+        How many there are to be.
+    N, new : int
+        Items, and new ones.
+    """
+    of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
+    # what is kept of all pairs is replaced whole, so for a while it is there twice
+    each = 2 * PAIR_BYTES + 4 * of_items + 16 * new
+    tables = 48 * of_items + 40 * new
+    free = _free(path)
+    kept = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
+    room = DISK_SHARE * free + kept - tables
+    if pairs * each <= room:
+        return
+    enough = int(room // each)
+    advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
+    raise ConfigError(
+        f"pairs={pairs}: the certificate would take up to {_size(pairs * each + tables - kept)}; expected at most "
+        f"{DISK_SHARE:.0%} of the {_size(free)} that are free for out={cfg.out}, {advice}"
+    )
+
+
+def _free(path: Path) -> int:
+    """Bytes that are free for a folder that need not be there."""
+    folder = next(place for place in [path, *path.absolute().parents] if place.is_dir())
+    return shutil.disk_usage(folder).free
 
 
 def _size(count: float) -> str:

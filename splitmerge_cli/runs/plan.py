@@ -120,13 +120,15 @@ def threads(cfg: "DictConfig") -> int:
     return int(cfg.workers or os.cpu_count() or 1)
 
 
-def prepare(cfg: "DictConfig") -> Plan:
+def prepare(cfg: "DictConfig", records: bool = True) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain.
 
     Parameters
     ----------
     cfg : DictConfig
         From `splitmerge_cli.config.compose`.
+    records : bool
+        Whether the disk is to hold what a run records.
 
     Raises
     ------
@@ -134,10 +136,10 @@ def prepare(cfg: "DictConfig") -> Plan:
         The message names the key, or the file, row and column, and what was expected.
     """
     with limited(cfg.data.max_bytes):
-        return _prepared(cfg)
+        return _prepared(cfg, records)
 
 
-def _prepared(cfg: "DictConfig") -> Plan:
+def _prepared(cfg: "DictConfig", records: bool) -> Plan:
     """`prepare`, files being read up to the limit that is set."""
     kind = kind_of(cfg.model)
     digests = file_digests(cfg)
@@ -163,9 +165,10 @@ def _prepared(cfg: "DictConfig") -> Plan:
     columns = [name for name in schema.OPTIONAL if name in recorded]
     columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
     plan = Plan(cfg, dataset, digests, recorder, builder, columns, dict(enumerate(chains)))
-    try:
-        check_disk(cfg, recorder, columns, plan.path)
-    except ConfigError:
-        if not plan.done:  # of which nothing is to be recorded
-            raise
+    if records:
+        try:
+            check_disk(cfg, recorder, columns, plan.path)
+        except ConfigError:
+            if not plan.done:  # of which nothing is to be recorded
+                raise
     return plan

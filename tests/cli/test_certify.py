@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,16 @@ import pytest
 from typer.testing import CliRunner
 
 import splitmerge_cli
+from splitmerge_cli import runs
 from splitmerge_cli.cli import app
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.core.coupled import CoupledChains
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.runs import certify
+from splitmerge_cli.runs.certificate import Schedule
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
 
 CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
 SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]
@@ -44,7 +55,6 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
 
 def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
     """E[K] of five rows, from pairs that stop soon after their start: without bias."""
-    from splitmerge_cli.models.bernoulli import Bernoulli
     from splitmerge_cli.verify.cases import small_case
 
     case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})
@@ -65,9 +75,38 @@ def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
     assert (np.abs(together["probability"] - expected) < 4 * together["standard_error"]).all()
 
 
+def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None:
+    """E of a concentration that is resampled, and E[K], by a sum over partitions and a grid."""
+    from scipy.special import gammaln
+
+    from splitmerge_cli.verify.enumerate import partitions
+
+    rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)
+    given = {"beta1": 0.5, "beta0": 0.5}
+    model = Bernoulli(rows, concentration=1.0, **given)
+    grid = np.arange(0.005, 30.0, 0.01)
+    # gamma(2,1), and what the prior has of the concentration beside its power
+    log_rest = np.log(grid) - grid + gammaln(grid) - gammaln(grid + 5)
+    weight, clusters = [], []
+    for labels in partitions(5):
+        model.set_labels(np.array(labels, dtype=np.int32))
+        clusters.append(model.K)
+        # at concentration 1 the prior is the product of the factorials over 5!
+        weight.append(np.exp(model.log_joint() + log_rest + clusters[-1] * np.log(grid)))
+    total = np.sum(weight)
+    exact = {
+        "concentration": np.sum(weight * grid) / total,
+        "n_clusters": np.sum(np.sum(weight, axis=1) * clusters) / total,
+    }
+    keys = {"name": "bernoulli", "concentration": "gamma(2,1)", **given}
+    found = splitmerge_cli.certify(keys, rows, "gibbs", pairs=800, lag=2, k=0, m=5, store=tmp_path, progress="none")
+    estimates = found.estimates().set_index("quantity")
+    for name, mean in exact.items():
+        assert abs(estimates.loc[name, "mean"] - mean) < 4 * estimates.loc[name, "standard_error"] < 0.5
+
+
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
     """Of every pair of items, as `unbiased` has it of the chains' partitions."""
-    from splitmerge_cli.config import compose
     from splitmerge_cli.diagnostics.certificates import unbiased
     from splitmerge_cli.runs import prepare
 
@@ -132,10 +171,28 @@ def test_pairs_that_do_not_meet_leave_no_bound(tmp_path: Path) -> None:
     assert not (path / "bound.parquet").exists() and len(pd.read_parquet(path / "estimates.parquet")) == 0
 
 
-def test_one_start_for_all_is_flagged(tmp_path: Path) -> None:
-    text = ran(*SMALL, "init=singletons", f"out={tmp_path}", "--pairs", "5")
+@pytest.mark.parametrize(
+    "start",
+    ["singletons", "random K0=1", "FILE", "prior model.concentration=1e-12"],
+)
+def test_one_start_for_all_is_flagged(tmp_path: Path, start: str) -> None:
+    """Whatever option brings it about."""
+    (tmp_path / "labels.txt").write_text("u\nv\n" * 6)
+    keys = f"init={start.replace('FILE', str(tmp_path / 'labels.txt'))}".split()
+    text = ran(*SMALL, *keys, f"out={tmp_path}", "--pairs", "5", "--lag", "4")
+    assert "all 10 chains start from one and the same partition" in text
     assert "a mode that none of them visits stays unseen" in text
-    assert "stays unseen" not in ran(*SMALL, f"out={tmp_path}", "--pairs", "5")
+
+
+def test_starts_that_are_apart_are_not_flagged(tmp_path: Path) -> None:
+    asked = [*SMALL, f"out={tmp_path}", "--pairs", "20", "--lag", "4"]
+    text = ran(*asked)
+    path = Path(text.strip().splitlines()[-1])
+    starts = pd.read_parquet(path / "pairs.parquet")[["start_x", "start_y"]].stack().nunique()
+    assert "stays unseen" not in text and f"for chains from {starts} partitions of 1 to 12 clusters" in text
+    # no draw from this prior has a second cluster
+    few = ran(*asked, "model.concentration=1e-12")
+    assert "from only 2 partitions of 1 to 12 clusters: a mode" in few and "init=mixture" not in few
 
 
 def test_there_may_be_many_more_clusters_than_items(tmp_path: Path) -> None:
@@ -190,6 +247,123 @@ def test_interrupted_is_continued(tmp_path: Path) -> None:
     assert len(json.loads(stored.read_text())["pairs"]) == made + 2
 
 
+UNEVEN = ["model=gaussian", "data=gaussian", "N=40", "model.kappa0=1e-3", "sampler=gibbs", "timing=false"]
+UNEVEN += ["progress=none", "workers=2"]
+"""Pairs of these meet after 20 to some hundred iterations: two workers finish them in another order."""
+
+
+def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the process ends. A copy of the folder is what SIGKILL leaves at that time."""
+    begun: list[int] = []
+    make = certify._pair
+
+    def noted(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+        begun.append(number)
+        return make(plan, schedule, number, *args)
+
+    monkeypatch.setattr(certify, "_pair", noted)
+    copies: list[tuple[Path, list[int]]] = []
+
+    def copy(done: int, of: int) -> None:
+        to = tmp_path / f"copy{len(copies)}"
+        if done in (0, 3, 7, 12) and len(copies) < 5:
+            shutil.copytree(tmp_path / "whole", to)
+            copies.append((to, sorted(begun)))
+
+    def made(out: Path, pairs: int = 14, seconds: float = np.inf, on_pair: Any = lambda *of: None) -> tuple[Any, bytes]:
+        plan = certify.checked(compose([*UNEVEN, f"out={out}"]))
+        found = certify.certify(plan, pairs, 5, 5, 20, seconds, on_pair)
+        return found, (found.path / "pairs.json").read_bytes()
+
+    (tmp_path / "whole" / "certificates").mkdir(parents=True)
+    whole, expected = made(tmp_path / "whole", on_pair=copy)
+    assert len(copies) == 4 and [pair.number for pair in whole.pairs] == sorted(begun) == list(range(14))
+    for t, (out, before) in enumerate(copies):
+        # no time for another pair, or none is asked for: those that were begun are made
+        found, _ = made(out, (14, 1)[t % 2], 1e-9)
+        numbers = [pair.number for pair in found.pairs]
+        assert numbers == list(range(len(numbers))) and len(before) <= len(numbers) <= len(before) + 4
+        assert found.pairs == whole.pairs[: len(numbers)]
+        assert made(out)[1] == expected
+
+
+def test_seconds_end_with_the_pairs_that_were_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that counts pairs: after ten and a half none is begun."""
+    at = [0]
+    monkeypatch.setattr(certify, "time", SimpleNamespace(monotonic=lambda: at[0], thread_time=time.thread_time))
+    plan = certify.checked(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
+
+    def found(pairs: int) -> tuple[int, int]:
+        made = certify.certify(plan, pairs, 3, 3, 9, 10.5, lambda done, of: at.__setitem__(0, done))
+        return len(made.pairs), json.loads((made.path / "pairs.json").read_text())["begun"]
+
+    assert found(50) == (11, 11)
+    assert found(5) == (11, 11)
+
+
+@pytest.mark.parametrize("at", [certify.FIRST_PILOT + 3, 4])
+def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Neither of the pairs that happened to be finished, nor a lag of some of the pilot's."""
+    make = certify._pair
+
+    def interrupted(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+        if number == at:
+            signal.raise_signal(signal.SIGINT)
+        return make(plan, schedule, number, *args)
+
+    def certified(out: str) -> Any:
+        how: dict[str, Any] = {"progress": "none", "workers": 4, "options": {"timing": False}}
+        return splitmerge_cli.certify("gaussian", CLOUDS, "gibbs", pairs=12, store=tmp_path / out, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(certify, "_pair", interrupted)
+        with pytest.raises(runs.Interrupted):
+            certified("a")
+    assert not list(tmp_path.rglob("pairs.parquet")) and len(list(tmp_path.rglob("pairs.json"))) == (at == 4)
+    found, whole = certified("a"), certified("b")
+    assert (found.path / "pairs.json").read_bytes() == (whole.path / "pairs.json").read_bytes()
+
+
+def test_disk_is_asked_for_what_a_certificate_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for what a run would record; and what is advised is enough."""
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=200_000))
+    asked = [*SMALL, "iterations=2000000", f"out={tmp_path / 'out'}", "--lag", "3"]
+    text = ran(*asked, "--pairs", "1000", status=2)
+    advised = re.search(r"pairs=1000: the certificate would take up to .* such as pairs=(\d+)\n", text)
+    assert advised and not (tmp_path / "out").exists()
+    path = Path(ran(*asked, "--pairs", advised[1]).strip().splitlines()[-1])
+    written = sum(file.stat().st_size for file in path.glob("**/*") if file.suffix in (".json", ".npy"))
+    assert len(list((path / "co_clustering").iterdir())) == int(advised[1]) > 10
+    assert written <= 100_000 < 4 * written
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=200))
+    assert "or another out=" in ran(*SMALL, f"out={tmp_path / 'other'}", status=2)
+
+
+def test_another_certificate_in_its_place_is_not_believed(tmp_path: Path) -> None:
+    asked = [*SMALL, f"out={tmp_path}", "--pairs", "3", "--lag", "4"]
+    path, other = (Path(ran(*asked, *more).strip().splitlines()[-1]) for more in ([], ["init=singletons"]))
+    shutil.copy(other / "pairs.json", path)
+    assert "pairs.json: damaged; resume=false" in ran(*asked, status=1)
+
+
+def test_what_no_sampler_moves_is_not_sampled() -> None:
+    """Chains whose concentration, or partition, nothing updates."""
+    rows = np.random.default_rng(3).integers(2, size=(8, 6)).astype(np.uint8)
+    for sampler, expected in ((Gibbs, ["concentration"]), (Refresh, ["the partition"])):
+
+        def coupled(number: int, lag: int, coupling: str, sampler: Any = sampler) -> CoupledChains:
+            rng = Rng(number)
+            models = [Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2)]
+            for model in models:
+                model.set_labels(np.zeros(8, dtype=int))
+            return CoupledChains(*models, rng, *[[sampler(model, rng)] for model in models], lag)
+
+        plan: Any = SimpleNamespace(builder=SimpleNamespace(coupled=coupled), cfg=SimpleNamespace(timing=False))
+        pair = certify._pair(plan, Schedule(3, 3, 10, 500), 1, certify._UnderWay(), certify.Coupled(), None)
+        assert pair is not None and pair.meeting is not None and pair.unchanged == expected
+
+
 def test_python_says_what_is_wrong() -> None:
     with pytest.raises(ConfigError, match="pairs=1"):
         splitmerge_cli.certify("gaussian", CLOUDS, pairs=1)
@@ -198,7 +372,6 @@ def test_python_says_what_is_wrong() -> None:
 def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> None:
     """Two rows given five others: from pairs that stop soon after their start, without bias."""
     from splitmerge_cli.data.objects import from_object
-    from splitmerge_cli.models.bernoulli import Bernoulli
     from splitmerge_cli.runs.predictive import State, by_state
     from splitmerge_cli.verify.cases import small_case
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from splitmerge_cli import runs
-from splitmerge_cli.config import compose
+from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.results import state, store, streams
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
@@ -321,6 +321,22 @@ def test_a_run_that_the_disk_cannot_hold_asks_for_less(smcmc, tmp_path: Path, ev
         assert found
         plan = runs.prepare(compose([*many, found[1]]))
     assert 2 * sum(recorded_bytes(plan).values()) <= 40 * 2**30
+
+
+@pytest.mark.parametrize("free", [2**30, 2**26, 2**20])
+def test_what_is_advised_for_a_small_disk_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    """Where no step of one table alone is: of two, or no partitions at all."""
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=free))
+    many = ["data=jain_neal", "N=10000", "iterations=2000000", "trace.partitions=1"]
+    with pytest.raises(ConfigError, match="such as ") as refused:
+        runs.prepare(compose(many))
+    advice = dict(each.split("=") for each in str(refused.value).partition("such as ")[2].split())
+    assert all(int(step) <= 2_000_000 for step in advice.values())
+    runs.prepare(compose([*many, *(f"{key}={step}" for key, step in advice.items())]))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
+    with pytest.raises(ConfigError, match="or another out="):
+        runs.prepare(compose(many))
 
 
 def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:

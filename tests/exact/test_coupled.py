@@ -303,6 +303,22 @@ def test_parameters_and_scales_meet(case_name: str) -> None:
         np.testing.assert_array_equal(np.sort(state_of_chain(x)), np.sort(state_of_chain(y)))
 
 
+@pytest.mark.parametrize("case_name", CONTINUOUS)
+def test_rows_have_the_hyperparameters_of_both_chains(case_name: str) -> None:
+    case = case_of(case_name)
+    x, y, rng = case.build(), case.build(), Rng(2)
+    for model in (x, y):
+        model.start_parameters(rng)
+    chains = CoupledChains(x, y, rng, [Refresh(x, rng)], [Refresh(y, rng)], 2)
+    first = [list(model.hyperparameter_values.values()) for model in (x, y)]
+    rows = chains.advance(2, until_met=False)["hyperparameters"]
+    assert rows.shape == (3, 2, len(x.hyperparameters))
+    np.testing.assert_array_equal(rows[0, 0], first[0])
+    np.testing.assert_array_equal(rows[2, 0], list(x.hyperparameter_values.values()))
+    if chains.meeting < 0:
+        np.testing.assert_array_equal(rows[2, 1], first[1])
+
+
 def test_transport_brings_partitions_together() -> None:
     """One item is put anew in both chains: on the average over pairs of states fewer pairs of items are together in one
     of the chains alone than with the maximal coupling, or as many."""

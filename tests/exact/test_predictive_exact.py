@@ -67,6 +67,18 @@ def log_joints(model: Any) -> tuple[list[np.ndarray], np.ndarray]:
     return states, np.array(found)
 
 
+def test_log_density_is_that_of_the_mean_density() -> None:
+    """Of two states that say different things of an item."""
+    data = from_object(POINTS, "points")
+    items = new_items(data, np.array([[0.3, 95.0], [9.0, -40.0]]))
+    states = [State(np.array(labels, dtype=np.int32), K, {}) for labels, K in (([0] * 5, 1), (range(5), 5))]
+    options = choice("model", "gaussian")
+    each = [logsumexp(density + weight, axis=1) for _, density, weight in by_state(options, data, items, states)]
+    found = predict(options, data, items, states, states[0].labels).log_density
+    np.testing.assert_allclose(found, np.log(np.exp(each).mean(axis=0)), rtol=1e-12)
+    assert np.all(found > np.mean(each, axis=0) + 0.01)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_density_is_the_ratio_of_the_evidences(name: str) -> None:
     """p(new | data) = p(data, new) / p(data), each a sum over all partitions."""

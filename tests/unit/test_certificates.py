@@ -1,9 +1,25 @@
 """The bound of the total variation distance and the unbiased estimates, from given meeting times and values."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
-from splitmerge_cli.diagnostics.certificates import bound, lag_terms, unbiased
+from splitmerge_cli.diagnostics.certificates import bound, lag_terms, log_of_mean, log_of_mean_of_items, unbiased
+from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.runs.certificate import (
+    CO_CLUSTERING,
+    LOG_PREDICTIVE,
+    PARTITION,
+    Certificate,
+    Pair,
+    Schedule,
+    digest_of,
+    read_estimates,
+    write_estimates,
+)
 
 
 def test_terms_of_the_bound() -> None:
@@ -54,3 +70,125 @@ def test_unbiased_is_the_mean_of_its_definition(lag: int, k: int, m: int) -> Non
 def test_unbiased_rejects_an_empty_range() -> None:
     with pytest.raises(ValueError, match="k=3, m=2"):
         unbiased(np.zeros(9), np.zeros(9), 5, 1, 3, 2)
+
+
+TOGETHER = np.array([[0.5, 0.25, 1.0], [1.5, 0.0, 1.0], [0.25, 0.5, 1.0]])
+"""Estimates of co-clustering of three items by three pairs; those below are of the density of two new items."""
+LOG, FACTOR = np.log([[2.0, 8.0], [4.0, 1.0], [1.0, 2.0]]), np.array([[1.0, 0.5], [2.0, 1.0], [3.0, -1.0]])
+
+
+def certificate(path: Path, unchanged: tuple[list[str], ...] = ([], [], [])) -> Certificate:
+    """Three pairs that have met after 12, 15 and 40 iterations, and what they estimate."""
+    pairs = []
+    for t, (meeting, K) in enumerate([(12, 2.0), (15, 2.5), (40, 4.5)]):
+        digests = (
+            write_estimates(path, CO_CLUSTERING, t, TOGETHER[t]),
+            write_estimates(path, LOG_PREDICTIVE, t, np.array([LOG[t], FACTOR[t]])),
+        )
+        estimates = {"n_clusters": K, "concentration": 10 * K}
+        starts = (f"x{t}", f"y{t}"), (t + 1, t + 2)
+        pairs.append(Pair(t, meeting, 50, 1.0, 0.0, (2, 2), *starts, unchanged[t], estimates, *digests))
+    return Certificate(path, {"init": "mixture"}, Schedule(10, 10, 50, 1000), pairs)
+
+
+def test_certificate_is_of_all_pairs(tmp_path: Path) -> None:
+    """The bound, and the means of what the pairs estimate, by hand."""
+    found = certificate(tmp_path)
+    assert found.bound is not None
+    # beyond the lag they are 2, 5 and 30 iterations longer
+    assert found.bound.estimate[[0, 1, 4, 9, 29, 30]].tolist() == pytest.approx([1, 1, 1, 1, 1 / 3, 0])
+    assert found.bound.estimate[10] == pytest.approx(2 / 3) and len(found.bound.t) == 31
+    estimates = found.estimates()
+    assert estimates["quantity"].tolist() == ["n_clusters", "concentration"] and set(estimates["pairs"]) == {3}
+    error = np.sqrt((1 + 0.25 + 2.25) / 2 / 3)
+    half = student.ppf(0.975, 2) * error
+    assert estimates.iloc[0, 1:5].tolist() == pytest.approx([3, error, 3 - half, 3 + half])
+    assert estimates.iloc[1, 1:5].tolist() == pytest.approx([30, 10 * error, 30 - 10 * half, 30 + 10 * half])
+    together = found.co_clustering()
+    assert together[["i", "j"]].to_numpy().tolist() == [[0, 1], [0, 2], [1, 2]]
+    np.testing.assert_allclose(together["probability"], [0.75, 0.25, 1])
+    np.testing.assert_allclose(together["standard_error"], [np.sqrt(0.4375 / 3), 0.25 / np.sqrt(3), 0], atol=1e-12)
+    np.testing.assert_allclose(together["high"] - together["low"], 2 * student.ppf(0.975, 2) * together.standard_error)
+    of_new = found.log_predictive()
+    # densities of 2, 8 and 3, and of 4, 1 and -2
+    np.testing.assert_allclose(of_new["log_density"], np.log([13 / 3, 1]), atol=1e-12)
+    errors = [np.std([2, 8, 3], ddof=1) / np.sqrt(3) / (13 / 3), np.std([4, 1, -2], ddof=1) / np.sqrt(3)]
+    np.testing.assert_allclose(of_new["standard_error"], errors)
+    np.testing.assert_allclose(of_new["high"] - of_new["low"], 2 * student.ppf(0.975, 2) * np.array(errors))
+
+
+def test_jackknife_of_the_mean_log_density() -> None:
+    log, value = np.log([[2.0, 5.0], [8.0, 4.0], [3.0, 6.0]]), np.ones((3, 2))
+    mean, error = log_of_mean_of_items(log, value)
+    assert mean == pytest.approx(np.log([13 / 3, 5]).mean())
+    left_out = np.log([[11 / 2, 5], [5 / 2, 11 / 2], [5, 9 / 2]]).mean(axis=1)
+    assert error == pytest.approx(np.sqrt(2 / 3 * np.sum((left_out - left_out.mean()) ** 2)))
+    assert log_of_mean(log, value)[0].mean() == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("which", [0, 2])
+def test_one_pair_that_has_not_met_leaves_nothing_known(tmp_path: Path, which: int) -> None:
+    whole = certificate(tmp_path)
+    whole.write()
+    lost = replace(whole.pairs[which], meeting=None, distance=0.125, clusters=(2, 7), estimates={})
+    found = replace(whole, pairs=[lost if t == which else pair for t, pair in enumerate(whole.pairs)])
+    nothing_is_known(found)
+    said = " ".join(found.lines())
+    assert "1 of 3 pairs have not met within 1,000 iterations" in said and "12.5%, 2 clusters against 7" in said
+
+
+def nothing_is_known(found: Certificate) -> None:
+    assert found.bound is None
+    assert not len(found.estimates()) and not len(found.co_clustering()) and not len(found.log_predictive())
+    said = " ".join(found.lines())
+    assert "no bound: " in said and "estimated upper bound" not in said and "density" not in said
+    found.write()
+    assert not {"bound.parquet", "co_clustering.parquet", "log_predictive.parquet"} & {
+        file.name for file in found.path.iterdir()
+    }
+
+
+def test_what_never_changes_is_not_sampled(tmp_path: Path) -> None:
+    names = [PARTITION, "concentration"]
+    never = certificate(tmp_path, (names, names, ["concentration"]))
+    never.write()
+    assert never.not_sampled == ["concentration"]
+    nothing_is_known(never)
+    said = " ".join(never.lines())
+    assert "3 of 3 pairs have met" in said and "not sampled: concentration (unknown, but the same in" in said
+    # it changed in one pair
+    assert certificate(tmp_path, (names, names, [])).bound is not None
+
+
+@pytest.mark.parametrize(
+    ("starts", "said"),
+    [
+        ("a", "all 100 chains start from one and the same partition of 3 clusters: a mode"),
+        ("aaaab", "all 100 chains start from only 2 partitions of 3 clusters: a mode"),
+        ("abcd", "only 4 partitions"),
+        ("abcde", None),
+    ],
+)
+def test_one_start_or_few_are_said(tmp_path: Path, starts: str, said: str | None) -> None:
+    """Judged by the partitions, those of Y too, not by the name of the start."""
+    found = certificate(tmp_path)
+    of = starts * 100
+    pair = replace(found.pairs[0], start_clusters=(3, 3), co_clustering=None, log_predictive=None)
+    pairs = [replace(pair, number=t, starts=(of[2 * t], of[2 * t + 1])) for t in range(50)]
+    _, of_bound, *others = replace(found, config={"init": "prior"}, pairs=pairs).lines()
+    several = "one and the same partition" if len(starts) == 1 else f"{len(set(starts))} partitions"
+    assert f"(95 % limit), for chains from {several} of 3 clusters: 0.5 from" in of_bound
+    cautions = [line for line in others if "stays unseen" in line]
+    assert len(cautions) == (said is not None)
+    assert said is None or (said in cautions[0] and "init=mixture starts apart" in cautions[0])
+
+
+def test_digest_is_of_the_partition() -> None:
+    assert digest_of(np.array([2, 2, 0, 1])) == digest_of(np.array([0, 0, 1, 2])) != digest_of(np.array([0, 1, 1, 2]))
+
+
+def test_estimates_of_another_digest_are_damaged(tmp_path: Path) -> None:
+    digest = write_estimates(tmp_path, CO_CLUSTERING, 3, TOGETHER[0])
+    np.testing.assert_array_equal(read_estimates(tmp_path, CO_CLUSTERING, 3, digest), TOGETHER[0])
+    with pytest.raises(DamagedRun):
+        read_estimates(tmp_path, CO_CLUSTERING, 3, "0" * 64)
