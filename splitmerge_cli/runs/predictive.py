@@ -149,7 +149,7 @@ def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Mode
     """The model of the data and the new items, its defaults those of the data."""
 
     def build(cls: Any, given: dict[str, Any]) -> Model:
-        found: Model = cls.from_data(whole, **cls.with_defaults_of(dataset, **given))
+        found: Model = cls.with_new(dataset, whole, **given)
         return found
 
     model: Model = construct("model", options, build)
