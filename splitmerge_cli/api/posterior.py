@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError, locate
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.results.read import Run
@@ -93,9 +93,22 @@ class Posterior:
         run = open_run(path)
         dataset = None
         if data is not None:
-            dataset = from_object(data, str(locate(run.config["model"]["_target_"]).kind))
-            if run.config["data"]["name"] == "given" and (found := hold(dataset)) != run.config["data"]["sha256"]:
-                raise ConfigError(f"data: digest {found[:12]}; expected the data of {path}")
+            from splitmerge_cli.api.selection import columns_read
+
+            kind, wanted = str(locate(run.config["model"]["_target_"]).kind), run.config["data"].get("sha256")
+
+            def read(given: Any) -> Dataset | None:
+                found = from_object(given, kind)
+                return found if wanted is None or hold(found) == wanted else None
+
+            try:
+                dataset = read(data)
+            except DataError:
+                dataset = None
+            # model=auto leaves out what is no data of a frame
+            dataset = dataset or read(columns_read(data))
+            if dataset is None:
+                raise ConfigError(f"data: expected the data of {path}, whose digest is {wanted[:12]}")
         return cls(run, dataset)
 
     def __getstate__(self) -> dict[str, Any]:
