@@ -26,7 +26,7 @@ from splitmerge_cli.config import ConfigError, choice, choices, compose, draft, 
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limited
-from splitmerge_cli.data.tables.mixed import RejectedColumns
+from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.wanted import typed_list
 from splitmerge_cli.runs.datasets import construct, kind_of, loaded
 from splitmerge_cli.runs.identity import file_digests, finished, of_data
@@ -264,14 +264,8 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
     columns: list[str] | None = []
     try:
         dataset = _read([*of_data, f"model={MIXED}"], config_dir)
-    except RejectedColumns:
-        raise
-    except DataError as error:
-        # a matrix that is no table of columns: sparse, or of more than may be of several types
-        try:
-            dataset = _read([*of_data, "model=gaussian"], config_dir)
-        except DataError:
-            raise error from None
+    except NoMixedTable:
+        dataset = _read([*of_data, "model=gaussian"], config_dir)
     model = model_for(dataset)
     if dataset.kind == MIXED and model != MIXED:
         columns = _columns(of_data, model, dataset, config_dir)
