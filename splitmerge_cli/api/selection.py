@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.config import ConfigError, choice, choices, compose, draft, locate, plain, shared_choices
+from splitmerge_cli.config import ConfigError, choice, choices, compose, draft, plain, shared_choices
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limited
@@ -147,7 +147,7 @@ def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
 def model_for(dataset: Dataset) -> str:
     """The model that reads a data set as it is; a table is given as kind ``mixed``."""
     if dataset.kind != MIXED:
-        return next(name for name in choices("model") if locate(choice("model", name)["_target_"]).kind == dataset.kind)
+        return next(name for name in choices("model") if kind_of_model(name) == dataset.kind)
     types = {column.type for column in dataset.types or ()}
     if not np.isnan(dataset.values).any():
         if types == {"real"}:
@@ -155,6 +155,11 @@ def model_for(dataset: Dataset) -> str:
         if types == {"binary"}:
             return "bernoulli"
     return MIXED
+
+
+def kind_of_model(name: str) -> str:
+    """The kind of data that a model reads."""
+    return kind_of(choice("model", name))
 
 
 def model_for_object(data: Any) -> tuple[str, Any]:
@@ -171,7 +176,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
     table = from_object(data, MIXED)
     model, kept = model_for(table), columns_read(data, table)
     try:
-        read = from_object(kept, kind_of(choice("model", model)))
+        read = from_object(kept, kind_of_model(model))
     except DataError:
         return MIXED, data
     # of an array, whose new rows will have all columns, all are read

@@ -231,7 +231,8 @@ def numbered_labels(labels: Any) -> NDArray[np.int32]:
     """Labels of any type, numbered by first appearance; -1 for None and NaN."""
     import pandas as pd
 
-    return pd.factorize(pd.Series(labels))[0].astype(np.int32)
+    given = labels if isinstance(labels, list | tuple | pd.Series) else np.asarray(labels)
+    return pd.factorize(pd.Series(given))[0].astype(np.int32)
 
 
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels
 
 
 def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> Dataset:

@@ -1,6 +1,6 @@
 """The diagnosis of one run: one row per quantity and chain."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ OF_ALL_RUNS = (
     *("acceptance", "null", "seconds_per_iteration"),
 )
 """Kinds of quantity that every diagnosis has, besides scores."""
+TRUE_LABELS = "true_labels"
+"""How many items are scored, where that is not all."""
 COLUMNS = ["quantity", "chain", "value", "note"]
 LONGEST = 100_000
 """Draws of a chain beyond which every m-th is looked at: an effective sample size of millions takes minutes and
@@ -88,7 +90,7 @@ def diagnose(
     clusterings : mapping of str to Clustering, optional
         What is scored where the truth is known, by name.
     truth : array_like, optional
-        True clusters, ``[N]``.
+        True clusters, ``[N]``; of an item whose number is negative it is not known, and the scores leave it out.
     further : iterable of Row
         Rows to add.
 
@@ -100,7 +102,8 @@ def diagnose(
         ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
         every m-th), for X in every column of the trace but `NO_SERIES`. Of the whole chain:
         ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``, and where
-        the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`.
+        the truth is known ``SCORE/NAME`` for nmi, ari, purity, rand, accuracy of every one of `clusterings`, and where
+        it is not known of all items ``true_labels``, of how many it is.
     """
     chains = [int(c) for c in sorted(trace["chain"].unique())]
     rows: list[Row] = []
@@ -132,11 +135,19 @@ def diagnose(
 
 def _scores(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> list[Row]:
     rows: list[Row] = []
+    true = np.asarray(truth)
+    known = np.flatnonzero(true >= 0)
+    if len(known) < len(true):
+        rows.append((TRUE_LABELS, None, float(len(known)), f"of {len(true)} items: the scores are over these"))
+
+    def score(agreement: Callable[[ArrayLike, ArrayLike], float], labels: ArrayLike) -> float:
+        return agreement(true[known], np.asarray(labels)[known])
+
     for name, clustering in clusterings.items():
-        for score, agreement in SCORES.items():
-            quantity, labels = f"{score}/{name}", clustering.over_all
-            rows.append((quantity, None, np.nan if labels is None else agreement(truth, labels), clustering.note))
-            rows += [(quantity, c, agreement(truth, labels), None) for c, labels in clustering.chains.items()]
+        for kind, agreement in SCORES.items():
+            quantity, labels = f"{kind}/{name}", clustering.over_all
+            rows.append((quantity, None, np.nan if labels is None else score(agreement, labels), clustering.note))
+            rows += [(quantity, c, score(agreement, labels), None) for c, labels in clustering.chains.items()]
     return rows
 
 
@@ -232,8 +243,9 @@ def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
         )
     scores = {score: over_all.get(f"{score}/point", np.nan) for score in SCORES}
     if known := [f"{score} {value:.3f}" for score, value in scores.items() if np.isfinite(value)]:
-        yield "point estimate beside the truth: " + ", ".join(known)
-    added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *SCORES)]
+        some = f" of {over_all[TRUE_LABELS]:.0f} items" if TRUE_LABELS in over_all else ""
+        yield f"point estimate beside the truth{some}: {', '.join(known)}"
+    added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *SCORES, TRUE_LABELS)]
     if known := [f"{name} {over_all[name]:.4g}" for name in added if np.isfinite(over_all[name])]:
         yield ", ".join(known)
 

@@ -244,6 +244,11 @@ def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
     assert isinstance(given, DictConfig)
     options = OmegaConf.to_container(given.data, resolve=True)
     assert isinstance(options, dict)
+    if dataset.kind == "mixed" and "typed" in dataset.meta:
+        # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later
+        typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
+        types = {name: "categorical" if column.levels else column.type for name, column in typed.items()}
+        options |= {"columns": list(typed), "drop": None, "truth": None, "types": types}
     found = loaded({str(key): value for key, value in options.items()}, dataset.kind, file_digests(given))
     try:
         return new_items(dataset, _as_given(found))

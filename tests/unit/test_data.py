@@ -203,7 +203,7 @@ def test_a_column_may_change_its_notation_late(tmp_path):
         ("x.csv", "A\n\nB\n", "tokens", {}, "row 2, column 1: an empty cell; expected a token"),
         ("x.csv", "A\nNaN\n", "tokens", {}, "row 2, column 1: 'NaN'; expected a token"),
         ("x.csv", "A,B\n", "tokens", {}, "2 columns; expected 1 column of tokens"),
-        ("x.csv", "A,1\nB,\n", "tokens", {"truth": 2}, "row 2, column 2: an empty cell; expected a true label"),
+        ("x.csv", "A,\nB,\n", "tokens", {"truth": 2}, "column 2: every cell is empty; expected true labels"),
         ("x.csv", b"A\n\xff\n", "tokens", {}, "row 2: byte 0xff; expected UTF-8"),
         ("x.doc", "A\n", "tokens", {}, "unknown format '.doc'"),
         ("x.csv.gz", b"A\nB\n", "tokens", {}, "cannot be read"),

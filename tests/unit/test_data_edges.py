@@ -107,7 +107,7 @@ def test_graphs_of_networkx(tmp_path: Path, suffix: str) -> None:
         ({"nodes": 3}, "data.nodes=3: expected its default"),
         ({"header": True}, "data.header=True: expected its default"),
         ({"base": 0}, "data.base=0: expected its default"),
-        ({"truth": "none"}, "has no attribute 'none'"),
+        ({"truth": "none"}, "no node has the attribute 'none'"),
         ({"weights": "none"}, r"edge 1 \('New York', 'b'\), 'none': no such attribute; expected a number"),
     ):
         with pytest.raises(DataError, match=message):
@@ -305,7 +305,7 @@ def test_options_that_are_refused(read: Callable[..., Dataset], options: dict[st
         ),
         ("id,side\na,1\n,1\n", r"nodes.csv: row 3, column 1 \('id'\): an empty cell; expected the name of a node"),
         ("id,side\na,1\nb\n", "nodes.csv: row 3: cells: 1; expected 2, as in row 1"),
-        ("id,side\na,1\nb,\nc,2\n", r"nodes.csv: row 3, column 2 \('side'\): an empty cell; expected a true label"),
+        ("id,side\na,\nb,\nc,\n", r"nodes.csv: column 2 \('side'\): every cell is empty; expected true labels"),
         ("id,which\na,1\nb,2\nc,1\n", "data.truth=side: .*nodes.csv has no such column; expected one of id, which"),
         ("airport,x\na,1\nb,2\nc,1\n", "nodes.csv: row 1: 'airport' ends no edge; expected names of columns"),
         ("", "nodes.csv: the file is empty"),

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import Dataset, require
+from splitmerge_cli.data.base import Dataset, numbered_labels, require
 
 Nodes = NDArray[np.int64]
 """Numbers of nodes, int64 ``[edges]``."""

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, noted, require, require_number, require_size
+from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, noted, numbered_labels, require, require_number, require_size
 from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency, check_kept, keep, merge, sizes
 from splitmerge_cli.data.graphs.edge_rows import (
     A_NODE,
@@ -29,7 +28,7 @@ from splitmerge_cli.data.graphs.edge_rows import (
     names_of,
 )
 from splitmerge_cli.data.opening import check_rows, content, existing
-from splitmerge_cli.data.tables.columns import codes, header_key, index
+from splitmerge_cli.data.tables.columns import header_key, index, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
 from splitmerge_cli.data.tables.entities import refuse_entities
 from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list

@@ -14,7 +14,7 @@ from splitmerge_cli.data.base import KINDS, DataError, Dataset, holds_nan, noted
 from splitmerge_cli.data.opening import Limit, existing
 from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
-from splitmerge_cli.data.tables.columns import codes, header_key, matrix_of
+from splitmerge_cli.data.tables.columns import codes, header_key, matrix_of, true_labels
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
 from splitmerge_cli.data.tables.mixed import NoMixedTable, read_mixed

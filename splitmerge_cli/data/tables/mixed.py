@@ -11,7 +11,7 @@ from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, noted, re
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import cells_of
-from splitmerge_cli.data.tables.columns import codes, index
+from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_asked, inferred
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, listed, quoted
 from splitmerge_cli.data.tables.wanted import Wanted
