@@ -205,7 +205,8 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         if hasattr(X, "to_pandas"):
             X = X.to_pandas()
         framed = hasattr(X, "columns")
-        checked = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", skip_check_array=framed)
+        options: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan", "skip_check_array": framed}
+        checked = validate_data(self, X, reset=reset, **options)
         return X if framed else checked
 
 

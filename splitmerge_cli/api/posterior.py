@@ -71,7 +71,7 @@ class Posterior:
         )
 
     @classmethod
-    def load(cls, path: str | Path, data: Any = None) -> Self:
+    def load(cls, path: str | Path, data: Any = None, truth: ArrayLike | None = None) -> Self:
         """The sample of a run's folder, which is checked as a whole.
 
         Parameters
@@ -80,6 +80,8 @@ class Posterior:
             What ``smcmc run`` printed, or `path` of another sample.
         data : object, optional
             The data, where `sample` was given them as an object: predictions need them.
+        truth : array_like, optional
+            The true labels that `sample` was given with them.
 
         Raises
         ------
@@ -98,7 +100,7 @@ class Posterior:
             kind, wanted = str(locate(run.config["model"]["_target_"]).kind), run.config["data"].get("sha256")
 
             def read(given: Any) -> Dataset | None:
-                found = from_object(given, kind)
+                found = from_object(given, kind, truth)
                 return found if wanted is None or hold(found) == wanted else None
 
             try:
@@ -108,7 +110,7 @@ class Posterior:
             # model=auto leaves out what is no data of a frame
             dataset = dataset or read(columns_read(data))
             if dataset is None:
-                raise ConfigError(f"data: expected the data of {path}, whose digest is {wanted[:12]}")
+                raise ConfigError(f"data: expected those of {path}, true labels included (digest {wanted[:12]})")
         return cls(run, dataset)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -282,9 +282,7 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
     return [f"model={model}", *(columns or []), *scales]
 
 
-def _columns(
-    overrides: Sequence[str], model: str, table: Dataset, config_dir: str | Path | None
-) -> list[str] | None:
+def _columns(overrides: Sequence[str], model: str, table: Dataset, config_dir: str | Path | None) -> list[str] | None:
     """Overrides with which the reader of a model finds the cells of a mixed table; None where it does not."""
     names = [f"data.columns={typed_list(table.meta['typed'])}"] if "typed" in table.meta else []
     names += ["data.drop=null"] if any(given.startswith("data.drop=") for given in overrides) else []

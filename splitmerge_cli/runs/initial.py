@@ -85,7 +85,7 @@ def initial_labels(
             raise ConfigError(f"init=truth: the true labels of {dataset.name} are not known")
         if without := int((dataset.truth < 0).sum()):
             raise ConfigError(
-                f"init=truth: {without} of {dataset.N} items of {dataset.name} have no true label; expected one for each"
+                f"init=truth: {without} of {dataset.N} items of {dataset.name} have no true label; expected one each"
             )
         labels = _codes(dataset.truth)
     else:

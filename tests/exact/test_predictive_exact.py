@@ -207,9 +207,7 @@ def test_new_items_may_be_anywhere(covariance: str, b0: str | float) -> None:
         scatter = here.T @ here - np.outer(mean, mean) * kappa
         sum_b, wide = scale + scatter.diagonal() / 2, (kappa + 1) / kappa
         if covariance == "diag":
-            expected = sum(
-                stats.t.logpdf(new[:, d], 2 * a, mean[d], np.sqrt(wide * sum_b[d] / a)) for d in range(D)
-            )
+            expected = sum(stats.t.logpdf(new[:, d], 2 * a, mean[d], np.sqrt(wide * sum_b[d] / a)) for d in range(D))
         elif covariance == "iso":
             a = 2.0 + n * D / 2
             of_all = scale + scatter.trace() / 2

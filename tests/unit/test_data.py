@@ -282,3 +282,23 @@ def test_encoded_columns_are_read_as_what_they_hold(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(DataError, match=r"nowhere.csv: no such file"):
         files.csv(tmp_path / "nowhere.csv", "binary")
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("labels", "truth"),
+    [
+        (["a", None, "b", "b"], [0, -1, 1, 1]),
+        ([None, 2.0, 1.0, 2.0], [-1, 0, 1, 0]),
+        (["-", "+", "?", ""], [0, 1, 2, -1]),
+        (["x", "-99", "y", "x"], [0, -1, 1, 0]),
+    ],
+)
+def test_rows_without_a_true_label_are_kept(tmp_path, kind, suffix, labels, truth):
+    frame = pd.DataFrame({"x": [0.5, 1.25, 2.5, 7.125], "cls": pd.Series(labels)})
+    path = tmp_path / f"t.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    data = files.csv(path, kind, truth="cls", missing=[-99])
+    assert data.truth.tolist() == truth and data.N == 4
+    assert any("column 2 ('cls') has no true label in 1 of 4 rows" in note for note in data.notes)

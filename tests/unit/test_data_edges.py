@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.graphs.adjacency import keep
 from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.tables import files
 
@@ -112,6 +113,21 @@ def test_graphs_of_networkx(tmp_path: Path, suffix: str) -> None:
     ):
         with pytest.raises(DataError, match=message):
             edges(path, **options)
+
+
+def test_nodes_without_a_true_label(read: Callable[..., Dataset], tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,side\na,\nb,right\nc,left\n")
+    found = read("a,b\nb,c\n", nodes=str(tmp_path / "nodes.csv"), truth="side")
+    assert found.truth is not None and found.truth.tolist() == [-1, 0, 1]
+    assert "has no true label in 1 of 3 rows" in found.notes[-1]
+    # of the nodes that are kept, too
+    assert (kept := keep(found, 1.0, 2).truth) is not None and kept.tolist() == [-1, 0]
+    graph = nx.path_graph(3)
+    graph.nodes[1]["side"] = "left"
+    nx.write_gml(graph, tmp_path / "g.gml")
+    found = edges(tmp_path / "g.gml", truth="side")
+    assert found.truth is not None and found.truth.tolist() == [-1, 0, -1]
+    assert "2 of 3 nodes have no attribute 'side'" in found.notes[-1]
 
 
 def test_gml_without_labels(read: Callable[..., Dataset]) -> None:

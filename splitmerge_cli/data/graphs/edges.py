@@ -15,7 +15,16 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, noted, numbered_labels, require, require_number, require_size
+from splitmerge_cli.data.base import (
+    MAGNITUDE,
+    DataError,
+    Dataset,
+    noted,
+    numbered_labels,
+    require,
+    require_number,
+    require_size,
+)
 from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency, check_kept, keep, merge, sizes
 from splitmerge_cli.data.graphs.edge_rows import (
     A_NODE,
@@ -328,7 +337,7 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
                 f"{path}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are of the others"
             )
     rows = Rows(path, np.empty(0, dtype=np.int64), names, ends, weight, None)
-    return rows, _Nodes(names, np.arange(len(names)), labels, notes)
+    return rows, _Nodes(names, np.arange(len(names)), labels, notes=notes)
 
 
 def _loaded(path: Path, suffix: str) -> "networkx.Graph":
