@@ -89,7 +89,7 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
         raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
     # of one column all are one model
     candidates = COVARIANCES if dataset.values.shape[1] > 1 else COVARIANCES[:1]
-    problems = {covariance: _problem(options | {"covariance": covariance}, dataset) for covariance in candidates}
+    problems = {covariance: _problem({**options, "covariance": covariance}, dataset) for covariance in candidates}
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     rng = np.random.default_rng(seed)
     rows = rng.permutation(dataset.N)[:MOST_ROWS]

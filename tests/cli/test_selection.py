@@ -168,6 +168,10 @@ def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str], tilted: n
     assert said[2] == "model.covariance=auto: diag, the only one that is left"
 
 
+def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
+    assert "auto" in " ".join(smcmc("model", "info", "gaussian").stdout.split())
+
+
 def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     def sampled(model: Any, data: Dataset) -> Any:
         raise AssertionError

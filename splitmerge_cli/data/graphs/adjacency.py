@@ -139,7 +139,7 @@ def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
     values.sort_indices()
     parts: dict[str, Any] = {"values": values, "meta": graph.meta | {"kept": m, "of": graph.N} | sizes(values)}
     if graph.truth is not None:
-        parts["truth"] = numbered_labels(np.where(graph.truth[kept] < 0, None, graph.truth[kept]))
+        parts["truth"] = numbered_labels([None if label < 0 else label for label in graph.truth[kept]])
     if graph.names is not None:
         parts["names"] = [graph.names[node] for node in kept]
     return replace(graph, **parts)
