@@ -952,7 +952,7 @@ cdef class Gaussian(Normal):
     def log_densities(self, Py_ssize_t first):
         """In closed form, from the points as they were given: no factorisation holds a new one, which may be so far
         away that it leaves no digits of the others."""
-        cdef Py_ssize_t k, d, n, column, m = self.K - 1, D = self.D, start
+        cdef Py_ssize_t k, n, column, m = self.K - 1, D = self.D, start
         cdef double kappa, shrink, log_det
         density = np.empty((self.N - first, m + 1))
         middle, units = (np.asarray(<double[:D]> <double *> self.middle),

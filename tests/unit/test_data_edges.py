@@ -116,12 +116,12 @@ def test_graphs_of_networkx(tmp_path: Path, suffix: str) -> None:
 
 
 def test_nodes_without_a_true_label(read: Callable[..., Dataset], tmp_path: Path) -> None:
-    (tmp_path / "nodes.csv").write_text("id,side\na,\nb,right\nc,left\n")
+    (tmp_path / "nodes.csv").write_text("id,side\na,left\nb,right\nc,\n")
     found = read("a,b\nb,c\n", nodes=str(tmp_path / "nodes.csv"), truth="side")
-    assert found.truth is not None and found.truth.tolist() == [-1, 0, 1]
+    assert found.truth is not None and found.truth.tolist() == [0, 1, -1]
     assert "has no true label in 1 of 3 rows" in found.notes[-1]
     # of the nodes that are kept, too
-    assert (kept := keep(found, 1.0, 2).truth) is not None and kept.tolist() == [-1, 0]
+    assert (kept := keep(found, 1.0, 2).truth) is not None and kept.tolist() == [0, -1]
     graph = nx.path_graph(3)
     graph.nodes[1]["side"] = "left"
     nx.write_gml(graph, tmp_path / "g.gml")
