@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from splitmerge_cli.api import Posterior, documents, sample
+from splitmerge_cli.api.selection import AUTO, kind_of_model
 
 _MOST_SEED = 2**31 - 1
 
@@ -72,7 +73,8 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     Parameters
     ----------
     model : str or mapping
-        ``gaussian``, ``bernoulli`` or another that reads tables; a mapping gives options beside its `name`, such as
+        ``gaussian``, ``bernoulli`` or another that reads tables; ``mixed`` and ``auto`` take a data frame whose columns
+        are of several types, words among them. A mapping gives options beside its `name`, such as
         ``{"name": "gaussian", "covariance": "full"}``.
     sampler : str or mapping, optional
         See ``smcmc list samplers``; None: what races say is the fastest for the model.
@@ -134,7 +136,14 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = not self._of_numbers
         return tags
+
+    @property
+    def _of_numbers(self) -> bool:
+        """Whether the model reads numbers alone."""
+        name = str(self.model if isinstance(self.model, str) else self.model.get("name"))
+        return name != AUTO and kind_of_model(name) in ("points", "binary")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Run the chains.
@@ -142,11 +151,11 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         Parameters
         ----------
         X : array_like or data frame
-            ``[N, D]`` of numbers; NaN where a cell is missing.
+            ``[N, D]`` of numbers, for ``mixed`` and ``auto`` of any columns; NaN where a cell is missing.
         y : None
             Not used.
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = self._checked(X, reset=True)
         self._sample(self.model, X)
         self._clustered()
         return self
@@ -175,12 +184,25 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         """Mean log predictive density of rows, natural logarithm."""
         return float(np.mean(self.score_samples(X)))
 
-    def _new(self, X: Any) -> NDArray[np.float64]:
+    def _new(self, X: Any) -> Any:
         check_is_fitted(self, "posterior_")
-        found: NDArray[np.float64] = validate_data(
-            self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
-        )
-        return found
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """A table as scikit-learn checks it; where the model reads more than numbers a data frame stays one."""
+        if self._of_numbers:
+            try:
+                return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+            except ValueError as error:
+                if "could not convert string" not in str(error):
+                    raise
+                raise ValueError(f"{error}; expected numbers, or model='mixed' or 'auto', which read words") from error
+        if hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        framed = hasattr(X, "columns")
+        options: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan", "skip_check_array": framed}
+        checked = validate_data(self, X, reset=reset, **options)
+        return X if framed else checked
 
 
 class SplitMergeBlocks(ClusterMixin, _Clustered):

@@ -104,9 +104,9 @@ def certify(
     keys: dict[str, Any] = {"seed": seed, "iterations": iterations, "workers": workers, "progress": shown(progress)}
     keys = {key: value for key, value in keys.items() if value is not None}
     given = {"init": runs.MIXTURE} | dict(options or {})
-    overrides, _ = overrides_of(model, data, sampler, keys, None, given)
+    settled, _ = overrides_of(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
-    plan = runs.checked(compose([*overrides, override("out", str(folder))]))
+    plan = runs.checked(compose([*settled.overrides, override("out", str(folder))]))
     found = None if new is None else new_items(plan.dataset, new)
     return made(plan, pairs, lag, k, m, seconds, coupling, found)
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.api.cautions import NotConverged, warn
 from splitmerge_cli.api.tables import Table
 from splitmerge_cli.config import ConfigError, locate
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.results.read import Run
@@ -72,7 +72,7 @@ class Posterior:
         )
 
     @classmethod
-    def load(cls, path: str | Path, data: Any = None) -> Self:
+    def load(cls, path: str | Path, data: Any = None, truth: ArrayLike | None = None) -> Self:
         """The sample of a run's folder, which is checked as a whole.
 
         Parameters
@@ -81,6 +81,8 @@ class Posterior:
             What ``smcmc run`` printed, or `path` of another sample.
         data : object, optional
             The data, where `sample` was given them as an object: predictions need them.
+        truth : array_like, optional
+            The true labels that `sample` was given with them.
 
         Raises
         ------
@@ -94,9 +96,22 @@ class Posterior:
         run = open_run(path)
         dataset = None
         if data is not None:
-            dataset = from_object(data, str(locate(run.config["model"]["_target_"]).kind))
-            if run.config["data"]["name"] == "given" and (found := hold(dataset)) != run.config["data"]["sha256"]:
-                raise ConfigError(f"data: digest {found[:12]}; expected the data of {path}")
+            from splitmerge_cli.api.selection import columns_read
+
+            kind, wanted = str(locate(run.config["model"]["_target_"]).kind), run.config["data"].get("sha256")
+
+            def read(given: Any) -> Dataset | None:
+                found = from_object(given, kind, truth)
+                return found if wanted is None or hold(found) == wanted else None
+
+            try:
+                dataset = read(data)
+            except DataError:
+                dataset = None
+            # model=auto leaves out what is no data of a frame
+            dataset = dataset or read(columns_read(data))
+            if dataset is None:
+                raise ConfigError(f"data: expected those of {path}, true labels included (digest {wanted[:12]})")
         return cls(run, dataset)
 
     def __getstate__(self) -> dict[str, Any]:

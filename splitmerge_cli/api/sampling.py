@@ -8,6 +8,7 @@
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.selection import AUTO, SCALES, model_for_object, settle
+from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
 from splitmerge_cli.config import ConfigError, choices, compose, draft, locate
 from splitmerge_cli.config.groups import choice
 from splitmerge_cli.data.base import Dataset
@@ -110,12 +111,13 @@ def sample(
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}
         keys |= {f"until.{name}": value for name, value in wanted.items()}
-    overrides, dataset = overrides_of(model, data, sampler, keys, truth, options)
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
+    keys["out"] = str(store or temporary)
     from splitmerge_cli import runs
 
     try:
-        path = runs.run(compose([*overrides, override("out", str(store or temporary))]))
+        settled, dataset = overrides_of(model, data, sampler, keys, truth, options)
+        path = runs.run(replace(runs.prepare(compose(settled.overrides)), chosen=settled.chosen))
     except Interrupted as interruption:
         path = interruption.path
     except BaseException:
@@ -132,11 +134,11 @@ def overrides_of(
     keys: dict[str, Any],
     truth: ArrayLike | None,
     options: Mapping[str, Any] | None,
-) -> tuple[list[str], Dataset | None]:
+) -> tuple[Settled, Dataset | None]:
     """The command line of `sample`'s parameters, with further keys; and the data set, where it is held."""
     keys = keys | _chosen("model", model) | ({} if sampler is None else _chosen("sampler", sampler))
     if keys["model"] == AUTO and not isinstance(data, str | Path):
-        keys["model"] = model_for_object(data)
+        keys["model"], data = model_for_object(data)
         if keys["model"] == "gaussian":
             scales = {} if issparse(getattr(data, "values", data)) else SCALES
             keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
@@ -145,7 +147,7 @@ def overrides_of(
     overrides = [f"{key}={AUTO}" if value == AUTO else override(key, value) for key, value in keys.items()]
     settled = settle(overrides, None, print)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
-        print(draft(settled).automatic)
+        print(draft(settled.overrides).automatic)
     return settled, dataset
 
 

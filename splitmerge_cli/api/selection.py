@@ -2,11 +2,13 @@
 
 ``model=auto``
     By the kind of data. A table: `bernoulli` where every column is read as binary, `gaussian` where every one is real,
-    `mixed` otherwise; no cell may be missing for the first two. The scales b0 and kappa0 of `gaussian` come from the
-    data (``hierarchical``) where nobody says otherwise.
+    `mixed` otherwise. The first two only where no cell is missing and their reader finds the same cells: two words such
+    as female and male, binary though they are, are left to `mixed`. The scales b0 and kappa0 of `gaussian` come from
+    the data (``hierarchical``) where nobody says otherwise.
 ``model.covariance=auto``
     diag, iso or full, whichever gives rows that were held out the highest log predictive density, over `FOLDS` folds.
-    Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random.
+    Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A covariance that the points do
+    not allow is named with the reason; of one column, and where one alone is left, nothing is compared.
 """
 
 import time
@@ -14,7 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,12 +24,17 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.cautions import NotConverged
-from splitmerge_cli.config import ConfigError, choice, choices, compose, locate
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.config import ConfigError, choice, choices, compose, draft, plain, shared_choices
+from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.opening import limited
+from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.wanted import typed_list
+from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.identity import file_digests, finished, of_data
 
 AUTO = "auto"
+MIXED = "mixed"
 FOLDS = 5
 MOST_ROWS = 1_000
 ITERATIONS = 500
@@ -38,6 +45,20 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """What ``model=auto`` takes for dense points."""
 
 Sample = Callable[[Mapping[str, Any], Dataset], Any]
+
+
+class Settled(NamedTuple):
+    """A command line without ``auto``.
+
+    Attributes
+    ----------
+    overrides : list of str
+    chosen : dict or None
+        How the covariance was chosen, for the summary of the run; None where nobody asked for that.
+    """
+
+    overrides: list[str]
+    chosen: dict[str, Any] | None
 
 
 def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> pd.DataFrame:
@@ -57,42 +78,68 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
     Returns
     -------
     pandas.DataFrame
-        A row for each covariance that the points allow, the best first: covariance, log_density (mean over rows,
-        natural logarithm), behind (mean difference from the best), error (standard error of that difference, rows taken
-        as independent), seconds.
+        A row for each covariance, the best first: covariance, log_density (mean over rows, natural logarithm), behind
+        (mean difference from the best), error (standard error of that difference, rows taken as independent), seconds,
+        problem (why the points do not allow it; else empty). Where one alone is allowed it has no numbers.
+
+    Raises
+    ------
+    ConfigError
+        One row; no covariance is allowed.
     """
+    if dataset.N < 2:
+        raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
+    # of one column all are one model
+    candidates = COVARIANCES if dataset.values.shape[1] > 1 else COVARIANCES[:1]
+    problems = {covariance: _problem({**options, "covariance": covariance}, dataset) for covariance in candidates}
+    allowed = [covariance for covariance, problem in problems.items() if not problem]
     rng = np.random.default_rng(seed)
     rows = rng.permutation(dataset.N)[:MOST_ROWS]
-    if len(rows) < 2:
-        raise ConfigError(f"model.covariance=auto: {len(rows)} row; expected two at least, to hold one out")
     folds = np.array_split(rows, min(FOLDS, len(rows)))
     found: dict[str, NDArray[np.float64]] = {}
     seconds: dict[str, float] = {}
-    for covariance in COVARIANCES:
+    for covariance in allowed if len(allowed) > 1 else ():
         began = time.perf_counter()
         density = []
         try:
             for held in folds:
                 posterior = sample({**options, "covariance": covariance}, _rows(dataset, np.setdiff1d(rows, held)))
+                if not posterior.complete:
+                    raise KeyboardInterrupt
                 density.append(posterior.log_predictive(_rows(dataset, held)))
-        except ConfigError:
-            # one that these points do not allow, such as full on sparse ones
+        except (ConfigError, DataError) as error:
+            problems[covariance] = str(error)
             continue
         found[covariance], seconds[covariance] = np.concatenate(density), time.perf_counter() - began
-    if not found:
-        raise ConfigError("model.covariance=auto: no covariance fits these points; expected diag, iso or full")
-    table = pd.DataFrame(
+    if all(problems.values()):
+        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {_said(problems)}")
+    mean = {covariance: float(density.mean()) for covariance, density in found.items()}
+    order = sorted(candidates, key=lambda covariance: (bool(problems[covariance]), -mean.get(covariance, -np.inf)))
+    behind = {covariance: found[order[0]] - density for covariance, density in found.items()}
+    return pd.DataFrame(
         {
-            "covariance": list(found),
-            "log_density": [float(density.mean()) for density in found.values()],
-            "seconds": list(seconds.values()),
+            "covariance": order,
+            "log_density": [mean.get(covariance, np.nan) for covariance in order],
+            "behind": [float(behind[c].mean()) if c in behind else np.nan for c in order],
+            "error": [float(behind[c].std() / np.sqrt(len(rows))) if c in behind else np.nan for c in order],
+            "seconds": [seconds.get(covariance, np.nan) for covariance in order],
+            "problem": [problems[covariance] for covariance in order],
         }
     )
-    best = found[str(table.loc[table["log_density"].idxmax(), "covariance"])]
-    behind = [best - density for density in found.values()]
-    table.insert(2, "behind", [float(difference.mean()) for difference in behind])
-    table.insert(3, "error", [float(difference.std() / np.sqrt(len(best))) for difference in behind])
-    return table.sort_values("log_density", ascending=False, ignore_index=True)
+
+
+def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
+    """Why a data set does not allow a model, its options as they are; empty where it does."""
+    try:
+        whole = choice("model", str(options["name"])) | dict(options)
+        construct("model", whole, lambda cls, given: cls.from_data(dataset, **given))
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def _said(problems: Mapping[str, str]) -> str:
+    return "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items() if problem)
 
 
 def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
@@ -101,30 +148,63 @@ def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
 
 def model_for(dataset: Dataset) -> str:
     """The model that reads a data set as it is; a table is given as kind ``mixed``."""
-    if dataset.kind != "mixed":
-        return next(name for name in choices("model") if locate(choice("model", name)["_target_"]).kind == dataset.kind)
+    if dataset.kind != MIXED:
+        return next(name for name in choices("model") if kind_of_model(name) == dataset.kind)
     types = {column.type for column in dataset.types or ()}
     if not np.isnan(dataset.values).any():
         if types == {"real"}:
             return "gaussian"
         if types == {"binary"}:
             return "bernoulli"
-    return "mixed"
+    return MIXED
 
 
-def model_for_object(data: Any) -> str:
-    """The same for what `splitmerge_cli.data.objects.from_object` takes: a graph, texts, or a table."""
+def kind_of_model(name: str) -> str:
+    """The kind of data that a model reads."""
+    return kind_of(choice("model", name))
+
+
+def model_for_object(data: Any) -> tuple[str, Any]:
+    """The same for what `splitmerge_cli.data.objects.from_object` takes, a graph, texts, or a table; and the data
+    themselves, of a data frame for another model than `mixed` the columns that are data."""
     if isinstance(data, Dataset):
-        return model_for(data)
+        return model_for(data), data
     if hasattr(data, "nodes") and hasattr(data, "edges"):
-        return "irm"
+        return "irm", data
     if isinstance(data, list | tuple) and all(isinstance(item, str) for item in data):
-        return "hdp"
-    return model_for(from_object(data, "mixed"))
+        return "hdp", data
+    if issparse(data):
+        return "gaussian", data
+    table = from_object(data, MIXED)
+    model, kept = model_for(table), columns_read(data, table)
+    try:
+        read = from_object(kept, kind_of_model(model))
+    except DataError:
+        return MIXED, data
+    # of an array, whose new rows will have all columns, all are read
+    return (model, kept) if read.columns is None or _are_same(read, table) else (MIXED, data)
 
 
-def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]) -> list[str]:
+def columns_read(data: Any, table: Dataset | None = None) -> Any:
+    """A data frame with the columns alone that are read as a mixed table: no ids, none without two values; anything
+    else as it is."""
+    if not isinstance(data, pd.DataFrame) and not issparse(data) and hasattr(data, "to_pandas"):
+        data = data.to_pandas()
+    if not isinstance(data, pd.DataFrame):
+        return data
+    read = set((table or from_object(data, MIXED)).columns or ())
+    return data[[column for column in data.columns if str(column) in read]]
+
+
+def _are_same(read: Dataset, table: Dataset) -> bool:
+    """Whether two readings of a table found the same cells."""
+    return not issparse(read.values) and np.array_equal(read.values, table.values)
+
+
+def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
     """Overrides of the command line with what ``model=auto`` and ``model.covariance=auto`` stand for.
+
+    What a finished run says of its covariance is not chosen again.
 
     Parameters
     ----------
@@ -141,57 +221,95 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         say(f"model=auto: {' '.join(said)}")
         if said[0] == "model=gaussian" and not _given(settled, "covariance"):
             settled.append(f"model.covariance={AUTO}")
-    if f"model.covariance={AUTO}" in settled:
-        settled.remove(f"model.covariance={AUTO}")
-        cfg, dataset = _loaded(settled, config_dir)
-        if "covariance" not in cfg["model"] or dataset.kind != "points":
-            raise ConfigError(f"model.covariance=auto: model={cfg['model']['name']} has no covariance to choose")
-        options = {key: value for key, value in cfg["model"].items() if key != "_target_"}
-        with warnings.catch_warnings():
-            # chains too short to converge tell covariances apart
-            warnings.simplefilter("ignore", NotConverged)
-            table = covariances(options, dataset, _sampler(cfg))
-        say(shown(table))
-        settled.append(f"model.covariance={table['covariance'][0]}")
-    return settled
+    if f"model.covariance={AUTO}" not in settled:
+        return Settled(settled, None)
+    settled.remove(f"model.covariance={AUTO}")
+    cfg = plain(compose(settled, config_dir))
+    if "covariance" not in cfg["model"]:
+        raise ConfigError(f"model.covariance=auto: model={cfg['model']['name']} has no covariance to choose")
+    by = {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
+    with shared_choices():
+        for covariance in COVARIANCES:
+            decided = [*settled, f"model.covariance={covariance}"]
+            run = finished(draft(decided, config_dir))
+            chosen = None if run is None else run.summary.get("chosen")
+            if run is not None and chosen is not None and chosen["by"] == by:
+                say(f"model.covariance=auto: {covariance}, as {run.path} says")
+                return Settled(decided, chosen)
+    dataset = _read(settled, config_dir)
+    if dataset.kind != "points":
+        raise ConfigError(f"model.covariance=auto: data={cfg['data']['name']} holds {dataset.kind}; expected points")
+    options = {key: value for key, value in cfg["model"].items() if key != "_target_"}
+    with warnings.catch_warnings():
+        # chains too short to converge tell covariances apart
+        warnings.simplefilter("ignore", NotConverged)
+        table = covariances(options, dataset, _sampler(cfg))
+    say(shown(table))
+    compared = [{key: _as_json(value) for key, value in row.items()} for row in table.to_dict("records")]
+    chosen = {"model.covariance": compared, "by": by}
+    return Settled([*settled, f"model.covariance={table['covariance'][0]}"], chosen)
+
+
+def _as_json(value: Any) -> Any:
+    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def shown(table: pd.DataFrame) -> str:
     """The table of `covariances`, and what was chosen, as text."""
-    text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
-    return f"{text}\nmodel.covariance=auto: {table['covariance'][0]}, by the log predictive density of held-out rows"
+    problems = dict(zip(table["covariance"], table["problem"], strict=True))
+    lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
+    compared, best = table[table["log_density"].notna()], table["covariance"][0]
+    if len(compared):
+        text = compared.drop(columns="problem").to_string(index=False, float_format=lambda value: f"{value:.3f}")
+        why = "by the log predictive density of held-out rows"
+        return "\n".join([text, *lines, f"model.covariance=auto: {best}, {why}"])
+    why = "the only one that is left" if lines else "since one column has one variance"
+    return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
 
 
 def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[str]:
     """The model, and of a table the columns that are data where ids and the like stand beside them."""
     # a table is read as it is, whatever options the model will have; of other data the kind decides
+    of_data = [given for given in overrides if not given.startswith("model.")]
+    columns: list[str] | None = []
     try:
-        of_data = [given for given in overrides if not given.startswith("model.")]
-        _, dataset = _loaded([*of_data, "model=mixed"], config_dir)
-    except ConfigError:
-        _, dataset = _loaded(overrides, config_dir)
-    model = f"model={model_for(dataset)}"
+        dataset = _read([*of_data, f"model={MIXED}"], config_dir)
+    except NoMixedTable:
+        dataset = _read([*of_data, "model=gaussian"], config_dir)
+    model = model_for(dataset)
+    if dataset.kind == MIXED and model != MIXED:
+        columns = _columns(of_data, model, dataset, config_dir)
+        if columns is None:
+            model, columns = MIXED, []
     scales = []
-    if model == "model=gaussian" and not issparse(dataset.values):
+    if model == "gaussian" and not issparse(dataset.values):
         scales = [f"model.{key}={prior}" for key, prior in SCALES.items() if not _given(overrides, key)]
-    typed = dataset.meta.get("typed")
-    if not typed or model == "model=mixed" or any(given.startswith("data.columns=") for given in overrides):
-        return [model, *scales]
-    _, read = _loaded([*overrides, model], config_dir)
-    columns = [] if read.values.shape[1] == len(typed) else [f"data.columns={typed_list(typed)}"]
-    return [model, *columns, *scales]
+    return [f"model={model}", *(columns or []), *scales]
+
+
+def _columns(overrides: Sequence[str], model: str, table: Dataset, config_dir: str | Path | None) -> list[str] | None:
+    """Overrides with which the reader of a model finds the cells of a mixed table; None where it does not."""
+    names = [f"data.columns={typed_list(table.meta['typed'])}"] if "typed" in table.meta else []
+    names += ["data.drop=null"] if any(given.startswith("data.drop=") for given in overrides) else []
+    for extra in ([], names):
+        try:
+            read = _read([*overrides, f"model={model}", *extra], config_dir)
+        except DataError:
+            continue
+        if _are_same(read, table):
+            return extra
+    return None
 
 
 def _given(overrides: Sequence[str], key: str) -> bool:
     return any(given.startswith(f"model.{key}=") for given in overrides)
 
 
-def _loaded(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[dict[str, Any], Dataset]:
-    from splitmerge_cli.config import plain
-    from splitmerge_cli.runs import prepare
-
-    cfg = compose([*overrides, "iterations=1", "chains=2"], config_dir)
-    return plain(cfg), prepare(cfg).dataset
+def _read(overrides: Sequence[str], config_dir: str | Path | None) -> Dataset:
+    """The data of a configuration; no model is built."""
+    cfg = compose(overrides, config_dir)
+    with limited(cfg.data.max_bytes):
+        return loaded(plain(cfg.data), kind_of(cfg.model), of_data(file_digests(cfg)))
 
 
 def _sampler(cfg: Mapping[str, Any]) -> Sample:

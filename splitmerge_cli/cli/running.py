@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -82,10 +83,11 @@ def run(
     from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs import closing
 
+    chosen = None
     if any(given.endswith("=auto") and given.startswith("model") for given in overrides):
         from splitmerge_cli.api.selection import settle
 
-        overrides = settle(overrides, config_dir, partial(typer.echo, err=True))
+        overrides, chosen = settle(overrides, config_dir, partial(typer.echo, err=True))
     composed = draft(overrides, config_dir)
     if composed.undecided:
         from splitmerge_cli.runs.undecided import require_model
@@ -98,7 +100,7 @@ def run(
         recorded = done.config["trace"]["partitions"] != 0
         typer.echo(f"done before{'' if recorded else ', no partitions recorded'}; resume=false repeats it", err=True)
     else:
-        plan = runs.prepare(composed.checked())
+        plan = replace(runs.prepare(composed.checked()), chosen=chosen)
         for note in plan.dataset.notes:
             complain(f"note: {note}")
         done = Run(runs.run(plan))

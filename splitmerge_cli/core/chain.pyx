@@ -85,8 +85,10 @@ class Halted(Exception):
 
 
 def _consecutive(truth):
-    """True labels, numbered 0, 1, ..."""
-    return {"truth": np.unique(truth, return_inverse=True)[1].astype(np.int32)}
+    """True labels, numbered 0, 1, ...; -1 where they are not known."""
+    labels, known = np.full(len(truth), -1, dtype=np.int32), truth >= 0
+    labels[known] = np.unique(truth[known], return_inverse=True)[1]
+    return {"truth": labels}
 
 
 def _entropies(Py_ssize_t N):
@@ -100,8 +102,8 @@ def _entropies(Py_ssize_t N):
 
 
 cdef class Agreement:
-    """Normalised mutual information and adjusted Rand index of a model's partition with the true labels; kept until the
-    partition changes.
+    """Normalised mutual information and adjusted Rand index of a model's partition with the true labels, over the items
+    that have one; kept until the partition changes.
 
     NMI is divided by the arithmetic mean of the two entropies; both are 1 for two partitions that agree entirely. Sums
     of n log n are fixed-point, so that they do not depend on the order of a cluster's items, which is no part of the
@@ -109,7 +111,8 @@ cdef class Agreement:
     """
 
     cdef tuple held                     # what all chains of a run share
-    cdef const int32_t *truth           # [N] 0 .. T-1
+    cdef const int32_t *truth           # [N] 0 .. T-1; -1 of an item without one
+    cdef Py_ssize_t known               # items with one
     cdef int32_t *seen                  # [T] items of the cluster at hand by true label
     cdef const int64_t *nlogn           # [N + 1] n log n in units of 1 / per
     cdef double per                     # a power of 2: sums of nlogn stay below 2^61
@@ -126,7 +129,8 @@ cdef class Agreement:
         labels, sums = shared(_consecutive, given), shared(_entropies, model.N)
         self.held = labels, sums
         self.truth, self.nlogn, self.per = ints_of(labels.truth), longs_of(sums.nlogn), sums.per
-        counts = np.bincount(labels.truth)
+        counts = np.bincount(labels.truth[labels.truth >= 0])
+        self.known = counts.sum()
         self.seen = ints(len(counts))
         self.truth_nlogn = sum(self.nlogn[n] for n in counts)
         self.truth_pairs = float((counts * (counts - 1) / 2).sum())
@@ -137,24 +141,28 @@ cdef class Agreement:
 
     cdef void update(self, Model m) noexcept nogil:
         cdef Py_ssize_t k
+        cdef Py_ssize_t known
         cdef int32_t i
-        cdef int64_t whole = self.nlogn[m.N], cells = 0, ours = 0
-        cdef double n, N = m.N, joint_pairs = 0.0, our_pairs = 0.0, expected, top, h1, h2
+        cdef int64_t whole = self.nlogn[self.known], cells = 0, ours = 0
+        cdef double n, N = self.known, joint_pairs = 0.0, our_pairs = 0.0, expected, top, h1, h2
         if self.version == m.version:
             return
         self.version = m.version
         m.relist()
         for k in range(m.K):
-            n = m.size[k]
-            ours += self.nlogn[m.size[k]]
+            known = 0
+            i = m.head[k]
+            while i >= 0:
+                if self.truth[i] >= 0:
+                    self.seen[self.truth[i]] += 1
+                    known += 1
+                i = m.after[i]
+            n = known
+            ours += self.nlogn[known]
             our_pairs += n * (n - 1) / 2
             i = m.head[k]
             while i >= 0:
-                self.seen[self.truth[i]] += 1
-                i = m.after[i]
-            i = m.head[k]
-            while i >= 0:
-                n = self.seen[self.truth[i]]
+                n = self.seen[self.truth[i]] if self.truth[i] >= 0 else 0
                 if n > 0:
                     cells += self.nlogn[<Py_ssize_t> n]
                     joint_pairs += n * (n - 1) / 2

@@ -400,6 +400,19 @@ cdef class Model(Partition):
         """
         return params
 
+    @classmethod
+    def with_new(cls, data, whole, **params):
+        """The model of a Dataset's items and of new ones behind them, for ``log_predictive``.
+
+        Parameters
+        ----------
+        data, whole : Dataset
+            Without the new items, and with them.
+        **params
+            As ``from_data`` takes them; they mean what they mean on `data`.
+        """
+        return cls.from_data(whole, **cls.with_defaults_of(data, **params))
+
     def log_predictive(self, Py_ssize_t first):
         """Log predictive densities of the items from `first` on, each by itself, given the partition of those before.
 
@@ -429,13 +442,22 @@ cdef class Model(Partition):
         Cost: two likelihoods of a cluster for each item and cluster. The weights are those by which a Gibbs update
         chooses, for N = `first` + 1 items.
         """
-        cdef Py_ssize_t i, k, column, m = self.K - 1, n = self.N - first
+        cdef Py_ssize_t k, m = self.K - 1, n = self.N - first
         if not self.conjugate or self.coupled or self.prior is None:
             raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
         if not 0 < first < self.N or m < 1 or self.size[m] != n or (self.labels[first:] != m).any():
             raise ValueError(f"expected items {first} to {self.N - 1} in the last cluster, alone")
+        log_density, weight = self.log_densities(first), np.empty(m + 1)
+        for k in range(m):
+            weight[k] = self.alloc[self.size[k]] if self.size[k] else self.weight_alone
+        weight[m] = 0.0 if self.allows_empty else self.prior.new_weight(m)
+        with np.errstate(divide="ignore"):
+            return log_density, np.log(weight / weight.sum())
+
+    def log_densities(self, Py_ssize_t first):
+        """`log_density` of ``log_predictive``, which has checked the state."""
+        cdef Py_ssize_t i, k, column, m = self.K - 1, n = self.N - first
         cdef double[:, ::1] log_density = np.empty((n, m + 1))
-        weight = np.empty(m + 1)
         cdef double[::1] before = np.empty(m + 1)
         # behind the clusters, the last of which are the new items: an empty column
         cdef Py_ssize_t empty = m + 1
@@ -452,11 +474,7 @@ cdef class Model(Partition):
                 self.leave(i, column)
             if self.allows_empty:
                 log_density[i - first, m] = -INFINITY
-        for k in range(m):
-            weight[k] = self.alloc[self.size[k]] if self.size[k] else self.weight_alone
-        weight[m] = 0.0 if self.allows_empty else self.prior.new_weight(m)
-        with np.errstate(divide="ignore"):
-            return np.asarray(log_density), np.log(weight / weight.sum())
+        return np.asarray(log_density)
 
     @property
     def concentration(self):

@@ -59,7 +59,7 @@ class Dataset:
         NaN where a cell is missing; codes (binary, categorical), whole numbers from 0 (count) or finite numbers (real),
         as `types` says.
     truth : numpy.ndarray or None
-        int32 ``[N]``, true cluster of each item; ``documents``: true topic of each token.
+        int32 ``[N]``, true cluster of each item, -1 where it is not known; ``documents``: true topic of each token.
     vocabulary : list of str or None
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
@@ -219,6 +219,14 @@ class Dataset:
 def noted(notes: Sequence[str]) -> dict[str, Any]:
     """The part of ``Dataset.meta`` that holds these notes; empty where there are none."""
     return {"notes": list(notes)} if notes else {}
+
+
+def numbered_labels(labels: Any) -> NDArray[np.int32]:
+    """Labels of any type, numbered by first appearance; -1 for None and NaN."""
+    import pandas as pd
+
+    given = labels if isinstance(labels, list | tuple | pd.Series) else np.asarray(labels)
+    return pd.factorize(pd.Series(given))[0].astype(np.int32)
 
 
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"

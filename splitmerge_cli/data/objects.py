@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels
 
 
 def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> Dataset:
@@ -30,7 +30,7 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
     kind : str
         As `Dataset` has it.
     truth : array_like, optional
-        True label of each item, of any type.
+        True label of each item, of any type; None or NaN: not known.
     name : str
         For titles.
 
@@ -43,7 +43,7 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
         if truth is not None:
             raise DataError("truth: expected None beside a Dataset, which holds its own")
         return data
-    labels = None if truth is None else pd.factorize(np.asarray(truth))[0].astype(np.int32)
+    labels = None if truth is None else numbered_labels(truth)
     if kind not in _READERS:
         raise DataError(f"data: {type(data).__name__}; data of kind {kind} are made by a reader of splitmerge_cli.data")
     return _READERS[kind](data, labels, name)

@@ -65,7 +65,10 @@ def _cells(dataset: Dataset, new: Any) -> Dataset:
     """Cells of a mixed table under the codes that they have in the data; a level that the data do not have is missing,
     as nothing is known of it."""
     frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
-    types = dataset.types or ()
+    types, columns = dataset.types or (), dataset.columns or []
+    if frame is not new and frame.shape[1] > len(types) and all(map(str.isdecimal, columns)):
+        # an array, of which not every column was read
+        frame = frame[[int(column) for column in columns if int(column) < frame.shape[1]]]
     if frame.shape[1] != len(types):
         raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
     values = np.full(frame.shape, np.nan)

@@ -1,6 +1,6 @@
 """The diagnosis of one run: one row per quantity and chain."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ OF_ALL_RUNS = (
     *("acceptance", "null", "seconds_per_iteration"),
 )
 """Kinds of quantity that every diagnosis has, besides scores."""
+TRUE_LABELS = "true_labels"
+"""How many items are scored, where that is not all."""
 COLUMNS = ["quantity", "chain", "value", "note"]
 LONGEST = 100_000
 """Draws of a chain beyond which every m-th is looked at: an effective sample size of millions takes minutes and
@@ -127,14 +129,23 @@ def _framed(rows: list[Row]) -> pd.DataFrame:
 def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> pd.DataFrame:
     """Rows of a diagnosis that compare clusterings, by their names, with the true clusters ``[N]``.
 
-    Quantities are ``SCORE/NAME`` for nmi, ari, purity, rand and accuracy.
+    Quantities are ``SCORE/NAME`` for nmi, ari, purity, rand and accuracy. An item whose true number is negative is left
+    out; where there is one, ``true_labels`` is the number of the others.
     """
     rows: list[Row] = []
+    true = np.asarray(truth)
+    known = np.flatnonzero(true >= 0)
+    if len(known) < len(true):
+        rows.append((TRUE_LABELS, None, float(len(known)), f"of {len(true)} items: the scores are over these"))
+
+    def agree(agreement: Callable[[ArrayLike, ArrayLike], float], labels: ArrayLike) -> float:
+        return agreement(true[known], np.asarray(labels)[known])
+
     for name, clustering in clusterings.items():
-        for score, agreement in SCORES.items():
-            quantity, labels = f"{score}/{name}", clustering.over_all
-            rows.append((quantity, None, np.nan if labels is None else agreement(truth, labels), clustering.note))
-            rows += [(quantity, c, agreement(truth, labels), None) for c, labels in clustering.chains.items()]
+        for kind, agreement in SCORES.items():
+            quantity, labels = f"{kind}/{name}", clustering.over_all
+            rows.append((quantity, None, np.nan if labels is None else agree(agreement, labels), clustering.note))
+            rows += [(quantity, c, agree(agreement, labels), None) for c, labels in clustering.chains.items()]
     return _framed(rows)
 
 
@@ -228,7 +239,7 @@ def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
         yield "accepted: " + ", ".join(
             f"{name} {f'{x:.2%}' if np.isfinite(x) else 'never proposed'}" for name, x in moves
         )
-    added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *SCORES)]
+    added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *SCORES, TRUE_LABELS)]
     if known := [f"{name} {over_all[name]:.4g}" for name in added if np.isfinite(over_all[name])]:
         yield ", ".join(known)
 

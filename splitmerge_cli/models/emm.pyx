@@ -16,7 +16,7 @@ from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli.core.options import Count, Positive, read_options
 from splitmerge_cli.core.shared import as_array, as_frozen, shared
-from splitmerge_cli.priors.entities import Entities
+from splitmerge_cli.priors.entities import MOST as MOST_ENTITIES, Entities
 
 MOST = 10_000_000
 """Largest vocabulary."""
@@ -115,6 +115,12 @@ cdef class EMM(Model):
     def with_defaults_of(cls, data, **params):
         n_tokens = params.get("n_tokens")
         return params | {"n_tokens": data.n_tokens if n_tokens is None else n_tokens}
+
+    @classmethod
+    def with_new(cls, data, whole, **params):
+        # the new items are one cluster more than a state may have
+        kmax = read_options("model", cls.OPTIONS, params)["kmax"]
+        return super().with_new(data, whole, **(params | {"kmax": min(kmax + 1, MOST_ENTITIES)}))
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:

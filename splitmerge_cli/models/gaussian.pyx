@@ -263,10 +263,11 @@ def _units(widest, Py_ssize_t N, str covariance):
     return units
 
 
-def _prepare(given, str covariance, kappa0, m0, b0, summary=None):
+def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
-    array of the data's size is made; a ValueError for what are no points, or a prior out of range. With a
-    `PointsSummary`, of which these are a part, they are written over."""
+    array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
+    first `known` say what these are; new ones beyond their range are put on its edge. With a `PointsSummary`, of which
+    these are a part, they are written over."""
     resampled = isinstance(b0, Gamma)
     points = np.asarray(given, dtype=None if given.dtype == np.float32 and summary is None else np.float64)
     cdef Py_ssize_t N = points.shape[0] if points.ndim else 0, D, d, first, step
@@ -285,7 +286,7 @@ def _prepare(given, str covariance, kappa0, m0, b0, summary=None):
     span, x = np.empty(D), np.empty(points.shape) if summary is None else points
     for first in range(0, D if summary is None else 0, step):
         # a column is a row here: its sum is the same whether it stands alone or not
-        part = np.array(points[:, first:first + step].T, dtype=np.float64, order="C")
+        part = np.array(points[:known, first:first + step].T, dtype=np.float64, order="C")
         here = slice(first, first + len(part))
         # the middle as a number that loses no digit of points near it
         centre[here] = part.min(axis=1) / 2 + part.max(axis=1) / 2
@@ -296,6 +297,8 @@ def _prepare(given, str covariance, kappa0, m0, b0, summary=None):
         N, centre, mean, variance = summary.N, summary.centre, summary.mean, summary.variance
         span, widest = summary.span, summary.widest
     units = _units(widest, N, covariance)
+    if known is not None:
+        N = known
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
     unit = unit_of(covariance, b0, variance)
     # the least multiple of the variance that a resampled scale may become
@@ -315,6 +318,8 @@ def _prepare(given, str covariance, kappa0, m0, b0, summary=None):
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
         x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
+    if known is not None:
+        np.clip(x[known:], -widest / units, widest / units, out=x[known:])
     # the widest factor of a product over dimensions
     narrowest = least * unit if resampled else scale
     factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
@@ -334,6 +339,8 @@ cdef class Gaussian(Normal):
     ----------
     x : array_like of float, shape (N, D)
         Points; float32 and float64 arrays are kept as they are (for sparse ones see ``sparse_gaussian.pyx``).
+    known : int, optional
+        Points that are data; those behind them are new: only ``log_predictive`` asks for them, however far they are.
     **options
         See ``OPTIONS``. By default b0 is such that with a0 = 2 and kappa0 = 0.1 the prior spreads over the data; a
         column without spread counts as one of variance 1 (iso: of their mean).
@@ -382,16 +389,16 @@ cdef class Gaussian(Normal):
     cdef double *own_c                  # [N + 2] with the present ones: log_c, log_n
     cdef double *own_n
 
-    def __init__(self, x, **options):
+    def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, options)
         if scipy.sparse.issparse(x):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
         points, how = x.values if isinstance(x, Rows) else as_array(x), [given[key] for key in _OF_DATA]
         if isinstance(x, Rows):
             self.total = x.total
-            data = Prepared(_prepare(points, *how, x.summary))
+            data = Prepared(_prepare(points, *how, known, x.summary))
         else:
-            data = shared(_prepare, points, *how)
+            data = shared(_prepare, points, *how, known)
         if data.points is not None:
             points = data.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
@@ -463,6 +470,12 @@ cdef class Gaussian(Normal):
             from splitmerge_cli.models.mixed import of_one_type
             return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
         return super().from_data(data, **params)
+
+    @classmethod
+    def with_new(cls, data, whole, **params):
+        if scipy.sparse.issparse(whole.values) or whole.missing:
+            return super().with_new(data, whole, **params)
+        return super().from_data(whole, known=data.N, **params)
 
     cdef int _take(self, data) except -1:
         """Take what ``_prepare`` made, and room for the work with it."""
@@ -935,6 +948,44 @@ cdef class Gaussian(Normal):
         memcpy(self.both_square, self.squares_of(a), 16 * self.n_squares)
         gauss_absorb(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.n_squares)
         return self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n, self.mean, self.scatter))
+
+    def log_densities(self, Py_ssize_t first):
+        """In closed form, from the points as they were given: no factorisation holds a new one, which may be so far
+        away that it leaves no digits of the others."""
+        cdef Py_ssize_t k, n, column, m = self.K - 1, D = self.D, start
+        cdef double kappa, shrink, log_det
+        density = np.empty((self.N - first, m + 1))
+        middle, units = (np.asarray(<double[:D]> <double *> self.middle),
+                         np.asarray(<double[:D]> <double *> self.units))
+        mean, scatter = np.asarray(<double[:D]> self.mean), np.asarray(<double[:self.n_squares]> self.scatter)
+        step = max(1, COLUMNS // D)
+        self.begin_scan()
+        for start in range(first, self.N, step):
+            rows = slice(start - first, start - first + step)
+            points = (np.asarray(self.vectors[start:start + step], dtype=np.float64) - middle) / units
+            for k in range(m + 1):
+                # the last of the clusters are the new items; behind it stands an empty column
+                column = k if k < m else m + 1
+                n = self.size[column]
+                kappa = self.kappa0 + n
+                shrink = kappa / (kappa + 1.0)
+                log_det = self.posterior(self.sums_of(column), self.squares_of(column), n, self.mean, self.scatter)
+                off = points - mean
+                if self.shape_of == FULL:
+                    from scipy.linalg import solve_triangular
+                    factor = np.zeros((D, D))
+                    factor[np.tril_indices(D)] = scatter
+                    # posterior leaves the reciprocals of the diagonal there
+                    factor[np.diag_indices(D)] = 1.0 / factor[np.diag_indices(D)]
+                    off = solve_triangular(factor, off.T, lower=True).T
+                    log_q = np.log1p(shrink * (off ** 2).sum(axis=1))
+                elif self.shape_of == ISO:
+                    log_q = np.log1p(0.5 * shrink / scatter[0] * (off ** 2).sum(axis=1))
+                else:
+                    log_q = np.log1p(0.5 * shrink / scatter * off ** 2).sum(axis=1)
+                degree = self.a_n(n) + (0.5 * D if self.shape_of == ISO else 0.5)
+                density[rows, k] = self.log_c[n] - 0.5 * log_det - degree * log_q - self.log_units
+        return density
 
     # -- diag and iso, the normal density with mean m_n and variances b_n / a_n, the inverses of the posterior means of
     # the precisions

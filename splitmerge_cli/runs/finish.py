@@ -149,6 +149,7 @@ def _summary(
         "least_expected_vi": central,
         "credible_ball": None,
         "convergence": asdict(judged),
+        **({} if plan.chosen is None else {"chosen": plan.chosen}),
     }
 
 

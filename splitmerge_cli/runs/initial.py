@@ -59,7 +59,7 @@ def initial_labels(
     Raises
     ------
     ConfigError
-        More clusters than items or than `model.kmax`; ``truth`` without true labels.
+        More clusters than items or than `model.kmax`; ``truth`` without true labels of all items.
     DataError
         A label file with another number of rows than there are items.
     """
@@ -83,6 +83,10 @@ def initial_labels(
     elif init == "truth":
         if dataset.truth is None:
             raise ConfigError(f"init=truth: the true labels of {dataset.name} are not known")
+        if without := int((dataset.truth < 0).sum()):
+            raise ConfigError(
+                f"init=truth: {without} of {dataset.N} items of {dataset.name} have no true label; expected one each"
+            )
         labels = _codes(dataset.truth)
     else:
         assert given is not None

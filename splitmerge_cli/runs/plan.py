@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class Plan:
         Makes the chains.
     optional_columns : list of str
         Columns of the trace, and of the partitions, that not every run has.
+    chosen : mapping, optional
+        How what ``auto`` stands for was chosen, for the summary; it changes nothing that is computed.
     """
 
     cfg: "DictConfig"
@@ -57,6 +59,7 @@ class Plan:
     recorder: Recorder
     builder: Builder
     optional_columns: list[str]
+    chosen: Mapping[str, Any] | None = None
     _built: dict[int, Chain] = field(default_factory=dict, repr=False)
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
 
@@ -164,7 +167,7 @@ def _prepared(cfg: "DictConfig", records: bool) -> Plan:
     recorded = Rows(chains[0], 1).filled()
     columns = [name for name in schema.OPTIONAL if name in recorded]
     columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
-    plan = Plan(cfg, dataset, digests, recorder, builder, columns, dict(enumerate(chains)))
+    plan = Plan(cfg, dataset, digests, recorder, builder, columns, _built=dict(enumerate(chains)))
     if records:
         try:
             check_disk(cfg, recorder, columns, plan.path)

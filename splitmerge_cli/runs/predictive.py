@@ -149,7 +149,7 @@ def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Mode
     """The model of the data and the new items, its defaults those of the data."""
 
     def build(cls: Any, given: dict[str, Any]) -> Model:
-        found: Model = cls.from_data(whole, **cls.with_defaults_of(dataset, **given))
+        found: Model = cls.with_new(dataset, whole, **given)
         return found
 
     model: Model = construct("model", options, build)
@@ -244,6 +244,11 @@ def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
     assert isinstance(given, DictConfig)
     options = OmegaConf.to_container(given.data, resolve=True)
     assert isinstance(options, dict)
+    if dataset.kind == "mixed" and "typed" in dataset.meta:
+        # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later
+        typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
+        types = {name: "categorical" if column.levels else column.type for name, column in typed.items()}
+        options |= {"columns": list(typed), "drop": None, "truth": None, "types": types}
     found = loaded({str(key): value for key, value in options.items()}, dataset.kind, file_digests(given))
     try:
         return new_items(dataset, _as_given(found))

@@ -140,7 +140,9 @@ def score_line(summary: Mapping[str, Any]) -> str | None:
         name, written = "best", "best state"
     found = {key.partition("/")[::2]: value for key, value in summary["diagnostics"].items()}
     scores = [f"{score} {value:.3f}" for (score, of), value in found.items() if of == name and value is not None]
-    return f"{written} beside the truth: {', '.join(scores)}" if scores else None
+    known = summary["diagnostics"].get("true_labels")
+    some = "" if known is None else f" of {known:.0f} items"
+    return f"{written} beside the truth{some}: {', '.join(scores)}" if scores else None
 
 
 def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:

@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray
+from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import splitmerge_cli as sm
@@ -142,8 +145,56 @@ def test_a_store_is_a_run_that_is_not_made_again(tmp_path: Path) -> None:
     assert again.path == first.path and (again.path / "status.json").stat().st_mtime_ns == begun
     loaded = sm.Posterior.load(first.path, np.eye(6))
     assert (loaded.predict(np.eye(6)[:1]) == first.predict(np.eye(6)[:1])).all()
-    with pytest.raises(ConfigError, match="expected the data of"):
+    with pytest.raises(ConfigError, match="data: expected those of"):
         sm.Posterior.load(first.path, np.zeros((6, 6)))
+
+
+def test_true_labels_are_a_part_of_the_data_that_are_loaded(tmp_path: Path) -> None:
+    truth = ["a", None, "b", "a", "a", float("nan")]
+    found = sm.sample("bernoulli", np.eye(6), truth=truth, store=tmp_path, **FEW)
+    assert found.dataset.truth.tolist() == [0, -1, 1, 0, 0, -1]
+    loaded = sm.Posterior.load(found.path, np.eye(6), truth)
+    assert (loaded.predict(np.eye(6)[:1]) == found.predict(np.eye(6)[:1])).all()
+    with pytest.raises(ConfigError, match="true labels included"):
+        sm.Posterior.load(found.path, np.eye(6))
+    # over the items that have one
+    known, point = [0, 2, 3, 4], np.array(found.run.summary["point_estimate"]["labels"])
+    said = found.run.summary["diagnostics"]
+    labels = np.array(found.run.summary["least_expected_vi"]["labels"])
+    assert said["ari/point"] == pytest.approx(adjusted_rand_score([0, 1, 0, 0], labels[known]))
+    assert said["true_labels"] == 4 and len(point) == 6
+
+
+WORDS = pd.DataFrame(
+    {
+        "sex": ["female", "male", None, "female"] * 6,
+        "x": np.r_[np.linspace(0, 1, 12), np.linspace(5, 6, 12)],
+        "land": "US",
+        "isle": ["a", "b", "c"] * 8,
+    }
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", ["mixed", "auto", {"name": "mixed", "alpha": 0.5}])
+def test_an_estimator_takes_a_data_frame_with_words(model: Any) -> None:
+    estimator = clone(sm.SplitMergeClustering(model, iterations=50, chains=2, random_state=1))
+    fitted = make_pipeline(estimator).fit(WORDS)[-1]
+    assert fitted.posterior_.run.config["model"]["name"] == "mixed"
+    assert fitted.n_features_in_ == 4 and list(fitted.feature_names_in_) == list(WORDS.columns)
+    assert fitted.predict(WORDS.head(3)).shape == (3,) and np.isfinite(fitted.score(WORDS))
+    np.testing.assert_allclose(fitted.predict_proba(WORDS.head(2)).sum(axis=1), 1)
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(WORDS[["x", "sex"]])
+    # the same cells without names
+    cells = WORDS.to_numpy(object)
+    again = clone(estimator).fit(cells)
+    assert (again.labels_ == fitted.labels_).all() and (again.predict(cells[:3]) == fitted.predict(WORDS[:3])).all()
+
+
+def test_an_estimator_of_numbers_says_what_reads_words() -> None:
+    with pytest.raises(ValueError, match=r"'female'; expected numbers, or model='mixed' or 'auto'"):
+        sm.SplitMergeClustering().fit(WORDS)
 
 
 def test_an_interruption_gives_what_there_is() -> None:

@@ -84,6 +84,10 @@ REFUSED = [
     ([*CSV, "model=lines", "data.drop=[x,y,who]"], "no column is left"),
     ([*CSV, "model=lines", "data.truth=z"], "data.truth=z"),
     ([*LINES, "init=truth"], "init=truth: the true labels of d are not known"),
+    (
+        ["data=csv", "data.path=part.csv", "data.truth=who", "model=lines", "init=truth"],
+        "init=truth: 1 of 3 items of part have no true label; expected one each",
+    ),
     ([*LINES, "K0=6"], "K0=6: expected at most 5"),
     ([*LINES, "N=6"], "N=6: expected at most 5"),
 ]
@@ -109,6 +113,7 @@ def rejected(smcmc, tmp_path: Path) -> Callable[..., None]:
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args[-2:]) for args, _ in REFUSED])
 def test_run(rejected, args: list[str], named: str) -> None:
     Path("d.csv").write_text(POINTS)
+    Path("part.csv").write_text("x,y,who\n0,1,a\n1,2,\n3,4,b\n")
     rejected(["run", "iterations=10", *args], named)
 
 

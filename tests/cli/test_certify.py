@@ -392,6 +392,23 @@ def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> 
     assert any("log predictive density of 2 new items" in line for line in found.lines())
 
 
+def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path) -> None:
+    """By themselves they would be constant columns, which are left out, or numbers of another type."""
+    from splitmerge_cli.config import compose
+    from splitmerge_cli.runs import prepare
+    from splitmerge_cli.runs.predictive import items_of
+
+    rows = "".join(f"{k % 3},{'fm'[k % 2]},US,{k + 0.5},{k % 3}\n" for k in range(12))
+    (tmp_path / "t.csv").write_text("class,sex,land,x,grade\n" + rows)
+    (tmp_path / "new.csv").write_text("sex,land,x,grade\nm,UK,3,1\nz,US,,2\n")
+    (tmp_path / "one.csv").write_text("sex,land,x,grade\nf,US,7,0\n")
+    path = f"data.path={tmp_path / 't.csv'}"
+    plan = prepare(compose(["data=csv", path, "data.truth=class", "model=mixed", "iterations=1"]))
+    found = items_of(plan.cfg, plan.dataset, str(tmp_path / "new.csv"))
+    np.testing.assert_array_equal(found.values, [[1, 3, 1], [np.nan, np.nan, 2]])
+    np.testing.assert_array_equal(items_of(plan.cfg, plan.dataset, str(tmp_path / "one.csv")).values, [[0, 7, 0]])
+
+
 def test_densities_beyond_the_range_of_a_double_are_summed() -> None:
     from splitmerge_cli.diagnostics.certificates import DensitySum, log_of_mean, log_of_mean_of_items
 

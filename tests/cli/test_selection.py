@@ -7,11 +7,18 @@ import networkx
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import splitmerge_cli as sm
 from splitmerge_cli.api import selection
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.api.sampling import overrides_of
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import prepare
 
 FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
 
@@ -60,7 +67,135 @@ def test_the_table_is_of_rows_that_were_held_out(tilted: np.ndarray, capsys: pyt
     ],
 )
 def test_the_model_that_reads_the_data(table: Any, model: str) -> None:
-    assert selection.model_for_object(table) == model
+    assert selection.model_for_object(table)[0] == model
+
+
+def _cells(kind: str, N: int, rng: np.random.Generator) -> list[Any]:
+    """A column of N cells."""
+    made: dict[str, Any] = {
+        "bits": lambda: rng.integers(2, size=N),
+        "booleans": lambda: rng.choice(["true", "false"], N),
+        "two words": lambda: rng.choice(["female", "male"], N),
+        "two numbers": lambda: rng.choice([3, 7], N),
+        "words": lambda: rng.choice(["a", "b", "c c"], N),
+        "counts": lambda: rng.poisson(3.0, N),
+        "reals": lambda: rng.normal(size=N).round(6),
+        "tiny": lambda: rng.normal(size=N) * 1e-12,
+        "huge": lambda: rng.normal(size=N) * 1e12,
+        "constant": lambda: np.full(N, 4.5),
+        "one word": lambda: np.full(N, "US"),
+        "empty": lambda: np.full(N, None, dtype=object),
+        "names": lambda: [f"item {i}" for i in range(N)],
+        "id": lambda: np.arange(1, N + 1),
+        "dates": lambda: [f"2024-01-{1 + i % 28:02d}" for i in range(N)],
+        "units": lambda: [f"{i} kg" for i in range(N)],
+    }
+    return list(made[kind]())
+
+
+KINDS = "bits,booleans,two words,two numbers,words,counts,reals,tiny,huge,constant,one word,empty,names,id,dates,units"
+
+
+class _Unmade:
+    """In place of a short run."""
+
+    complete = True
+
+    def log_predictive(self, new: Dataset) -> np.ndarray:
+        return np.zeros(new.N)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    kinds=st.lists(st.sampled_from(KINDS.split(",")), min_size=1, max_size=4),
+    N=st.sampled_from([2, 3, 12, 40]),
+    gaps=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_what_auto_chooses_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
+) -> None:
+    """Of a file and of a data frame; where columns are rejected, what the message advises runs."""
+    monkeypatch.setattr(selection, "_sampler", lambda cfg: lambda model, data: _Unmade())
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
+    if gaps:
+        frame = frame.astype(object).mask(rng.random(frame.shape) < 0.1)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for data in (tmp_path / "t.csv", frame):
+        _check_choice(data, {})
+
+
+def _check_choice(data: Any, options: dict[str, Any]) -> None:
+    keys = {"iterations": 1, "chains": 2, "progress": "none"}
+    try:
+        settled, _ = overrides_of("auto", data, None, keys, None, options)
+    except RejectedColumns as error:
+        if isinstance(data, Path):
+            assert not options and f"data.drop=[{','.join(map(str, error.drop))}]" in str(error)
+            _check_choice(data, {"data.drop": error.drop})
+    except DataError as error:
+        assert "no column is left for the data" in str(error)
+    else:
+        prepare(compose(settled.overrides))
+
+
+def test_two_words_are_left_to_mixed(smcmc) -> None:
+    """They are binary, but `bernoulli` reads 0 and 1."""
+    pd.DataFrame({"sex": ["female", "male"] * 10}).to_csv("t.csv", index=False)
+    result = smcmc("run", "data=csv", "data.path=t.csv", "model=auto", "iterations=20", "chains=2", "progress=none")
+    assert result.exit_code == 0 and "model=auto: model=mixed" in result.stderr
+
+
+def test_a_frame_with_ids_is_read_without_them() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"name": [f"n{i}" for i in range(30)], "x": rng.normal(size=30), "y": rng.normal(size=30)})
+    found = sm.sample("auto", frame, **FEW)
+    assert found.run.config["model"]["name"] == "gaussian" and found.dataset.columns == ["x", "y"]
+    assert np.isfinite(found.log_predictive(frame)).all()
+    np.testing.assert_array_equal(sm.Posterior.load(found.path, frame).labels, found.labels)
+
+
+def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str], tilted: np.ndarray) -> None:
+    tilted[3, 0] = np.nan
+    sm.sample({"name": "gaussian", "covariance": "auto"}, tilted, **FEW)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in said[:2]] == [
+        "model.covariance=iso is left out",
+        "model.covariance=full is left out",
+    ]
+    assert all("a missing cell" in line for line in said[:2])
+    assert said[2] == "model.covariance=auto: diag, the only one that is left"
+
+
+def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
+    assert "auto" in " ".join(smcmc("model", "info", "gaussian").stdout.split())
+
+
+def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sampled(model: Any, data: Dataset) -> Any:
+        raise AssertionError
+
+    dataset = from_object(np.arange(12.0).reshape(-1, 1), "points")
+    table = selection.covariances({"name": "gaussian"}, dataset, sampled)
+    assert table["covariance"].tolist() == ["diag"] and table["log_density"].isna().all()
+
+
+def test_a_finished_run_is_found_without_the_choice(
+    smcmc, monkeypatch: pytest.MonkeyPatch, tilted: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.DataFrame(tilted, columns=["x", "y"]).to_csv("points.csv", index=False)
+    args = ["data=csv", "data.path=points.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]
+    first = smcmc("run", *args)
+    best = Run(first.stdout.split()[-1]).summary["chosen"]["model.covariance"][0]
+    assert best["covariance"] == "full" and best["log_density"] < 0.16
+    monkeypatch.setattr(selection, "covariances", None)
+    again = smcmc("run", *args)
+    assert again.stdout == first.stdout and "done before" in again.stderr
+    # another choice is made anew
+    monkeypatch.setattr(selection, "MOST_ROWS", 7)
+    with pytest.raises(TypeError):
+        selection.settle([*args, "out=results"], None, print)
 
 
 @pytest.mark.slow

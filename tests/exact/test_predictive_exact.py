@@ -8,6 +8,7 @@ import networkx
 import numpy as np
 import pandas
 import pytest
+from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.config import ConfigError, choice, locate
@@ -198,3 +199,40 @@ def test_a_token_joins_entities_that_are_empty_too() -> None:
     found = predict(configured, data, items, [state], state.labels)
     joined = np.array([2.5 / 3.5, 0.5 / 3.5, 1 / 3])
     np.testing.assert_allclose(found.probability[0], joined / joined.sum())
+
+
+@pytest.mark.parametrize("covariance", ["diag", "iso", "full"])
+@pytest.mark.parametrize("b0", ["hierarchical", 1e-8])
+def test_new_items_may_be_anywhere(covariance: str, b0: str | float) -> None:
+    """A state that a chain visits predicts whatever comes, without losing digits: Student's t of each cluster."""
+    x = np.random.default_rng(0).normal(size=(12, 3)) * [1.0, 1.0, 1e-3]
+    data = from_object(x, "points")
+    configured = choice("model", "gaussian") | {"name": "gaussian", "covariance": covariance, "b0": b0, "m0": 0.0}
+    scale = 1e-8 if b0 != "hierarchical" else 1e-7
+    kept = None if b0 != "hierarchical" else np.full(1 if covariance == "iso" else 3, scale)
+    new = np.array([[0.5, 0.5, 0.0], [1e3, -1e3, 1.0], [1e9, -1e9, 1e9], [-1e15, 1.0, 1e15]])
+    z = np.repeat([0, 1], 6).astype(np.int32)
+    ((_, density, _),) = by_state(configured, data, new_items(data, new), [State(z, 2, {}, kept)])
+    for k in (0, 1):
+        here, n, D = x[z == k], 6, 3
+        mean, kappa, a = here.sum(axis=0) / (n + 0.1), n + 0.1, 2.0 + n / 2
+        scatter = here.T @ here - np.outer(mean, mean) * kappa
+        sum_b, wide = scale + scatter.diagonal() / 2, (kappa + 1) / kappa
+        if covariance == "diag":
+            expected = sum(stats.t.logpdf(new[:, d], 2 * a, mean[d], np.sqrt(wide * sum_b[d] / a)) for d in range(D))
+        elif covariance == "iso":
+            a = 2.0 + n * D / 2
+            of_all = scale + scatter.trace() / 2
+            expected = stats.multivariate_t.logpdf(new, mean, wide * of_all / a * np.eye(D), 2 * a)
+        else:
+            psi, nu = scatter + 2 * scale * np.eye(D), 2 * 2.0 + D - 1 + n
+            expected = stats.multivariate_t.logpdf(new, mean, wide * psi / (nu - D + 1), nu - D + 1)
+        np.testing.assert_allclose(density[:, k], expected, rtol=1e-8)
+
+
+def test_a_state_of_as_many_entities_as_there_may_be_predicts() -> None:
+    data = from_object(["a", "b", "a", "c"], "tokens")
+    configured = choice("model", "emm") | {"name": "emm", "kmax": 2}
+    state = State(np.array([0, 1, 0, 1], dtype=np.int32), 2, {})
+    ((_, _, weight),) = by_state(configured, data, new_items(data, ["a"]), [state])
+    np.testing.assert_allclose(np.exp(weight), [0.5, 0.5, 0.0])

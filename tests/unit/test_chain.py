@@ -110,6 +110,26 @@ def test_trace_says_what_the_state_is():
     assert model.log_joint() == pytest.approx(chain.best_log_joint, abs=1e-9)
 
 
+@pytest.mark.parametrize("unknown", [[0], [1, 3], [0, 1, 2, 4]])
+def test_items_without_a_true_label_are_left_out_of_the_scores(unknown):
+    """They change nothing of the chain."""
+    truth = np.array([0, 1, 1, 0, 2])
+    partly = truth.copy()
+    partly[unknown] = -1
+    known = partly >= 0
+
+    def made(of):
+        model, rng = Bernoulli(np.eye(5, dtype=np.uint8)), Rng(0)
+        chain = Chain(model, rng, [Gibbs(model, rng)], truth=of)
+        return model, chain.advance(30)
+
+    (model, out), (_, whole) = made(partly), made(truth)
+    labels = model.labels[known]
+    assert out["nmi"][-1] == pytest.approx(normalized_mutual_info_score(truth[known], labels), abs=1e-12)
+    assert out["ari"][-1] == pytest.approx(adjusted_rand_score(truth[known], labels), abs=1e-12)
+    np.testing.assert_array_equal(out["log_joint"], whole["log_joint"])
+
+
 @pytest.mark.parametrize(
     ("labels", "truth"), [([0] * 5, [0] * 5), ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([0] * 5, [0, 0, 1, 1, 1])]
 )

@@ -203,7 +203,7 @@ def test_a_column_may_change_its_notation_late(tmp_path):
         ("x.csv", "A\n\nB\n", "tokens", {}, "row 2, column 1: an empty cell; expected a token"),
         ("x.csv", "A\nNaN\n", "tokens", {}, "row 2, column 1: 'NaN'; expected a token"),
         ("x.csv", "A,B\n", "tokens", {}, "2 columns; expected 1 column of tokens"),
-        ("x.csv", "A,1\nB,\n", "tokens", {"truth": 2}, "row 2, column 2: an empty cell; expected a true label"),
+        ("x.csv", "A,\nB,\n", "tokens", {"truth": 2}, "column 2: every cell is empty; expected true labels"),
         ("x.csv", b"A\n\xff\n", "tokens", {}, "row 2: byte 0xff; expected UTF-8"),
         ("x.doc", "A\n", "tokens", {}, "unknown format '.doc'"),
         ("x.csv.gz", b"A\nB\n", "tokens", {}, "cannot be read"),
@@ -282,3 +282,23 @@ def test_encoded_columns_are_read_as_what_they_hold(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(DataError, match=r"nowhere.csv: no such file"):
         files.csv(tmp_path / "nowhere.csv", "binary")
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("labels", "truth"),
+    [
+        (["a", None, "b", "b"], [0, -1, 1, 1]),
+        ([None, 2.0, 1.0, 2.0], [-1, 0, 1, 0]),
+        (["-", "+", "?", ""], [0, 1, 2, -1]),
+        (["x", "-99", "y", "x"], [0, -1, 1, 0]),
+    ],
+)
+def test_rows_without_a_true_label_are_kept(tmp_path, kind, suffix, labels, truth):
+    frame = pd.DataFrame({"x": [0.5, 1.25, 2.5, 7.125], "cls": pd.Series(labels)})
+    path = tmp_path / f"t.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    data = files.csv(path, kind, truth="cls", missing=[-99])
+    assert data.truth.tolist() == truth and data.N == 4
+    assert any("column 2 ('cls') has no true label in 1 of 4 rows" in note for note in data.notes)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.graphs.adjacency import keep
 from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.tables import files
 
@@ -107,11 +108,26 @@ def test_graphs_of_networkx(tmp_path: Path, suffix: str) -> None:
         ({"nodes": 3}, "data.nodes=3: expected its default"),
         ({"header": True}, "data.header=True: expected its default"),
         ({"base": 0}, "data.base=0: expected its default"),
-        ({"truth": "none"}, "has no attribute 'none'"),
+        ({"truth": "none"}, "no node has the attribute 'none'"),
         ({"weights": "none"}, r"edge 1 \('New York', 'b'\), 'none': no such attribute; expected a number"),
     ):
         with pytest.raises(DataError, match=message):
             edges(path, **options)
+
+
+def test_nodes_without_a_true_label(read: Callable[..., Dataset], tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,side\na,left\nb,right\nc,\n")
+    found = read("a,b\nb,c\n", nodes=str(tmp_path / "nodes.csv"), truth="side")
+    assert found.truth is not None and found.truth.tolist() == [0, 1, -1]
+    assert "has no true label in 1 of 3 rows" in found.notes[-1]
+    # of the nodes that are kept, too
+    assert (kept := keep(found, 1.0, 2).truth) is not None and kept.tolist() == [0, -1]
+    graph = nx.path_graph(3)
+    graph.nodes[1]["side"] = "left"
+    nx.write_gml(graph, tmp_path / "g.gml")
+    found = edges(tmp_path / "g.gml", truth="side")
+    assert found.truth is not None and found.truth.tolist() == [-1, 0, -1]
+    assert "2 of 3 nodes have no attribute 'side'" in found.notes[-1]
 
 
 def test_gml_without_labels(read: Callable[..., Dataset]) -> None:
@@ -305,7 +321,7 @@ def test_options_that_are_refused(read: Callable[..., Dataset], options: dict[st
         ),
         ("id,side\na,1\n,1\n", r"nodes.csv: row 3, column 1 \('id'\): an empty cell; expected the name of a node"),
         ("id,side\na,1\nb\n", "nodes.csv: row 3: cells: 1; expected 2, as in row 1"),
-        ("id,side\na,1\nb,\nc,2\n", r"nodes.csv: row 3, column 2 \('side'\): an empty cell; expected a true label"),
+        ("id,side\na,\nb,\nc,\n", r"nodes.csv: column 2 \('side'\): every cell is empty; expected true labels"),
         ("id,which\na,1\nb,2\nc,1\n", "data.truth=side: .*nodes.csv has no such column; expected one of id, which"),
         ("airport,x\na,1\nb,2\nc,1\n", "nodes.csv: row 1: 'airport' ends no edge; expected names of columns"),
         ("", "nodes.csv: the file is empty"),

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import Dataset, require
+from splitmerge_cli.data.base import Dataset, numbered_labels, require
 
 Nodes = NDArray[np.int64]
 """Numbers of nodes, int64 ``[edges]``."""
@@ -140,7 +139,7 @@ def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
     values.sort_indices()
     parts: dict[str, Any] = {"values": values, "meta": graph.meta | {"kept": m, "of": graph.N} | sizes(values)}
     if graph.truth is not None:
-        parts["truth"] = pd.factorize(graph.truth[kept])[0].astype(np.int32)
+        parts["truth"] = numbered_labels([None if label < 0 else label for label in graph.truth[kept]])
     if graph.names is not None:
         parts["names"] = [graph.names[node] for node in kept]
     return replace(graph, **parts)

@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import MAGNITUDE, DataError, Dataset, noted, require, require_number, require_size
+from splitmerge_cli.data.base import (
+    MAGNITUDE,
+    DataError,
+    Dataset,
+    noted,
+    numbered_labels,
+    require,
+    require_number,
+    require_size,
+)
 from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency, check_kept, keep, merge, sizes
 from splitmerge_cli.data.graphs.edge_rows import (
     A_NODE,
@@ -29,7 +37,7 @@ from splitmerge_cli.data.graphs.edge_rows import (
     names_of,
 )
 from splitmerge_cli.data.opening import check_rows, content, existing
-from splitmerge_cli.data.tables.columns import codes, header_key, index
+from splitmerge_cli.data.tables.columns import header_key, index, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
 from splitmerge_cli.data.tables.entities import refuse_entities
 from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
@@ -275,7 +283,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
     for k, name in enumerate(rows.names):
         if name not in number:
             raise rows.error(k, f"a node of {path}")
-    labels = None if truth is None else codes(table, index(table, "data.truth", truth), "a true label")[0]
+    labels = None if truth is None else true_labels(table, index(table, "data.truth", truth))
     found = np.array([number[name] for name in rows.names], dtype=np.int64)
     return _Nodes(names, found, labels, notes=table.notes)
 
@@ -318,17 +326,18 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
     weight = None
     if key not in (None, "auto"):
         weight = np.array([_weight_of(path, k, tie, key) for k, tie in enumerate(ties, start=1)])
-    labels = None
+    labels, notes = None, []
     if truth is not None:
-        for node, told in graph.nodes(data=True):
-            if truth not in told:
-                raise DataError(
-                    f"{path}: node {quoted(str(node))} has no attribute '{truth}'; expected data.truth on all"
-                )
-        labels = pd.factorize(np.array([str(told[truth]) for _, told in graph.nodes(data=True)], dtype=object))[0]
-        labels = labels.astype(np.int32)
+        told = [told.get(truth) for _, told in graph.nodes(data=True)]
+        labels = numbered_labels([None if label in (None, "") else str(label) for label in told])
+        if (missing := int((labels < 0).sum())) == len(labels):
+            raise DataError(f"{path}: no node has the attribute '{truth}'; expected data.truth on one at least")
+        if missing:
+            notes.append(
+                f"{path}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are of the others"
+            )
     rows = Rows(path, np.empty(0, dtype=np.int64), names, ends, weight, None)
-    return rows, _Nodes(names, np.arange(len(names)), labels)
+    return rows, _Nodes(names, np.arange(len(names)), labels, notes=notes)
 
 
 def _loaded(path: Path, suffix: str) -> "networkx.Graph":

@@ -64,8 +64,9 @@ def is_number(cell: str) -> bool:
         return False
 
 
-def words(table: Table, j: int, expected: str) -> pa.ChunkedArray:
-    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these.
+def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.ChunkedArray:
+    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these, with `gaps` NaN
+    null.
 
     Raises
     ------
@@ -77,10 +78,12 @@ def words(table: Table, j: int, expected: str) -> pa.ChunkedArray:
         values = column.to_numpy().astype(np.float64)
         with np.errstate(invalid="ignore"):
             bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
+        absent = np.isnan(values) if gaps else np.zeros(len(values), dtype=bool)
+        bad &= ~absent
         if bad.any():
             i = int(np.argmax(bad))
             raise table.error(i, j, f"{expected}: a string or a 64-bit integer")
-        return pa.chunked_array([values.astype(np.int64)])
+        return pa.chunked_array([pa.array(np.where(absent, 0, values).astype(np.int64), mask=absent)])
     if not (
         pa.types.is_integer(column.type)
         or pa.types.is_string(column.type)
@@ -101,13 +104,39 @@ def codes(
     DataError
         As for `words`; a cell is one of the `missing`, by default empty or NaN.
     """
-    encoded = pc.dictionary_encode(words(table, j, expected), null_encoding="encode").combine_chunks()
-    distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
-    coded = encoded.indices.to_numpy().astype(np.int32)
+    coded, distinct = _encoded(words(table, j, expected))
     for code, word in enumerate(distinct):
         if word.strip().lower() in missing:
             raise table.error(int(np.argmax(coded == code)), j, expected)
     return coded, distinct
+
+
+def _encoded(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
+    encoded = pc.dictionary_encode(cells, null_encoding="encode").combine_chunks()
+    distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
+    return encoded.indices.to_numpy().astype(np.int32), distinct
+
+
+def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) -> NDArray[np.int32]:
+    """The true labels in column `j`, numbered by first appearance; -1 where the cell is empty, NaN or one of `also`,
+    which is noted.
+
+    Raises
+    ------
+    DataError
+        As for `words`; no cell holds a label.
+    """
+    coded, distinct = _encoded(words(table, j, "a true label", gaps=True))
+    unknown = np.array([word.strip().lower() in MISSING or word.strip() in map(str, also) for word in distinct])
+    labels = np.where(unknown, -1, np.cumsum(~unknown) - 1).astype(np.int32)[coded]
+    if (missing := int((labels < 0).sum())) == len(labels):
+        raise DataError(f"{table.path}: {table.column(j)}: every cell is empty; expected true labels (data.truth)")
+    if missing:
+        table.notes.append(
+            f"{table.path}: {table.column(j)} has no true label in {missing} of {len(labels)} rows: scores are of the "
+            "others"
+        )
+    return labels
 
 
 def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:

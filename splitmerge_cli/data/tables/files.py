@@ -14,10 +14,10 @@ from splitmerge_cli.data.base import KINDS, DataError, Dataset, holds_nan, noted
 from splitmerge_cli.data.opening import Limit, existing
 from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
-from splitmerge_cli.data.tables.columns import codes, header_key, matrix_of
+from splitmerge_cli.data.tables.columns import codes, header_key, matrix_of, true_labels
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
-from splitmerge_cli.data.tables.mixed import read_mixed
+from splitmerge_cli.data.tables.mixed import NoMixedTable, read_mixed
 from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
@@ -134,7 +134,9 @@ def csv(
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
-        raise DataError(f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {kind}")
+        raise NoMixedTable(
+            f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {kind}"
+        )
     else:
         saved = "; save it as .xlsx or .csv" if suffix in (".xls", ".ods", ".xlsb", ".sav", ".dta", ".json") else ""
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}{saved}")
@@ -161,7 +163,7 @@ def _points(matrix: Matrix, wanted: Wanted, N: int | None) -> Dataset:
     _check_rows(matrix, rows, width, N)
     matrix.values = matrix.values[:N]
     t, kept = wanted.resolve(matrix)
-    labels = None if t is None else codes(matrix, t, "a true label")[0]
+    labels = None if t is None else true_labels(matrix, t, wanted.missing)
     x = matrix.points(kept, wanted.missing)
     wanted.note(matrix)
     if not isinstance(x, csr_array) and holds_nan(x):
@@ -192,7 +194,7 @@ def _dataset(table: Table, wanted: Wanted, N: int | None) -> Dataset:
     t, kept = wanted.resolve(table)
     if wanted.kind == "tokens":
         table.hint, table.hinted = f"missing cells are read by {wanted.as_mixed(table)}", frozenset(kept)
-    labels = None if t is None else codes(table, t, "a true label")[0]
+    labels = None if t is None else true_labels(table, t, wanted.missing)
     meta: dict[str, Any] = {"path": str(table.path), "rows": rows}
     if wanted.kind == "tokens":
         tokens, vocabulary = codes(table, kept[0], "a token")

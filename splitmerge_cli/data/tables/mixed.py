@@ -11,7 +11,7 @@ from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, noted, re
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import cells_of
-from splitmerge_cli.data.tables.columns import codes, index
+from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_asked, inferred
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, listed, quoted
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -27,6 +27,10 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w.-]*", re.ASCI
 
 READ_AS = "columns are read as "
 """What the note begins with that says how."""
+
+
+class NoMixedTable(DataError):
+    """A matrix of numbers that is no table of columns of several types: sparse, or of too many columns."""
 
 
 class RejectedColumns(DataError):
@@ -69,11 +73,13 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
 
     Raises
     ------
+    RejectedColumns
+        A column that cannot be read (the message names the first such cell, and what leaves all of them out).
     DataError
-        A column that cannot be read (the message names the first such cell, and what leaves all of them out); none is
-        left; a type that its column does not fit.
+        No column is left; a type that its column does not fit; more than `MOST_COLUMNS` columns (`NoMixedTable`).
     """
-    require(table.width <= MOST_COLUMNS, "data.kind", "mixed", f"at most {MOST_COLUMNS} columns in {table.path}")
+    if table.width > MOST_COLUMNS:
+        raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")
     types = asked_types(table, wanted.types)
     rows = table.rows
     table.take(N)
@@ -103,7 +109,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         name,
         "mixed",
         values,
-        None if labels is None else codes(table, labels, "a true label")[0],
+        None if labels is None else true_labels(table, labels, wanted.missing),
         columns=[table.names[j] for j in read] if table.names else None,
         types=tuple(type for type in found if type is not None),
         names=names,
