@@ -21,9 +21,10 @@ from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
-from splitmerge_cli.results.files import DamagedRun, Locked, locked, replaced, require_writable, undamaged
-from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_manifest, write_sealed
+from splitmerge_cli.results.files import DamagedRun, Locked, locked, require_writable, undamaged
+from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.names import MANIFEST
+from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.samplers.refresh import Refresh
@@ -343,17 +344,15 @@ class ShardedRun:
 
     def _finish(self, rows: list[dict[str, Any]]) -> None:
         frame, sizes = pd.DataFrame(rows), self.model.sizes
-        tables = {"trace": frame, "clusters": pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes})}
-        for name, table in tables.items():
-            with replaced(self.path / f"{name}.parquet") as temporary:
-                table.to_parquet(temporary, index=False)
         # one that was stopped here may have left those of other shards
         shutil.rmtree(self.path / LABELS, ignore_errors=True)
         (self.path / LABELS).mkdir()
-        labels = [f"{LABELS}/rows-{first:012d}.parquet" for first, _ in self.bounds]
-        self.shards.each("write", [(str((self.path / name).absolute()),) for name in labels])
-        write_sealed(self.path / RUN, self.identity | {"summary": summary(frame)})
-        write_manifest(self.path / MANIFEST, [*(f"{name}.parquet" for name in tables), *labels, RUN])
+        with SealedFolder(self.path) as files:
+            files.write_parquet("trace", frame)
+            files.write_parquet("clusters", pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}))
+            labels = [files.add(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
+            self.shards.each("write", [(str(path.absolute()),) for path in labels])
+            files.write_sealed(RUN, self.identity | {"summary": summary(frame)})
         (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):
             shutil.rmtree(folder)
