@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
-from splitmerge_cli.results.files import locked, open_new, replaced, undamaged, write_json, write_text
+from splitmerge_cli.results.files import locked, naming, open_new, replaced, undamaged, write_json, write_text
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
 from splitmerge_cli.results.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
@@ -244,7 +244,7 @@ class RunStore:
         """
         with locked(self.work / LOCK):
             self._lock = (self.work / LOCK).stat()
-            with open_new(self.work / RESERVE) as reserve:
+            with naming(self.work / RESERVE), open_new(self.work / RESERVE) as reserve:
                 reserve.write(bytes(_RESERVED))
             yield
 

@@ -185,7 +185,9 @@ def _checked(job: list[str], config_dir: str | Path | None, alike: dict[str, Pla
             alike[key] = replace(prepare(cfg), _built={})
         plan = replace(alike[key], cfg=cfg)
         path = plan.path
-        return JobOutcome(job, "skipped" if plan.done else "to run", path, notes=plan.dataset.notes)
+        if not (done_now := plan.done):
+            plan.require_writable()
+        return JobOutcome(job, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
     except (ConfigError, DataError) as error:
         return JobOutcome(job, "rejected", error=str(error))
     except DamagedRun as error:
