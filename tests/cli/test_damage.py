@@ -15,7 +15,6 @@ import pytest
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.results import state, store, streams
-from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.summary import Summary
@@ -142,66 +141,8 @@ def test_a_finished_run_without_its_files_is_made_anew(smcmc, stored: Path) -> N
     assert (path / "trace.parquet").is_file()
 
 
-def flipped(path: Path, bit: int) -> None:
-    """Change one bit of a file."""
-    content = bytearray(path.read_bytes())
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
-
-
-def bits(path: Path, many: int) -> list[int]:
-    """Random bits of a file, its first and last among them; the same each time."""
-    size = 8 * path.stat().st_size
-    rng = np.random.default_rng(size)
-    return sorted({0, size - 1, *rng.integers(size, size=many).tolist()})
-
-
-MANY = [20, pytest.param(1000, marks=pytest.mark.slow)]
 FILES = ["config.yaml", "status.json", "summary.json", "clusters.csv", "manifest.json"]
 FILES += [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics", "similarity")]
-
-
-@pytest.mark.parametrize("many", MANY)
-@pytest.mark.parametrize("file", FILES)
-def test_no_flipped_bit_of_a_finished_run_is_believed(stored: Path, file: str, many: int) -> None:
-    shutil.copytree(stored / "done", "results")
-    run = find_runs("results")[0].path
-    assert {p.name for p in run.iterdir()} == set(FILES)
-    assert runs.is_done(run)
-    runs.open_run(run)
-    path = run / file
-    whole = path.read_bytes()
-    for bit in bits(path, many):
-        flipped(path, bit)
-        for read in (runs.open_run, runs.is_done):
-            with pytest.raises(DamagedRun, match=file):
-                read(run)
-        path.write_bytes(whole)
-    runs.open_run(run)
-
-
-@pytest.mark.parametrize("many", MANY)
-@pytest.mark.parametrize("file", ["config.yaml", "status.json", "work/chain-0.npz", "work/chain-0.trace.arrows"])
-def test_no_flipped_bit_of_an_unfinished_run_is_believed(stored: Path, file: str, many: int) -> None:
-    """What follows the last checkpoint in a stream is never read, and cut when the run goes on."""
-    shutil.copytree(stored / "half", "results")
-    path = find_runs("results")[0].path / file
-    with path.open("ab") as longer:
-        longer.write(b"\0torn" * ("arrows" in file))
-    trace, whole = find_runs("results")[0].trace(), path.read_bytes()
-    assert len(trace) > 10
-    seen = 0
-    for bit in bits(path, many):
-        flipped(path, bit)
-        try:
-            run = runs.open_run(path.parents[file.count("/")])
-            assert run.trace().equals(trace)
-            assert bit // 8 >= len(whole) - 5
-        except DamagedRun as error:
-            assert path.name in str(error)
-            seen += 1
-        path.write_bytes(whole)
-    assert seen >= many / 2
 
 
 def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored: Path) -> None:
