@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
+from splitmerge_cli import terminal
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
@@ -48,15 +49,16 @@ def explained(command: _F) -> _F:
 
     @functools.wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except typer.Exit:
-            raise
-        except (KeyboardInterrupt, Exception) as error:
-            answer = _answer(error)
-            if answer is None:
+        with terminal.shown():
+            try:
+                command(*args, **kwargs)
+            except typer.Exit:
                 raise
-            fail(*answer)
+            except (KeyboardInterrupt, Exception) as error:
+                answer = _answer(error)
+                if answer is None:
+                    raise
+                fail(*answer)
 
     return wrapper  # type: ignore[return-value]
 
@@ -145,6 +147,4 @@ def print_entries(entries: Sequence[tuple[str, ...]]) -> None:
 
 def console(width: int = 160) -> "Console":
     """Where tables go: a terminal, of its own width, or a pipe."""
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=width)
+    return terminal.console(width)

@@ -43,7 +43,14 @@ def check_kept(
     from splitmerge_cli.papers import kept
     from splitmerge_cli.papers.discovery import select
 
-    index = kept.read_index(folder)["figures"]
+    read = kept.read_index(folder)
+    # of the whole folder: what lies beside a figure, its numbers and pictures, is read together with it
+    damage = list(kept.damaged(folder, read, whole=True))
+    for line in damage:
+        complain(f"{folder}: {line}")
+    if damage:
+        return 1
+    index = read["figures"]
     names = [name for name in select(ids, config_dir) if name in ids or name in index]
     found = {name: kept.claims_of(folder, name) for name in names}
     if not found:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 posteriors_app = typer.Typer(help="Enumerated posteriors over partitions, to test any program against.")
 app.add_typer(posteriors_app, name="posteriors")
+MOST_BYTES = 1 << 30
+"""Of samples, unpacked: ten million draws of ten items."""
 
 
 @posteriors_app.callback(invoke_without_command=True)
@@ -64,6 +66,7 @@ def check(
     import difflib
 
     from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.data.opening import limited
     from splitmerge_cli.verify import posteriors as verify
 
     known = {case.id: case for case in verify.cases()}
@@ -71,7 +74,8 @@ def check(
         near = difflib.get_close_matches(of, known, n=1, cutoff=0.3)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ConfigError(f"--of {of}: no such posterior; smcmc posteriors list shows them.{hint}")
-    found = verify.check(known[of], *_read(samples))
+    with limited(MOST_BYTES, "of samples"):
+        found = verify.check(known[of], *_read(samples))
     labels, frequency, probability = found.worst
     verdict = "agrees with" if found.agrees else "differs from"
     typer.echo(
@@ -88,22 +92,31 @@ def _read(path: Path) -> "tuple[NDArray, NDArray | None]":
     """Labels ``[draws, N]`` and, where the file has it, K ``[draws]``."""
     import numpy as np
     import pandas as pd
+    import pyarrow as pa
 
     from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.data.base import DataError
     from splitmerge_cli.data.opening import content, existing
+    from splitmerge_cli.data.tables.npy import load_npy
+    from splitmerge_cli.data.tables.parquet import read_parquet
+    from splitmerge_cli.data.tables.table import MOST_COLUMNS
 
-    # numbers take more room than the text of most of them
-    file = BytesIO(content(existing(path, "a file of labels: .csv, .npy or .parquet"), times=8))
+    path = existing(path, "a file of labels: .csv, .npy or .parquet")
     try:
         if path.suffix == ".npy":
-            found = np.load(file, allow_pickle=False)
+            found = load_npy(path)
             frame = pd.DataFrame(found) if found.ndim == 2 else None
         elif path.suffix == ".parquet":
-            frame = pd.read_parquet(file)
+            # what its pages hold is known when they are unpacked
+            table = read_parquet(path, MOST_COLUMNS)
+            frame = pa.Table.from_arrays(table.columns, names=table.names).to_pandas()
+            if not frame.columns.is_unique:
+                raise ConfigError(f"{path}: two columns of one name; expected a column for each item")
             if "labels" in frame:
                 spread = pd.DataFrame(np.stack(frame["labels"].to_list()))
                 frame = spread.assign(K=frame["K"].to_numpy()) if "K" in frame else spread
         elif path.suffix == ".csv":
+            file = BytesIO(content(path, times=2))
             frame = pd.read_csv(file, header=None)
             if not np.issubdtype(np.asarray(frame.iloc[0].to_list()).dtype, np.number):
                 file.seek(0)
@@ -112,7 +125,7 @@ def _read(path: Path) -> "tuple[NDArray, NDArray | None]":
             raise ConfigError(f"{path}: expected a name that ends in .csv, .npy or .parquet")
         if frame is None:
             raise ConfigError(f"{path}: array of shape {found.shape}; expected [draws, items]")
-    except ConfigError:
+    except (ConfigError, DataError):
         raise
     except Exception as error:  # whatever the reader makes of the content
         raise ConfigError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error

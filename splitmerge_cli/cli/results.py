@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Figures, Out, Scale, app, complain, complete_figure, explained, fail
+from splitmerge_cli.cli.base import (
+    ConfigDir,
+    Figures,
+    Out,
+    Scale,
+    app,
+    complain,
+    complete_figure,
+    console,
+    explained,
+    fail,
+)
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.topic_report import RunTopics
@@ -102,15 +113,13 @@ def diagnose(
 
     Of several runs of topics also how far their topics agree.
     """
-    from rich.console import Console
-
     from splitmerge_cli.config import ConfigError, learns
     from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
     from splitmerge_cli.diagnostics.summary import short_lines, short_table, table
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs import closing, open_run
 
-    console = Console() if sys.stdout.isatty() else Console(width=200)
+    shown = console(200)
     status, of_topics = 0, []
     for path in runs:
         for one in runs_in(path):
@@ -118,13 +127,13 @@ def diagnose(
                 one = open_run(one.path, config_dir)
                 frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
                 for line in closing.verdict(one, None if one.done else frame):
-                    console.print(line, highlight=False, markup=False)
+                    shown.print(line, highlight=False, markup=False)
                 title = f"{one.path} ({one.status['state']})"
-                console.print(table(frame, title) if everything else short_table(frame, title))
+                shown.print(table(frame, title) if everything else short_table(frame, title))
                 for line in () if everything else short_lines(frame):
-                    console.print(line, highlight=False, markup=False)
+                    shown.print(line, highlight=False, markup=False)
                 if learns(one.config):
-                    console.print(_LEARNT, highlight=False)
+                    shown.print(_LEARNT, highlight=False)
                 if one.done and one.has_topics:
                     of_topics.append(_topics_of(one))
             except (ConfigError, DamagedRun, FileNotFoundError) as error:
@@ -133,7 +142,7 @@ def diagnose(
     if len(of_topics) > 1:
         from splitmerge_cli.diagnostics.topic_report import between_runs
 
-        console.print(between_runs(of_topics))
+        shown.print(between_runs(of_topics))
     raise typer.Exit(status)
 
 

@@ -1,7 +1,6 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
 import re
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from splitmerge_cli.cli.base import (
     Resolve,
     app,
     complain,
+    console,
     explained,
     fail,
 )
@@ -189,7 +189,6 @@ def _as_given(overrides: Sequence[str]) -> str:
 def _print_outcomes(outcomes: list[Any]) -> None:
     from collections import Counter
 
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -199,8 +198,7 @@ def _print_outcomes(outcomes: list[Any]) -> None:
             status = o.status + " elsewhere" * o.elsewhere
             table.add_row(Text(_as_given(o.overrides)), status, Text(str(o.path) if o.path else ""))
     # a terminal's width would break the paths of a pipe
-    console = Console() if sys.stdout.isatty() else Console(width=10_000)
-    console.print(table)
+    console(10_000).print(table)
     for o in outcomes:
         if o.error:
             complain(f"{_as_given(o.overrides)}: {o.error}")

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from splitmerge_cli.received import DataError as DataError
+
 KINDS = ("tokens", "binary", "points", "graph", "documents", "mixed")
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
@@ -17,16 +19,8 @@ MAGNITUDE = 1e30
 BLOCK = 1 << 20
 """Numbers that are checked at the same time: what a check takes besides data that may be larger than memory."""
 
-
 COLUMN_TYPES = ("binary", "categorical", "count", "real")
 """What a column of a mixed table can be."""
-
-
-class DataError(ValueError):
-    """Data that cannot be used; the message (one line) names the file, row and column and what was expected."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.splitlines()))
 
 
 @dataclass(frozen=True)

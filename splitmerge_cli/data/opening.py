@@ -1,30 +1,28 @@
-"""How a file of the user's is opened: regular files alone, and no more of one than memory takes.
+"""How a file of the user's data is read: as `splitmerge_cli.received` opens it, and no more of it than memory takes.
 
-Every reader of data and every digest goes through here. What a file says of its size is not believed: a named pipe or a
-device is rejected before it is opened, what is packed is counted while it expands, and nothing is allocated for a
-number that a header promises.
+Every reader of data goes through here. What a file says of its size is not believed: what is packed is counted while it
+expands, and nothing is allocated for a number that a header promises.
 """
 
-import errno
 import gzip
 import hashlib
 import os
-import stat
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from io import BufferedReader, BytesIO, FileIO
+from io import BufferedReader, BytesIO
 from math import prod
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
+from splitmerge_cli import received
 from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.base import LARGEST, DataError, require
+from splitmerge_cli.received import kind_of, reason
 
 GZIP = ".gz"
 MAPPABLE = ".npy"
@@ -33,17 +31,12 @@ SHARE = 4
 """The limit by default is memory divided by this: what is read is held about so often while it is parsed."""
 CHUNK = 1 << 20
 """Bytes that are unpacked at the same time."""
+MOST_ARRAYS = 1000
+"""Of an .npz file."""
 
 _UNTOLD = 1 << 38
 """Memory of a machine that does not tell how much it has."""
-_OTHERS = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a character device"),
-    (stat.S_ISBLK, "a block device"),
-    (stat.S_ISDIR, "a folder"),
-)
-_set: ContextVar[int | None] = ContextVar("max_bytes", default=None)
+_set: ContextVar[tuple[int | None, str]] = ContextVar("max_bytes", default=(None, ""))
 
 
 def memory() -> int:
@@ -86,8 +79,9 @@ def _of_process() -> list[int]:
 
 
 @contextmanager
-def limited(max_bytes: int | None) -> Iterator[None]:
-    """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory.
+def limited(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterator[None]:
+    """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory. Messages say the
+    `origin` of the limit.
 
     Raises
     ------
@@ -96,7 +90,7 @@ def limited(max_bytes: int | None) -> Iterator[None]:
     """
     good = max_bytes is None or (type(max_bytes) is int and max_bytes >= 1)
     require(good, "data.max_bytes", max_bytes, "a whole number of bytes, at least 1, or null")
-    token = _set.set(max_bytes)
+    token = _set.set((max_bytes, origin))
     try:
         yield
     finally:
@@ -121,7 +115,7 @@ class Limit:
     @classmethod
     def now(cls, times: int = 1) -> "Limit":
         """The limit of `limited`, for data that take so many `times` the bytes of their file while they are read."""
-        size, origin = _set.get(), "data.max_bytes"
+        size, origin = _set.get()
         if size is None:
             size, origin = memory() // SHARE, "a quarter of the memory; data.max_bytes=BYTES sets another limit"
         if times > 1:
@@ -149,13 +143,6 @@ class Limit:
         return first if total == len(first) else b"".join(parts)
 
 
-def kind_of(mode: int) -> str | None:
-    """What a file of such a mode is; None for a regular one."""
-    if stat.S_ISREG(mode):
-        return None
-    return next((name for known, name in _OTHERS if known(mode)), "no file")
-
-
 def existing(path: str | Path, expected: str) -> Path:
     """The path of a regular file that is there, or of standard input; where there is none a `DataError` says what was
     `expected`."""
@@ -169,7 +156,7 @@ def existing(path: str | Path, expected: str) -> Path:
     except NotADirectoryError:
         found = "no such file"
     except (OSError, ValueError) as error:
-        found = f"cannot be read: {_reason(error)}"
+        found = f"cannot be read: {reason(error)}"
     if found is not None and str(path) in ("/dev/stdin", "/proc/self/fd/0"):
         expected = f"{standard_input.SIGN}, which stands for standard input, or {expected}"
     if found is not None:
@@ -177,61 +164,14 @@ def existing(path: str | Path, expected: str) -> Path:
     return path
 
 
-def _reason(error: Exception) -> object:
-    return (error.strerror or error) if isinstance(error, OSError) else error
-
-
 @contextmanager
 def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
-    """A regular file, opened to read its bytes; or what came on standard input.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; ``-``, or the path that `existing` makes of it: standard input.
-    called : object, optional
-        What messages call it, its path by default.
-
-    Raises
-    ------
-    FileNotFoundError, NotADirectoryError, IsADirectoryError
-        There is no such file: who asks knows what was expected.
-    DataError
-        It is no regular file, or cannot be opened.
-    """
-    called = path if called is None else called
+    """As `splitmerge_cli.received.opened`; of ``-``, or the path that `existing` makes of it, standard input."""
     if standard_input.stands_for_it(path):
         yield BytesIO(standard_input.held(Limit.now()))
         return
-    try:
-        # to open a pipe waits for its other end; what is another file by then is seen below
-        _refuse_others(called, os.stat(path).st_mode)
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except (DataError, FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise
-    except (OSError, ValueError) as error:
-        raise DataError(f"{called}: cannot be read: {_reason(error)}") from error
-    with BufferedReader(_Ready(number)) as file:
-        _refuse_others(called, os.fstat(number).st_mode)
+    with received.opened(path, called) as file:
         yield file
-
-
-class _Ready(FileIO):
-    """A file that fails where it has nothing to give yet, as some of the kernel's do that pass for regular ones."""
-
-    def readinto(self, buffer: Any) -> int:
-        found = super().readinto(buffer)
-        if found is None:
-            raise BlockingIOError(errno.EAGAIN, "it waits for more to come; expected a regular file")
-        return found
-
-
-def _refuse_others(called: object, mode: int) -> None:
-    """Raise unless a mode is that of a regular file."""
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{called}: a folder")
-    if (kind := kind_of(mode)) is not None:
-        raise DataError(f"{called}: {kind}; expected a regular file")
 
 
 @contextmanager
@@ -241,7 +181,7 @@ def readable(path: str | Path) -> Iterator[BinaryIO]:
         with opened(path) as file:
             yield file
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {_reason(error)}") from error
+        raise DataError(f"{path}: cannot be read: {reason(error)}") from error
 
 
 def unpacked(path: Path, file: BinaryIO) -> BinaryIO:
@@ -312,7 +252,7 @@ def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
                     raise limit.error(called, f"says that it holds {size} bytes, and holds more than {most}")
                 found.update(chunk)
         except OSError as error:
-            raise DataError(f"{called}: cannot be read: {_reason(error)}") from error
+            raise DataError(f"{called}: cannot be read: {reason(error)}") from error
     return found.hexdigest()
 
 
@@ -366,7 +306,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
     """
     limit = Limit.now()
     left = limit.size
-    with zipfile.ZipFile(file) as archive:
+    with received.opened_zip(path, file, MOST_ARRAYS) as archive:
         for member in archive.infolist():
             with archive.open(member) as stream:
                 shape, _, dtype = header_of(stream)

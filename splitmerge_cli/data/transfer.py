@@ -4,8 +4,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+
+from splitmerge_cli.terminal import console
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and how many there are in all where the server says so."""
@@ -21,7 +22,7 @@ def shown() -> Iterator[Report]:
         yield _line()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
         tasks: dict[str, TaskID] = {}
 
         def redraw(name: str, here: int, size: int | None) -> None:

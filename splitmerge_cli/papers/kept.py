@@ -6,7 +6,9 @@ docs/files.md has its format.
 """
 
 import gzip
+import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,13 +23,16 @@ from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, drawn
 from splitmerge_cli.papers.verdicts import counts, frame, read_claims
+from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results import provenance
-from splitmerge_cli.results.files import DamagedRun, replaced, write_text
-from splitmerge_cli.results.manifest import sha256_of
+from splitmerge_cli.results.files import DamagedRun, replaced, undamaged, write_text
+from splitmerge_cli.results.manifest import read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.read import Run
 
 INDEX = "index.json"
-FORMAT = 1
+FORMAT = 2
+BESIDE = "README.md"
+"""A file that may lie in the folder, too."""
 KEPT = Path("docs/reproduction")
 """Where the repository keeps its own."""
 DPI = 150
@@ -80,7 +85,7 @@ def keep(
         index["figures"][name] = said | _kept(known[name], runs, scale, out, folder, config_dir)
         index["figures"] = dict(sorted(index["figures"].items()))
         # after each: what is interrupted leaves what the index says
-        write_text(folder / INDEX, json.dumps(index, indent=1, allow_nan=False) + "\n")
+        write_sealed(folder / INDEX, index)
         kept.append(name)
     return kept, missing
 
@@ -187,29 +192,42 @@ def read_index(folder: Path) -> dict[str, Any]:
     ------
     ConfigError
         There is none, or it is of another format.
+    DamagedRun
+        It is not what was written.
     """
-    file = folder / INDEX
-    if not file.is_file():
+    file, remedy = folder / INDEX, "expected what smcmc keep wrote"
+    if not os.path.lexists(file):
         raise ConfigError(f"{file}: no such file; expected a folder that smcmc keep wrote")
-    try:
-        index = json.loads(file.read_text(encoding="utf-8"))
-        good = index["format"] == FORMAT and isinstance(index["figures"], dict)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{file}: no index of figures; expected one that smcmc keep wrote") from error
-    if not good:
-        raise ConfigError(f"{file}: format={index['format']}: expected {FORMAT}")
-    return dict(index)
+    index = read_sealed(file, remedy)
+    if index.get("format") != FORMAT:
+        raise ConfigError(f"{file}: format={index.get('format')}: expected {FORMAT}")
+    with undamaged(file, remedy):
+        for name, figure in index["figures"].items():
+            {"quick": "quick", "paper": "paper"}[figure["scale"]]
+            figure["files"][f"{name}-claims.csv"]
+            for one, said in figure["files"].items():
+                if one != Path(one).name or not isinstance(said["bytes"], int) or not isinstance(said["sha256"], str):
+                    raise ValueError("expected files of this folder, each with its size and digest")
+    return index
 
 
-def damaged(folder: Path, index: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the files that an index lists."""
+def damaged(folder: Path, index: Mapping[str, Any], whole: bool = False) -> Iterator[str]:
+    """What is wrong with the files that an index lists; of the `whole` folder also what else lies in it."""
+    listed = {INDEX, BESIDE}
     for name, figure in index["figures"].items():
         for file, said in figure["files"].items():
-            path = folder / file
-            if not path.is_file():
+            listed.add(file)
+            try:
+                with member(folder / file) as opened:
+                    good = os.fstat(opened.fileno()).st_size == said["bytes"]
+                    if not good or hashlib.file_digest(opened, "sha256").hexdigest() != said["sha256"]:
+                        yield f"{name}: {file}: not what was written"
+            except FileNotFoundError:
                 yield f"{name}: {file}: missing"
-            elif path.stat().st_size != said["bytes"] or sha256_of(path) != said["sha256"]:
-                yield f"{name}: {file}: not what was written"
+            except Refused as error:
+                yield f"{name}: {file}: {error.why}"
+    if whole:
+        yield from (f"{file}: not in {INDEX}" for file in sorted({one.name for one in folder.iterdir()} - listed))
 
 
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:

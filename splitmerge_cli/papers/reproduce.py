@@ -6,7 +6,6 @@ from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
 
 from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.base import DataError
@@ -23,6 +22,7 @@ from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
 from splitmerge_cli.runs.sweep import JobOutcome, find_run, interruption, open_run, run_jobs
+from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
 
@@ -132,8 +132,7 @@ def _draw(
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
     if drawing.verdicts:  # a comparison has none
-        console = Console() if sys.stdout.isatty() else Console(width=200)
-        console.print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))
+        console(200).print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))
     for path in paths:
         print(path)
 

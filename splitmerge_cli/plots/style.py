@@ -17,6 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from splitmerge_cli.results.files import replaced
+
 FULL, HALF = 183 / 25.4, 89 / 25.4
 """Widths of a figure in inches: of a page, 183 mm, and of a column, 89 mm."""
 SMALLEST = 6.0
@@ -133,9 +135,7 @@ def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
     for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
-        # through a temporary name: a figure is whole or not there
-        part = path.with_name(f".{path.name}.part")
-        figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
-        part.replace(path)
+        with replaced(path) as part:
+            figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
     plt.close(figure)
     return paths

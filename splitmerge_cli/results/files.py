@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from splitmerge_cli.received import Refused
+
 
 class Locked(RuntimeError):
     """Another process holds the lock."""
@@ -27,10 +29,12 @@ class DamagedRun(RuntimeError):
         The file.
     remedy : str, optional
         What to do about it; by default what is to be done about a run.
+    what : str, optional
+        What is wrong; by default that it is damaged, or missing.
     """
 
-    def __init__(self, path: Path, remedy: str | None = None) -> None:
-        what = "damaged" if path.is_file() else "missing"
+    def __init__(self, path: Path, remedy: str | None = None, what: str | None = None) -> None:
+        what = what or ("damaged" if path.is_file() else "missing")
         super().__init__(f"{path}: {what}; {remedy or 'smcmc run with resume=false begins the run anew'}")
 
 
@@ -41,6 +45,8 @@ def undamaged(path: Path, remedy: str | None = None) -> Iterator[None]:
         yield
     except (PermissionError, DamagedRun):
         raise
+    except Refused as error:
+        raise DamagedRun(path, remedy, error.why) from error
     except Exception as error:
         raise DamagedRun(path, remedy) from error
 

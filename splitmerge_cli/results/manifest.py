@@ -5,22 +5,19 @@ A manifest, like ``status.json``, is sealed: it holds the SHA-256 of its own con
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from splitmerge_cli import received
+from splitmerge_cli.received import sha256_of as sha256_of
 from splitmerge_cli.results.files import DamagedRun, undamaged, write_text
 from splitmerge_cli.results.names import MANIFEST as MANIFEST
 
 SEAL = "sha256"
 """Key of a sealed file under which the digest of the rest of it stands."""
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _text(value: dict[str, Any]) -> str:
@@ -41,8 +38,8 @@ def read_sealed(path: Path, remedy: str | None = None) -> dict[str, Any]:
         The file is gone, or not byte for byte what was written; the message says the `remedy`.
     """
     with undamaged(path, remedy):
-        content = path.read_bytes()
-        value = json.loads(content)
+        content = received.read(path)
+        value = received.parse_json(content)
         seal = value.pop(SEAL)
         if _text(value | {SEAL: seal}).encode() != content or hashlib.sha256(_text(value).encode()).hexdigest() != seal:
             raise ValueError("not what was written")
@@ -110,8 +107,10 @@ class Manifest:
             return path
         with undamaged(path, self.remedy):
             size, digest = self._files[name]
-            if path.stat().st_size != size or sha256_of(path) != digest:
-                raise ValueError("not what was written")
+            with received.member(path) as file:
+                good = os.fstat(file.fileno()).st_size == size
+                if not good or hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                    raise ValueError("not what was written")
         self._checked.add(name)
         return path
 

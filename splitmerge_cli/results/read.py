@@ -4,12 +4,12 @@ What reads tables is imported where one is read: whether a run is finished can b
 """
 
 import hashlib
-import json
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from splitmerge_cli import received
 from splitmerge_cli.results import names
 from splitmerge_cli.results.files import is_locked, undamaged
 from splitmerge_cli.results.manifest import Manifest, read_sealed
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """What every configuration holds, whatever else."""
+MOST_CONFIG = 1 << 22
+"""Bytes of ``config.yaml``."""
 STATES = ("running", "done", "failed", "interrupted")
 
 
@@ -52,12 +54,13 @@ class Run:
         """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.check_stored`."""
         digest = self.status["config_sha256"]
         with undamaged(self.path / CONFIG):
-            content = (self.path / CONFIG).read_bytes()
+            content = received.read(self.path / CONFIG, MOST_CONFIG)
             if hashlib.sha256(content).hexdigest() != digest:
                 raise ValueError("not what was written")
             import yaml
 
             config = yaml.safe_load(content.decode())
+            received.check_nested(config, len(content))
             for group in GROUPS:
                 str(config[group]["name"])
             return {str(key): value for key, value in config.items()} | {"chains": int(config["chains"])}
@@ -109,7 +112,7 @@ class Run:
         with undamaged(file):
             from splitmerge_cli.results.summary import Summary, SummaryOfTopics
 
-            summary = json.loads(file.read_text(encoding="utf-8"))
+            summary = received.parse_json(received.read(file, received.LARGE))
             (SummaryOfTopics if self.has_topics else Summary).model_validate(summary)
             if summary["chains"] != self.config["chains"]:
                 raise ValueError("of another number of chains")
@@ -286,7 +289,7 @@ class Run:
 
         file = self.manifest.check(f"{names.TRACE}.parquet")
         with undamaged(file):
-            return dict(json.loads(pq.read_schema(file).metadata[METADATA_KEY]))
+            return dict(received.parse_json(pq.read_schema(file).metadata[METADATA_KEY]))
 
     def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
         import pyarrow as pa

@@ -6,17 +6,21 @@ The file is an ``.npz`` with eight bytes behind it: the CRC-32 of all that stand
 import json
 import mmap
 import struct
+import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.received import member, opened_zip
 from splitmerge_cli.results.files import replaced, undamaged
 
 _ARRAY = "__array__"
 _MAGIC = b"CRC:"
+MOST_ARRAYS = 100_000
+"""Of a checkpoint."""
 _TRAILER = struct.Struct("<4sI")
 
 
@@ -36,18 +40,22 @@ def save(path: Path, state: dict[str, Any]) -> None:
 def load(path: Path, *keys: str | int) -> Any:
     """The state that `save` wrote, or the part of it under these keys, whose arrays alone are read; raises
     `DamagedRun` where the file holds something else."""
-    with undamaged(path):
-        _check(path)
-    with undamaged(path), np.load(path, allow_pickle=False) as stored:
-        part = json.loads(stored["json"].tobytes())
-        for key in keys:
-            part = part[key]
-        return _unpack(part, stored)
+    with undamaged(path), member(path) as file:
+        _check(file)
+        with opened_zip(path, file, MOST_ARRAYS) as archive:
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                raise ValueError("arrays that are packed")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            part = json.loads(stored["json"].tobytes())
+            for key in keys:
+                part = part[key]
+            return _unpack(part, stored)
 
 
-def _check(path: Path) -> None:
+def _check(file: BinaryIO) -> None:
     """Raise a `ValueError` unless the file is byte for byte what was written."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         with memoryview(content) as view:
             end = len(view) - _TRAILER.size
             if end < 0 or _TRAILER.unpack(view[end:]) != (_MAGIC, zlib.crc32(view[:end])):

@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
-from splitmerge_cli.results.files import locked, naming, open_new, replaced, undamaged, write_json, write_text
+from splitmerge_cli.results.files import (DamagedRun, locked, naming, open_new, replaced, undamaged, write_json, write_text)
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
 from splitmerge_cli.results.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
@@ -242,6 +242,8 @@ class RunStore:
         Locked
             Another process writes this run.
         """
+        if self.work.is_symlink():  # what is cleared there would be of another folder
+            raise DamagedRun(self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder")
         with locked(self.work / LOCK):
             self._lock = (self.work / LOCK).stat()
             with naming(self.work / RESERVE), open_new(self.work / RESERVE) as reserve:

@@ -5,6 +5,7 @@ remembers the length and the checksum of each stream; a resumed chain checks the
 goes on.
 """
 
+import mmap
 import os
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
+from splitmerge_cli.received import member
 from splitmerge_cli.results.files import naming, open_new, undamaged
 
 
@@ -82,8 +84,8 @@ class Stream:
 
 def _kept(path: Path, mark: Mark) -> pa.Buffer:
     """The marked bytes of a stream."""
-    with undamaged(path):
-        data = pa.memory_map(str(path)).read_buffer(mark.length)
+    with undamaged(path), member(path) as file:
+        data = pa.py_buffer(mmap.mmap(file.fileno(), mark.length, access=mmap.ACCESS_READ))
         if Mark(data.size, zlib.crc32(data)) != mark:
             raise ValueError("not what was written")
     return data

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from splitmerge_cli import received
 from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound, log_of_mean, log_of_mean_of_items
-from splitmerge_cli.results.files import DamagedRun, replaced
+from splitmerge_cli.results.files import replaced, undamaged
 from splitmerge_cli.results.manifest import sha256_of
 from splitmerge_cli.results.tables import SealedFolder
 
@@ -110,10 +113,12 @@ def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDAr
         The file is missing, or is not what was written.
     """
     file = file_of(path, kind, pair)
-    if not file.is_file() or sha256_of(file) != digest:
-        raise DamagedRun(file, "resume=false begins the certificate anew")
-    found: NDArray[np.float64] = np.load(file, allow_pickle=False).astype(np.float64)
-    return found
+    with undamaged(file, "resume=false begins the certificate anew"):
+        content = received.read(file, received.LARGE)
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise ValueError("not what was written")
+        found: NDArray[np.float64] = np.load(BytesIO(content), allow_pickle=False).astype(np.float64)
+        return found
 
 
 @dataclass(frozen=True)

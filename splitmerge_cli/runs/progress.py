@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from splitmerge_cli.terminal import console
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -79,7 +81,6 @@ class Bars(Reporter):
     """One bar per chain: share done, rate, K, log joint, time left."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._progress: Progress = Progress(
@@ -88,7 +89,7 @@ class Bars(Reporter):
             TextColumn("{task.percentage:3.0f}%"),
             TextColumn("{task.fields[state]}"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=console(stderr=True),
         )
         self._tasks: list[TaskID] = []
         self._begun: set[int] = set()
@@ -220,7 +221,6 @@ class SweepProgress:
             print(self.line(self._poll()), file=sys.stderr, flush=True)
 
     def _bar(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (
@@ -229,7 +229,7 @@ class SweepProgress:
             TextColumn("{task.percentage:3.0f}%"),
             TextColumn("{task.fields[times]}"),
         )
-        with Progress(*columns, console=Console(stderr=True)) as bar:
+        with Progress(*columns, console=console(stderr=True)) as bar:
             task = bar.add_task("", total=self._jobs, complete=0, times="")
             over = False
             while not over:

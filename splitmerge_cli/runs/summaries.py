@@ -2,15 +2,19 @@
 
 import csv
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from splitmerge_cli import received
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, column_lines
+from splitmerge_cli.results.files import undamaged
 from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import of_data
+from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +23,12 @@ if TYPE_CHECKING:
     from splitmerge_cli.results.store import RunStore
     from splitmerge_cli.runs.plan import Plan
 
+NUMBERS = {
+    CLUSTER_SUMMARY: ("cluster", "size", "share", "certainty"),
+    COLUMN_SUMMARY: ("cluster", "mean", "low", "high", "divergence"),
+}
+WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "level")}
+"""Columns that are shown."""
 MOST_ROWS = 100_000
 """Clusters times columns up to which `COLUMN_SUMMARY` is written."""
 
@@ -79,6 +89,10 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
         The data cannot be loaded again; topics, of which there are no clusters; `columns` of data that have none, or
         too many.
     """
+    return map(one_line, _lines(run, most, width, columns))
+
+
+def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[str]:
     if run.has_topics:
         raise ConfigError(
             f"{run.path}: topics of documents; expected clusters (smcmc diagnose {run.path} lists the words of topics, "
@@ -114,8 +128,19 @@ def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
 
 def _read(run: Run, name: str) -> list[dict[str, str]]:
     # without pandas, which takes longer than all else that is said of a run that was finished before
-    with run.manifest.check(name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    file = run.manifest.check(name)
+    with undamaged(file):
+        text = received.read(file, received.LARGE).decode()
+        rows = list(csv.DictReader(StringIO(text, newline=""), strict=True))
+        numbers = NUMBERS[name]
+        for row in rows:
+            # a cell too many stands under None, one too few is None
+            if None in row or None in row.values() or not {*numbers, *WORDS[name]} <= row.keys():
+                raise ValueError("other columns")
+            for column in (*numbers, "density", "density_outside"):
+                float(row.get(column) or 0)
+            int(row.get("size", 0))
+        return rows
 
 
 def _as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:

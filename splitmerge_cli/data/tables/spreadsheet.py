@@ -2,7 +2,6 @@
 
 import csv as csv_module
 import re
-import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from io import BytesIO, StringIO
@@ -14,7 +13,10 @@ from splitmerge_cli.data.opening import CHUNK, Limit, content
 from splitmerge_cli.data.tables.entities import refuse_entities
 from splitmerge_cli.data.tables.table import listed
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.received import opened_zip
 
+MOST_PARTS = 10_000
+"""Files in a file, of which it is a zip."""
 TIMES = 4
 """How many times its text a file takes: its words are objects of their own while it is read."""
 _NOT_STORED = re.compile(rb"</f>\s*(<v\s*/>|<v>\s*</v>|</c>)")
@@ -70,7 +72,7 @@ def _check_members(path: Path, data: bytes) -> bool:
     """Unpack a file once to see that it is within the limit and defines no entities; whether its formulas lack
     values."""
     limit, total, formulas = Limit.now(TIMES), 0, False
-    with zipfile.ZipFile(BytesIO(data)) as archive:
+    with opened_zip(path, BytesIO(data), MOST_PARTS) as archive:
         for member in archive.infolist():
             parts = []
             with archive.open(member) as stream:

@@ -1,6 +1,5 @@
 """Topics of documents: the sizes of all topics, held-out documents, tables of words and documents."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from splitmerge_cli.data.opening import memory
 from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
 from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
+from splitmerge_cli.terminal import console
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
@@ -197,12 +197,10 @@ class TopicRecorder(Recorder):
     @classmethod
     def say(cls, run: "Run") -> None:
         """Print the top words of the topics, and how well held-out documents were predicted."""
-        from rich.console import Console
-
         from splitmerge_cli.diagnostics.topic_report import headline, overview, perplexity_line
 
-        console = Console(stderr=True) if sys.stderr.isatty() else Console(stderr=True, width=160)
-        console.print(headline(run.summary), highlight=False)
-        console.print(overview(run.summary))
+        shown = console(160, stderr=True)
+        shown.print(headline(run.summary), highlight=False)
+        shown.print(overview(run.summary))
         if line := perplexity_line(run.summary):
-            console.print(line, highlight=False)
+            shown.print(line, highlight=False)

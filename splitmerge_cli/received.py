@@ -1,0 +1,223 @@
+"""How files that may come from anywhere are opened and parsed: every reader of them begins here.
+
+A file is opened only where it is a regular one; of a folder of results only where it lies in that folder. What a file
+says of its size or of its content is not believed: no more of it is read than its kind may hold, JSON is parsed to a
+bounded depth, and the list of a zip is measured before it is read. Imports nothing that takes time to import.
+"""
+
+import errno
+import hashlib
+import json
+import math
+import os
+import stat
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader, FileIO
+from pathlib import Path
+from typing import IO, Any
+
+SMALL = 1 << 26
+"""Bytes of a text that the program wrote, and that does not grow with the data."""
+LARGE = 1 << 30
+"""Bytes of one that does, such as the summary of a run, which lists the cluster of every item."""
+DEPTH = 64
+"""How deep lists and objects of JSON are nested at most."""
+LISTED = 150
+"""Bytes that a file takes in the list of a zip, on average, at most."""
+
+_OTHERS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISDIR, "a folder"),
+)
+
+
+class DataError(ValueError):
+    """Data that cannot be used; the message (one line) names the file, row and column and what was expected."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.splitlines()))
+
+
+class Refused(DataError):
+    """A file that is not read: it is no regular one, lies elsewhere, or holds more than its kind may.
+
+    Parameters
+    ----------
+    called : object
+        What messages call it.
+    why : str
+        What it is, and what was expected.
+    """
+
+    def __init__(self, called: object, why: str) -> None:
+        super().__init__(f"{called}: {why}")
+        self.why = why
+
+
+def kind_of(mode: int) -> str | None:
+    """What a file of such a mode is; None for a regular one."""
+    if stat.S_ISREG(mode):
+        return None
+    return next((name for known, name in _OTHERS if known(mode)), "no file")
+
+
+@contextmanager
+def opened(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
+    """A regular file, opened to read its bytes.
+
+    Parameters
+    ----------
+    path : str or Path
+    called : object, optional
+        What messages call it, its path by default.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError, IsADirectoryError
+        There is no such file: who asks knows what was expected.
+    DataError
+        It is no regular file, or cannot be opened.
+    """
+    called = path if called is None else called
+    try:
+        # to open a pipe waits for its other end; what is another file by then is seen below
+        _refuse_others(called, os.stat(path).st_mode)
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (DataError, FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise
+    except (OSError, ValueError) as error:
+        raise Refused(called, f"cannot be read: {reason(error)}") from error
+    with BufferedReader(_Ready(number)) as file:
+        _refuse_others(called, os.fstat(number).st_mode)
+        yield file
+
+
+class _Ready(FileIO):
+    """A file that fails where it has nothing to give yet, as some of the kernel's do that pass for regular ones."""
+
+    def readinto(self, buffer: Any) -> int:
+        found = super().readinto(buffer)
+        if found is None:
+            raise BlockingIOError(errno.EAGAIN, "it waits for more to come; expected a regular file")
+        return found
+
+
+def _refuse_others(called: object, mode: int) -> None:
+    """Raise unless a mode is that of a regular file."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{called}: a folder")
+    if (kind := kind_of(mode)) is not None:
+        raise Refused(called, f"{kind}; expected a regular file")
+
+
+def reason(error: Exception) -> object:
+    """What an error of the system says, without the name of the file."""
+    return (error.strerror or error) if isinstance(error, OSError) else error
+
+
+@contextmanager
+def member(path: Path) -> Iterator[BufferedReader]:
+    """As `opened`, of a file of a folder of results: one in that folder, not what a link elsewhere leads to.
+
+    The folder itself may be a link, and a link may lead to another file of the folder.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError
+        There is no such file.
+    Refused
+        It is no regular file of that folder, or cannot be opened.
+    """
+    if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
+        raise Refused(path, f"a link to {os.readlink(path)}; expected a regular file in that folder")
+    try:
+        with opened(path) as file:
+            yield file
+    except IsADirectoryError as error:
+        raise Refused(path, "a folder; expected a regular file") from error
+
+
+def read(path: Path, most: int = SMALL) -> bytes:
+    """The content of a file of a folder of results, of at most so many bytes; raises as `member`."""
+    with member(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise Refused(path, f"more than {most} bytes; expected at most these")
+    return content
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file of a folder of results; raises as `member`."""
+    with member(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# JSON
+
+
+def parse_json(content: bytes | str) -> Any:
+    """The value of a JSON text of no more than `DEPTH` levels, of finite numbers, in which a key stands once.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    try:
+        value = json.loads(content, object_pairs_hook=_object, parse_constant=_number, parse_float=_number)
+    except RecursionError:  # beyond what the parser takes
+        raise ValueError(f"expected at most {DEPTH} levels") from None
+    check_nested(value, len(content))
+    return value
+
+
+def check_nested(value: Any, most: int) -> None:
+    """Raise a `ValueError` where lists and dicts are nested in more than `DEPTH` levels, or hold more parts than
+    `most`, which is what a text of so many letters can say without references to itself."""
+    level, total = [value], 0
+    for _ in range(DEPTH):
+        nested = [part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list)]
+        total += sum(map(len, nested))
+        if total > most:
+            raise ValueError(f"expected at most {most} values")
+        level = [part for parts in nested for part in parts]
+        if not level:
+            return
+    raise ValueError(f"expected at most {DEPTH} levels")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("expected every key once")
+    return found
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text}: expected a finite number")
+    return value
+
+
+# archives
+
+
+@contextmanager
+def opened_zip(called: object, file: IO[bytes], most: int) -> Iterator[zipfile.ZipFile]:
+    """A zip of at most so many files, measured before its list is read; raises `Refused`, `zipfile.BadZipFile`."""
+    # what the module itself will believe; no other part of it tells before all names are held
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+    # the list is read to its end, whatever its number of files is said to be
+    if end and (end[zipfile._ECD_ENTRIES_TOTAL] > most or end[zipfile._ECD_SIZE] > most * LISTED):  # type: ignore[attr-defined]
+        raise Refused(called, f"a zip of more than {most} files, or of long names; expected fewer")
+    file.seek(0)
+    with zipfile.ZipFile(file) as archive:
+        if len(archive.infolist()) > most:
+            raise Refused(called, f"a zip of {len(archive.infolist())} files; expected at most {most}")
+        yield archive

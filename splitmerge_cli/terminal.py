@@ -1,0 +1,72 @@
+"""What is printed: letters of received data that would steer a terminal are shown as escapes."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""Control characters but tab and line feed; those that turn the direction of a text; halves of a letter."""
+
+
+def printable(text: str) -> str:
+    r"""A text whose control characters are shown: ``\x1b`` for an escape, ``\u202e`` for a change of direction.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return _STEERING.sub(lambda found: found[0].encode("ascii", "backslashreplace").decode(), text)
+
+
+def one_line(text: str) -> str:
+    r"""The same of a text that stands in one line: a line break in it is shown as ``\n``."""
+    return printable(text).replace("\n", "\\n")
+
+
+class _Stream:
+    """A stream that shows what would steer a terminal; what a console of rich prints goes to the stream below."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        return self.rich_proxied_file.write(printable(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """Show on stdout and stderr what would steer a terminal, while this context lasts."""
+    before = sys.stdout, sys.stderr
+    if not any(isinstance(stream, _Stream) for stream in before):
+        sys.stdout, sys.stderr = _Stream(before[0]), _Stream(before[1])
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def console(width: int | None = None, **options: Any) -> "Console":
+    """A console that shows what would steer a terminal: of the terminal's width, elsewhere of `width`."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Printable(Console):
+        def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
+            for text, style, control in super().render(*args, **options):
+                yield Segment(text if control else printable(text), style, control)
+
+    stream = sys.stderr if options.get("stderr") else sys.stdout
+    return Printable(**options) if stream.isatty() else Printable(width=width, **options)
