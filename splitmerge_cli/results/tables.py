@@ -36,26 +36,26 @@ class SealedFolder:
         if error is None:
             write_manifest(self.path / MANIFEST, self._names)
 
-    def add(self, name: str) -> Path:
+    def add_file(self, name: str) -> Path:
         """The path of a file that somebody else writes; `name` may lead into a folder of this one."""
         self._names.append(name)
         return self.path / name
 
-    def write_parquet(self, name: str, table: "pd.DataFrame") -> Path:
+    def add_parquet(self, name: str, table: "pd.DataFrame") -> Path:
         """Write a table as ``NAME.parquet``, whole or not at all."""
-        path = self.add(f"{name}.parquet")
+        path = self.add_file(f"{name}.parquet")
         with replaced(path) as temporary:
             table.to_parquet(temporary, index=False)
         return path
 
-    def write_csv(self, name: str, table: "pd.DataFrame") -> None:
+    def add_csv(self, name: str, table: "pd.DataFrame") -> None:
         """Write a table as ``NAME.csv``, whole or not at all."""
-        write_text(self.add(f"{name}.csv"), table.to_csv(index=False, lineterminator="\n"))
+        write_text(self.add_file(f"{name}.csv"), table.to_csv(index=False, lineterminator="\n"))
 
-    def write_text(self, name: str, text: str) -> None:
+    def add_text(self, name: str, text: str) -> None:
         """Write a text file, whole or not at all."""
-        write_text(self.add(name), text)
+        write_text(self.add_file(name), text)
 
-    def write_sealed(self, name: str, value: dict[str, Any]) -> None:
+    def add_sealed(self, name: str, value: dict[str, Any]) -> None:
         """Write a JSON object with the digest of its own content, whole or not at all."""
-        write_sealed(self.add(name), value)
+        write_sealed(self.add_file(name), value)

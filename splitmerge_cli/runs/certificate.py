@@ -267,7 +267,7 @@ class Certificate:
         with SealedFolder(self.path) as folder:
             for name, table in tables.items():
                 if len(table) or name in ("pairs", "estimates"):
-                    folder.write_parquet(name, table)
+                    folder.add_parquet(name, table)
                 else:
                     # of fewer pairs there may have been one
                     (self.path / f"{name}.parquet").unlink(missing_ok=True)

@@ -153,9 +153,9 @@ class Race:
         name = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:12]
         folder = out / "races" / f"{self.runs[0].config['data']['name']}-{name}"
         with SealedFolder(folder) as files:
-            files.write_csv("race", self.table())
-            files.write_csv("chains", self.chains)
-            files.write_text("runs.txt", "".join(f"{run.path}\n" for run in self.runs))
+            files.add_csv("race", self.table())
+            files.add_csv("chains", self.chains)
+            files.add_text("runs.txt", "".join(f"{run.path}\n" for run in self.runs))
         return folder
 
 

@@ -348,11 +348,11 @@ class ShardedRun:
         shutil.rmtree(self.path / LABELS, ignore_errors=True)
         (self.path / LABELS).mkdir()
         with SealedFolder(self.path) as files:
-            files.write_parquet("trace", frame)
-            files.write_parquet("clusters", pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}))
-            labels = [files.add(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
+            files.add_parquet("trace", frame)
+            files.add_parquet("clusters", pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}))
+            labels = [files.add_file(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
             self.shards.each("write", [(str(path.absolute()),) for path in labels])
-            files.write_sealed(RUN, self.identity | {"summary": summary(frame)})
+            files.add_sealed(RUN, self.identity | {"summary": summary(frame)})
         (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):
             shutil.rmtree(folder)

@@ -107,7 +107,7 @@ def write(folder: Path) -> list[dict[str, Any]]:
     with SealedFolder(folder) as files:
         for case in cases():
             table = case.table()
-            path = files.write_parquet(case.id, table)
+            path = files.add_parquet(case.id, table)
             labels, p = np.stack(table["labels"].to_list()), table["probability"].to_numpy()
             together = np.einsum("s,sij->ij", p, (labels[:, :, None] == labels[:, None, :]).astype(float))
             entries.append(
@@ -125,7 +125,7 @@ def write(folder: Path) -> list[dict[str, Any]]:
                     "sha256": sha256_of(path),
                 }
             )
-        files.write_sealed(INDEX, {"format": 1, "posteriors": entries})
+        files.add_sealed(INDEX, {"format": 1, "posteriors": entries})
     return entries
 
 
