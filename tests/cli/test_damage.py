@@ -4,7 +4,9 @@ import errno
 import json
 import os
 import re
+import resource
 import shutil
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +20,7 @@ from splitmerge_cli.results import state, store, streams
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.summary import Summary
-from splitmerge_cli.runs import build, drive, finish, initial
+from splitmerge_cli.runs import build, certify, drive, finish, initial, sweep
 from splitmerge_cli.runs.disk import recorded_bytes
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
@@ -343,6 +345,61 @@ def test_numbers_that_json_lacks_are_not_written(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     write_json(tmp_path / "x.json", {"x": 1.0})
     assert json.loads((tmp_path / "x.json").read_text()) == {"x": 1.0}
+
+
+@pytest.mark.parametrize("kilobytes", [1, 100])
+def test_the_file_that_grows_too_large_is_named(spawn, kilobytes: int) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10, kilobytes << 10))
+
+    process = spawn("run", *ARGS, "iterations=50000", preexec_fn=limit)
+    _, stderr = process.communicate(timeout=120)
+    assert re.search(r"results/sams-emm/\w+/work/(reserve|chain-0.*\.arrows): File too large", stderr), stderr
+    assert stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["sweep", "race", "certify", "shards"])
+def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
+    smcmc, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def reject(*args: object, **kwargs: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "results")
+
+    def begun(*args: object, **kwargs: object) -> None:
+        raise AssertionError("begun")
+
+    # where the tests run as root no folder is read-only
+    monkeypatch.setattr(tempfile, "TemporaryFile", reject)
+    monkeypatch.setattr(certify, "locked", reject)
+    monkeypatch.setattr(sweep, "_make", begun)
+    monkeypatch.setattr(certify, "_certify", begun)
+    np.save("x.npy", np.zeros((9, 2)))
+    asked = {
+        "sweep": [*ARGS, "seed=0,1"],
+        "race": ["sampler=sams,sdds", "N=20", "--seconds", "0.1"],
+        "certify": ["sampler=gibbs", "data=jain_neal", "model=bernoulli", "N=6", "iterations=9"],
+        "shards": ["data.path=x.npy", "model=gaussian", "iterations=9"],
+    }
+    result = smcmc(command, *asked[command])
+    assert result.exit_code == 2 and result.stderr.count("\n") == 1, result.output
+    assert "Read-only file system" in result.stderr
+    assert not Path("results").exists()
+
+
+def test_a_link_that_lies_where_a_run_writes_is_not_followed(smcmc, stored: Path) -> None:
+    """Of a folder that comes from somebody else: a lock that is a pipe is not waited for, either."""
+    run = find_runs(shutil.copytree(stored / "half", "results"))[0].path
+    other = Path("other").absolute()
+    other.write_text("mine")
+    for name in ("work/reserve", ".status.json.partial", ".trace.parquet.partial", ".summary.json.partial"):
+        (run / name).unlink(missing_ok=True)
+        (run / name).symlink_to(other)
+    assert smcmc("run", *ARGS).exit_code == 0
+    assert other.read_text() == "mine"
+    (run / "work").mkdir()
+    os.mkfifo(run / "work" / "lock")
+    result = smcmc("run", *ARGS, "resume=false")
+    assert result.exit_code == 2 and "work/lock" in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_full_stdout(spawn) -> None:
