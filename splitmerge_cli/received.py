@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import stat
 import zipfile
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ DEPTH = 64
 LISTED = 150
 """Bytes that a file takes in the list of a zip, on average, at most."""
 
+_BEYOND = r"\d{301}"
+"""Whole numbers that are none of our own, and beyond all others."""
 _OTHERS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -92,7 +95,8 @@ def opened(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
         raise
     except (OSError, ValueError) as error:
         raise Refused(called, f"cannot be read: {reason(error)}") from error
-    with BufferedReader(_Ready(number)) as file:
+    reader: BufferedReader = BufferedReader(_Ready(number))
+    with reader as file:
         _refuse_others(called, os.fstat(number).st_mode)
         yield file
 
@@ -168,11 +172,14 @@ def parse_json(content: bytes | str) -> Any:
     ValueError
         It is none.
     """
+    text = content.decode() if isinstance(content, bytes) else content
+    if re.search(_BEYOND, text):
+        raise ValueError("expected numbers of magnitude 1e300 at most")
     try:
-        value = json.loads(content, object_pairs_hook=_object, parse_constant=_number, parse_float=_number)
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_number, parse_float=_number)
     except RecursionError:  # beyond what the parser takes
         raise ValueError(f"expected at most {DEPTH} levels") from None
-    check_nested(value, len(content))
+    check_nested(value, len(text))
     return value
 
 

@@ -21,7 +21,12 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[31mb"))
     a\x1b[31mb
     """
-    return _STEERING.sub(lambda found: found[0].encode("ascii", "backslashreplace").decode(), text)
+    return _STEERING.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def one_line(text: str) -> str:
@@ -30,7 +35,7 @@ def one_line(text: str) -> str:
 
 
 class _Stream:
-    """A stream that shows what would steer a terminal; what a console of rich prints goes to the stream below."""
+    """A stream that shows what would steer a terminal; a `console` writes to the one below."""
 
     def __init__(self, stream: TextIO) -> None:
         self.rich_proxied_file = stream
@@ -58,7 +63,7 @@ def shown() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-def console(width: int | None = None, **options: Any) -> "Console":
+def console(width: int | None = None, stderr: bool = False, **options: Any) -> "Console":
     """A console that shows what would steer a terminal: of the terminal's width, elsewhere of `width`."""
     from rich.console import Console
     from rich.segment import Segment
@@ -68,5 +73,7 @@ def console(width: int | None = None, **options: Any) -> "Console":
             for text, style, control in super().render(*args, **options):
                 yield Segment(text if control else printable(text), style, control)
 
-    stream = sys.stderr if options.get("stderr") else sys.stdout
-    return Printable(**options) if stream.isatty() else Printable(width=width, **options)
+    stream = sys.stderr if stderr else sys.stdout
+    while stream is not (below := getattr(stream, "rich_proxied_file", stream)):
+        stream = below
+    return Printable(file=stream, width=None if stream.isatty() else width, **options)

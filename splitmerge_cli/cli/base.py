@@ -100,7 +100,7 @@ def fail(message: str, status: int) -> NoReturn:
 
 def complain(message: str) -> None:
     """One line on stderr; a line break that the message quotes is shown as such."""
-    typer.echo("smcmc: " + "\\n".join(message.splitlines()), err=True)
+    typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
 
 
 def _complete_override(incomplete: str) -> list[str]:

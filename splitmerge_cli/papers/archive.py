@@ -22,7 +22,7 @@ from splitmerge_cli.papers.kept import about
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdicts import read_claims
-from splitmerge_cli.received import opened_zip, parse_json
+from splitmerge_cli.received import member, opened_zip, parse_json
 from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.manifest import Manifest, sha256_of
 from splitmerge_cli.results.names import MANIFEST
@@ -128,7 +128,7 @@ def _pack(file: Path, packed: Mapping[str, Path], texts: Mapping[str, bytes]) ->
             zipped.writestr(_entry(name), text)
         for name, path in sorted(packed.items()):
             digest = hashlib.sha256()
-            with path.open("rb") as source, zipped.open(_entry(name), "w", force_zip64=True) as target:
+            with member(path) as source, zipped.open(_entry(name), "w", force_zip64=True) as target:
                 while chunk := source.read(CHUNK):
                     digest.update(chunk)
                     target.write(chunk)

@@ -130,6 +130,73 @@ def test_what_no_archive_of_ours_holds_is_rejected(
     assert {file.name for file in Path().iterdir()} == {"changed.zip"}
 
 
+def fits(held: dict[str, bytes]) -> None:
+    """Digests made to fit: who sends an archive can do that."""
+    lines = (f"{hashlib.sha256(content).hexdigest()}  {name}" for name, content in held.items() if name != archive.SUMS)
+    held[archive.SUMS] = "\n".join(lines).encode()
+
+
+ODD = {
+    "deep": b"[" * 100_000,
+    "nested": b'{"a":' * 500 + b"1" + b"}" * 500,
+    "list": b"[]",
+    "number": b"1",
+    "list of a figure": b'{"sdds-fig1": []}',
+    "no keys": b'{"sdds-fig1": {}}',
+    "null": b'{"sdds-fig1": null}',
+    "not finite": b'{"sdds-fig1": {"scale": "quick", "seconds": NaN, "runs": [], "files": []}}',
+    "many digits": b'{"sdds-fig1": {"scale": "quick", "seconds": ' + b"9" * 5000 + b', "runs": [], "files": []}}',
+    "large": b'{"sdds-fig1": {"scale": "quick", "seconds": ' + b"9" * 400 + b', "runs": [], "files": []}}',
+    "scale": b'{"sdds-fig1": {"scale": [], "seconds": 1, "runs": [], "files": []}}',
+    "twice": b'{"sdds-fig1": {"scale": "quick", "scale": "quick", "seconds": 1, "runs": [], "files": []}}',
+    "bytes": b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_json_that_is_odd_is_rejected(smcmc: Callable[..., Any], original: Path, what: str) -> None:
+    def change(held: dict[str, bytes]) -> None:
+        held[archive.CONTENT] = ODD[what]
+        fits(held)
+
+    result = smcmc("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-fig1")
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1 and "changed.zip: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0",
+        b"x\n1\n",
+        lambda head: head + b"\n" + b"x," * 30,
+        lambda head: head + b"\n" + b"x" * 200_000,
+        lambda head: head + b"\n" + b"," * head.count(b","),
+        lambda head: head + b"\n" + b",".join(b"1" * 400 for _ in head.split(b",")),
+        lambda head: head + b"\n" + b",".join(b"\x1b[2J" for _ in head.split(b",")),
+    ],
+)
+def test_claims_that_are_odd_are_rejected(smcmc: Callable[..., Any], original: Path, content: Any) -> None:
+    def change(held: dict[str, bytes]) -> None:
+        name = "figures/sdds-table1-claims.csv"
+        held[name] = content if isinstance(content, bytes) else content(held[name].splitlines()[0])
+        fits(held)
+
+    result = smcmc("archive", "--check", str(rewritten(original, change)), "--figure", "sdds-table1")
+    assert result.exit_code in (1, 2), result.output
+    assert "\x1b" not in result.output
+
+
+def test_a_zip_of_many_names_is_rejected_before_they_are_read(
+    smcmc: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, original: Path
+) -> None:
+    monkeypatch.setattr(archive, "MOST_FILES", 5)
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda self: pytest.fail("its names were read"))
+    result = smcmc("archive", "--check", str(original))
+    assert result.exit_code == 2 and "a zip of more than 5 files" in result.stderr
+
+
 def test_other_files_are_rejected(smcmc: Callable[..., Any]) -> None:
     Path("a.txt").write_text("no zip")
     with zipfile.ZipFile("b.zip", "w") as zipped:

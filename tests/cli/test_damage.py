@@ -107,6 +107,19 @@ def test_damage_to_an_unfinished_run(smcmc, stored: Path, file: str, damage: str
     assert Run(result.stdout.strip()).trace().equals(find_runs(stored / "done")[0].trace())
 
 
+@pytest.mark.parametrize("resume", ["true", "false"])
+def test_a_link_in_place_of_the_work_folder_is_not_followed(smcmc, stored: Path, resume: str) -> None:
+    shutil.copytree(stored / "half", "results")
+    work = next(Path("results").glob("*/*/work"))
+    Path("mine").mkdir()
+    Path("mine/letter").write_text("dear")
+    shutil.rmtree(work)
+    work.symlink_to(Path("mine").absolute())
+    result = smcmc("run", *ARGS, f"resume={resume}")
+    assert result.exit_code == 1 and f"{work}: a link; expected a folder; remove it" in result.stderr
+    assert [file.name for file in Path("mine").iterdir()] == ["letter"]
+
+
 @pytest.mark.parametrize(("key", "value"), [("labels", np.zeros(7, dtype=np.int32)), ("K", 1 << 40), ("counts", [])])
 def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored: Path, key: str, value: object) -> None:
     """A file that can be read, though nothing that was ever written."""

@@ -1,7 +1,9 @@
 """The kept reproduction: what it says of itself, what the documentation says of it, and figures made again."""
 
 import json
+import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,30 +12,34 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.papers import again, claims, discovery, kept
+from splitmerge_cli.papers import again, claims, discovery, kept, reproduce
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
+from splitmerge_cli.results.manifest import write_sealed
 
 ROOT = Path(__file__).parents[2]
 OURS = ROOT / kept.KEPT
 EXACT = ["sdds-fig1", "sdds-table1"]
 
 
-@pytest.fixture
-def folder(smcmc: Callable[..., Any]) -> Path:
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small kept reproduction: two exact figures."""
-    assert smcmc("reproduce", *EXACT).exit_code == 0
-    result = smcmc("keep", *EXACT, "--to", "kept")
-    assert result.exit_code == 0, result.output
-    assert "2 figures kept" in result.stdout
-    return Path("kept")
+    folder = tmp_path_factory.mktemp("original")
+    assert reproduce.reproduce(EXACT, out=folder / "results") == 0
+    assert kept.keep(EXACT, "quick", folder / "results", folder / "kept") == (EXACT, [])
+    return folder / "kept"
+
+
+@pytest.fixture
+def folder(original: Path) -> Path:
+    """A copy of it in the test's folder."""
+    return Path(shutil.copytree(original, "kept"))
 
 
 def agrees(folder: Path) -> None:
     """Counts, digests and claims of a kept reproduction are those of its files."""
     index = kept.read_index(folder)
-    assert not list(kept.damaged(folder, index))
-    listed = {file for figure in index["figures"].values() for file in figure["files"]}
-    assert {file.name for file in folder.iterdir()} - {"README.md"} == listed | {kept.INDEX}
+    assert not list(kept.damaged(folder, index, whole=True))
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 20_000_000
     for name, figure in index["figures"].items():
         table, scale = kept.claims_of(folder, name)
@@ -48,13 +54,9 @@ def agrees(folder: Path) -> None:
 
 def test_what_is_kept_says_of_itself_what_its_files_hold(folder: Path) -> None:
     agrees(folder)
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    figures = json.loads(before[kept.INDEX])["figures"]
+    figures = kept.read_index(folder)["figures"]
     assert figures["sdds-table1"]["verdicts"][NOT_REPRODUCED] == 1
     assert figures["sdds-fig1"]["notes"].startswith("Numbers: exact probabilities")
-    (folder / "sdds-fig1.csv").write_text("x\n")
-    with pytest.raises(AssertionError):
-        agrees(folder)
 
 
 @pytest.mark.skipif(not (OURS / kept.INDEX).is_file(), reason="the repository keeps no reproduction")
@@ -85,16 +87,74 @@ def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(smcmc: Callabl
     table.loc[1, "ours"] = np.nextafter(table.loc[1, "ours"], 1)
     table.to_csv(folder / "sdds-fig1-claims.csv", index=False, lineterminator="\n")
     result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
-    assert result.exit_code == 1 and "sdds-fig1-claims.csv: damaged; smcmc keep sdds-fig1" in result.stderr
-    index = json.loads((folder / kept.INDEX).read_text())
+    assert result.exit_code == 1 and "sdds-fig1-claims.csv: not what was written" in result.stderr
+    index = kept.read_index(folder)
     said = index["figures"]["sdds-fig1"]["files"]["sdds-fig1-claims.csv"]
     file = folder / "sdds-fig1-claims.csv"
     said |= {"bytes": file.stat().st_size, "sha256": kept.sha256_of(file)}
-    (folder / kept.INDEX).write_text(json.dumps(index))
+    write_sealed(folder / kept.INDEX, index)
     result = smcmc("reproduce", "sdds-fig1", "--check", "--kept", "kept")
     assert result.exit_code == 1, result.output
     last = result.stdout.splitlines()[-1]
     assert last.startswith("sdds-fig1: ") and "5 equal" in last and "1 differs" in last
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def link_elsewhere(file: Path) -> None:
+    file.replace("elsewhere")
+    file.symlink_to(Path("elsewhere").absolute())
+
+
+def pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "said"),
+    [
+        ("sdds-fig1.csv", flip, "sdds-fig1.csv: not what was written"),
+        ("sdds-fig1.pdf", flip, "sdds-fig1.pdf: not what was written"),
+        ("sdds-table1.png", Path.unlink, "sdds-table1.png: missing"),
+        ("sdds-table1.png", pipe, "sdds-table1.png: a named pipe; expected a regular file"),
+        ("sdds-table1.png", link_elsewhere, "expected a regular file in that folder"),
+        ("more.csv", Path.touch, "more.csv: not in index.json"),
+        ("index.json", flip, "index.json: damaged; expected what smcmc keep wrote"),
+        ("index.json", pipe, "index.json: a named pipe; expected a regular file"),
+    ],
+)
+def test_a_check_reads_every_file_of_the_folder(
+    smcmc: Callable[..., Any], folder: Path, file: str, damage: Callable[[Path], None], said: str
+) -> None:
+    damage(folder / file)
+    result = smcmc("reproduce", "sdds-table1", "--check", "--kept", "kept")
+    assert result.exit_code == 1 and said in result.stderr and len(result.stderr.splitlines()) == 1
+    assert not list(Path("results").glob("check-*"))
+
+
+NONE: dict[str, Any] = {
+    "list": [],
+    "figure": {"a": []},
+    "no files": {"a": {"scale": "quick"}},
+    "scale": {"a": {"scale": "huge", "files": {}}},
+    "no claims": {"a": {"scale": "quick", "files": {}}},
+    "no digest": {"a": {"scale": "quick", "files": {"a-claims.csv": {}}}},
+    "elsewhere": {"a": {"scale": "quick", "files": {f: {"bytes": 1, "sha256": ""} for f in ("a-claims.csv", "../b")}}},
+    "deep": {"a": json.loads("[" * 70 + "]" * 70)},
+}
+
+
+@pytest.mark.parametrize("what", NONE)
+def test_an_index_that_is_none_is_damaged_whatever_its_seal(smcmc: Callable[..., Any], what: str) -> None:
+    Path("kept").mkdir()
+    write_sealed(Path("kept", kept.INDEX), {"format": kept.FORMAT, "figures": NONE[what]})
+    result = smcmc("reproduce", "sdds-table1", "--check", "--kept", "kept")
+    assert result.exit_code == 1 and "index.json: damaged" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,28 @@ def test_what_cannot_be_compared_is_named(smcmc, content, said):
     Path("s.csv").write_text(content)
     result = smcmc("posteriors", "check", "s.csv", "--of", "bernoulli-n4")
     assert result.exit_code == 2 and said in result.stderr
+
+
+@pytest.mark.parametrize("name", ["s.parquet", "s.npy", "s.csv"])
+def test_samples_that_unpack_to_more_than_the_limit_are_rejected(smcmc, monkeypatch, name):
+    monkeypatch.setattr("splitmerge_cli.cli.posteriors.MOST_BYTES", 1 << 20)
+    labels = pd.DataFrame(np.zeros((1 << 19, 4), dtype=np.int8), columns=list("abcd"))
+    if name == "s.parquet":
+        labels.to_parquet(name, compression="zstd")
+        assert Path(name).stat().st_size < 1 << 14
+    elif name == "s.npy":
+        np.save(name, labels.to_numpy())
+    else:
+        labels.to_csv(name, index=False)
+    monkeypatch.setattr(pd.DataFrame, "to_numpy", lambda *_, **__: pytest.fail("all of it was unpacked"))
+    result = smcmc("posteriors", "check", name, "--of", "bernoulli-n4")
+    assert result.exit_code == 2 and re.search(r"expected at most \d+ bytes \(of samples", result.stderr)
+
+
+def test_labels_are_read_from_a_column_of_lists(smcmc):
+    labels, _ = draws("bernoulli-n4", 4000)
+    pd.DataFrame({"labels": list(labels)}).to_parquet("s.parquet")
+    assert smcmc("posteriors", "check", "s.parquet", "--of", "bernoulli-n4").exit_code == 0
 
 
 def test_names_that_are_none(smcmc):

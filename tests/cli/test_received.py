@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,67 @@ def received(made: Path, changes: dict[str, Any]) -> Run:
             node = node[part]
         node[parts[-1]] = value
     file.write_text(yaml.safe_dump(values))
-    status = read_sealed(run.path / "status.json")
-    status["config_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-    write_sealed(run.path / "status.json", status)
-    names = [path.name for path in run.path.iterdir() if path.name != "manifest.json"]
-    write_manifest(run.path / "manifest.json", names)
+    seal(run.path)
     return Run(run.path)
+
+
+def seal(path: Path) -> None:
+    """Make the digests of a run fit what its files hold."""
+    status = read_sealed(path / "status.json")
+    status["config_sha256"] = hashlib.sha256((path / "config.yaml").read_bytes()).hexdigest()
+    write_sealed(path / "status.json", status)
+    write_manifest(path / "manifest.json", [file.name for file in path.iterdir() if file.name != "manifest.json"])
+
+
+def test_a_configuration_that_refers_to_itself_is_damaged(smcmc, made: Path) -> None:
+    run = received(made, {})
+    names = "abcdefghijkl"
+    bomb = "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise(names))
+    (run.path / "config.yaml").write_text((run.path / "config.yaml").read_text() + "a: &a [x, x, x]\n" + bomb)
+    seal(run.path)
+    result = smcmc("diagnose", str(run.path))
+    assert result.exit_code == 1 and "config.yaml: damaged" in result.stderr
+
+
+STEERING = "\x1b]0;title\x07\u202e\x9b2J"
+
+
+def test_letters_of_a_received_table_do_not_steer_the_terminal(smcmc) -> None:
+    rows = [f'{STEERING}{i % 2},{i % 2 * 9 + i / 50},"a\nb"' for i in range(30)]
+    Path("t.csv").write_text("\n".join([f"kind{STEERING},x,y", *rows]) + "\n")
+    result = smcmc("run", "data=csv", "data.path=t.csv", "data.drop=[y]", "model=mixed", *ARGS[4:])
+    assert result.exit_code == 0, result.output
+    path = result.stdout.strip().splitlines()[-1]
+    said = result.output
+    for args in (["summary", "--columns", path], ["diagnose", path], ["summary", f"no{STEERING}"]):
+        said += smcmc(*args).output
+    assert r"kind\x1b]0;title\x07\u202e\x9b2J=" in said and r"no\x1b]0;" in said
+    assert not set(STEERING) & set(said) - set("]0;title2J")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "x\n1\n",
+        lambda text: text.replace(",size,", ",sizes,", 1),
+        lambda text: text + "1,2\n",
+        lambda text: text.replace("\n0,", "\n0,x", 1),
+        lambda text: text + "9," * 99 + "\n",
+        lambda text: text + "x" * 200_000,
+        lambda text: text + "\0",
+    ],
+)
+def test_a_table_of_clusters_that_is_none_is_damaged(smcmc, made: Path, change: Any) -> None:
+    run = received(made, {})
+    # what generated data do not have
+    text = "cluster,size,share,certainty,prototype,telling\n0,30,1.0,,,x\n"
+    (run.path / "cluster_summary.csv").write_text(text)
+    seal(run.path)
+    assert smcmc("summary", str(run.path)).exit_code == 0
+    (run.path / "cluster_summary.csv").write_text(change(text))
+    seal(run.path)
+    result = smcmc("summary", str(run.path))
+    assert result.exit_code == 1 and "cluster_summary.csv: damaged" in result.stderr
 
 
 TOUCH = {"_target_": "subprocess.check_output", "args": ["touch", "executed"]}

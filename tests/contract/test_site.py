@@ -3,7 +3,6 @@ somewhere."""
 
 import csv
 import hashlib
-import json
 import re
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.findings import findings
 from splitmerge_cli.papers.verdicts import COLUMNS
+from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.verify.command import records
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,7 +138,7 @@ def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object)
         "data": {"nips": {"edges.csv": "1" * 64}, "emm": {}},
         "files": files,
     }
-    (folder / "index.json").write_text(json.dumps({"format": 1, "figures": {name: figure | said}}))
+    write_sealed(folder / "index.json", {"format": 2, "figures": {name: figure | said}})
 
 
 def test_reproduction_of_a_claim(tmp_path: Path) -> None:

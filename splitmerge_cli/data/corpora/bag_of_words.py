@@ -26,6 +26,7 @@ from splitmerge_cli.data.base import LARGEST, DataError
 from splitmerge_cli.data.opening import Limit, check_rows, content, existing, opened, sha256_of, unpacked
 from splitmerge_cli.data.tables.table import quoted
 from splitmerge_cli.data.transfer import LINE_EVERY, shown
+from splitmerge_cli.received import parse_json
 
 CHUNK = 1 << 24
 """Bytes of text that are read at the same time."""
@@ -181,7 +182,7 @@ def _stamp(path: Path) -> dict[str, int]:
 def _record(path: Path) -> dict[str, Any] | None:
     """What the arrays of a text were made from, and what they hold; None if there are none."""
     try:
-        record = json.loads(content(folder_of(path) / RECORD))
+        record = parse_json(content(folder_of(path) / RECORD))
     except ValueError:
         return None
     if not isinstance(record, dict) or record.pop(SEAL, None) != _seal(record):

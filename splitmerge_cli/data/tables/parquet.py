@@ -12,6 +12,7 @@ from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import CHUNK, Limit, content
 from splitmerge_cli.data.tables.arrow_file import check_promises, messages_of
 from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.received import parse_json
 
 MOST_PARQUET = 200_000
 """Most columns of a .parquet file, each of which takes some 50 microseconds to open and read."""
@@ -116,7 +117,7 @@ def _categories(schema: pa.Schema) -> set[int]:
     """Columns that hold categories: as dictionaries, or as what pandas notes of numbers."""
     found = {j for j, kind in enumerate(schema.types) if pa.types.is_dictionary(kind)}
     try:
-        noted = (schema.pandas_metadata or {}).get("columns", [])
+        noted = parse_json((schema.metadata or {}).get(b"pandas", b"{}")).get("columns", [])
         names = {column["field_name"] for column in noted if column["pandas_type"] == "categorical"}
     except (ValueError, TypeError, KeyError, AttributeError):  # the note is damaged: the columns are read as they are
         return found

@@ -1,0 +1,212 @@
+"""What is received: files that are none, links, JSON and zips that cost more than they hold, letters that steer."""
+
+import io
+import os
+import re
+import socket
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import splitmerge_cli
+from splitmerge_cli import received, terminal
+from splitmerge_cli.received import Refused
+from splitmerge_cli.results import state
+from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.read import Run
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("outside").write_text("secret")
+    Path("folder").mkdir()
+
+
+def listen(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+def widen(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+def link_in_the_folder(path: Path) -> None:
+    path.with_name("other").write_text("same")
+    path.symlink_to("other")
+
+
+OTHERS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "pipe": (os.mkfifo, "a named pipe; expected a regular file"),
+    "socket": (listen, "a socket; expected a regular file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "a link to /dev/zero; expected a regular file in that"),
+    "folder": (Path.mkdir, "a folder; expected a regular file"),
+    "elsewhere": (lambda path: path.symlink_to("../outside"), "a link to ../outside; expected a regular file in that"),
+    "large": (widen, "more than 1000 bytes; expected at most these"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_is_no_file_of_the_folder_is_not_read(what: str) -> None:
+    make, said = OTHERS[what]
+    path = Path("folder/file")
+    make(path)
+    with pytest.raises(Refused, match=f"^folder/file: {said}"):
+        received.read(path, 1000)
+    if what == "large":
+        return
+    for name in ("manifest.json", "config.yaml", "summary.json", "work/chain-0.npz"):
+        place = Path("run", name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        make(place)
+    run = Run.__new__(Run)
+    run.path = Path("run")
+    with pytest.raises(DamagedRun, match=r"^run/manifest.json: a .*; expected a regular file.*; smcmc run with resume"):
+        _ = run.manifest
+    with pytest.raises(DamagedRun, match=r"^run/work/chain-0.npz: a .*; expected a regular file"):
+        state.load(Path("run/work/chain-0.npz"))
+
+
+def test_a_link_within_the_folder_and_to_it_is_followed() -> None:
+    link_in_the_folder(Path("folder/file"))
+    Path("link").symlink_to("folder")
+    assert received.read(Path("link/file")) == b"same"
+
+
+def test_what_becomes_another_file_between_two_looks_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    regular = os.stat("outside")
+    os.mkfifo("pipe")
+    monkeypatch.setattr(os, "stat", lambda path: regular)
+    with pytest.raises(Refused, match="a named pipe"), received.opened("pipe"):
+        pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[" * 65 + "]" * 65,
+        '{"a": 1, "a": 2}',
+        "NaN",
+        "[-Infinity]",
+        "1e999",
+        "9" * 400,
+        "9" * 5000,
+        "",
+        b"\xff\xfe[\x00]\x00",
+    ],
+    ids=range(10),
+)
+def test_json_that_we_never_write_is_rejected(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        received.parse_json(text)
+
+
+def test_json_that_we_write_is_read() -> None:
+    assert received.parse_json('{"a": [1, 2.5, {"b": null}], "c": "' + "x" * 9 + '"}')["a"][1] == 2.5
+    assert received.parse_json("[" * 64 + "]" * 64)
+
+
+def test_a_text_that_refers_to_itself_is_rejected() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 40)]
+    text = "\n".join(lines)
+    for value in (yaml.safe_load(text), yaml.safe_load("a: &a [*a]")):
+        with pytest.raises(ValueError, match="expected at most"):
+            received.check_nested(value, len(text))
+
+
+def zipped(names: int) -> io.BytesIO:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for i in range(names):
+            archive.writestr(str(i), "")
+    return file
+
+
+def test_the_list_of_a_zip_is_measured_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with received.opened_zip("a.zip", zipped(9), 9) as archive:
+        assert len(archive.namelist()) == 9
+    lying = bytearray(zipped(1000).getvalue())
+    # the number of files, twice: this disk and in all
+    lying[-14:-10] = b"\1\0\1\0"
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: pytest.fail("its list was read"))
+    for file in (zipped(1000), io.BytesIO(lying)):
+        with pytest.raises(Refused, match="a zip of more than 9 files"), received.opened_zip("a.zip", file, 9):
+            pass
+
+
+def test_a_checkpoint_whose_arrays_are_packed_is_damaged() -> None:
+    """Whatever its checksum: megabytes of zeros are a kilobyte."""
+    path = Path("folder/chain-0.npz")
+    state.save(path, {"a": np.zeros(9)})
+    assert state.load(path)["a"].sum() == 0
+    np.savez_compressed("packed.npz", json=np.frombuffer(b'{"a": 1}', dtype=np.uint8), a0=np.zeros(1 << 20))
+    content = Path("packed.npz").read_bytes()
+    path.write_bytes(content + state._TRAILER.pack(state._MAGIC, state.zlib.crc32(content)))
+    with pytest.raises(DamagedRun, match="damaged"):
+        state.load(path)
+
+
+ROOT = Path(splitmerge_cli.__file__).parent
+RECEIVING = (
+    *(f"results/{name}.py" for name in ("manifest", "read", "state", "streams")),
+    *("runs/certificate.py", "runs/summaries.py", "papers/archive.py", "papers/kept.py"),
+)
+
+
+@pytest.mark.parametrize("file", RECEIVING)
+def test_what_reads_folders_of_results_opens_files_by_one_module(file: str) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    # the state of a chain is JSON in an array, whose integers have any size
+    others = r'read_bytes\(|read_text\(|memory_map\(|json\.load(?!s\(stored)|open\("rb"\)|\.open\(\)|ZipFile\([^"]*\)'
+    assert not re.findall(others, text)
+
+
+# what is printed
+
+
+def test_consoles_are_made_in_one_place() -> None:
+    files = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in ROOT.rglob("*.py")}
+    printing = {name for name, text in files.items() if re.search(r"\bConsole\(.*\)$", text, re.MULTILINE)}
+    assert printing == {"verify/command.py"}  # which prints nothing that was received
+
+
+STEERING = "a\x1b[31mb\x07\x9b2J\u202ec\ud800\r"
+SHOWN = r"a\x1b[31mb\x07\x9b2J\u202ec\ud800\x0d"
+
+
+def test_letters_that_steer_a_terminal_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert terminal.printable(STEERING) == SHOWN
+    assert terminal.printable("é\tλ\n日本") == "é\tλ\n日本"
+    assert terminal.one_line("a\nb\x85") == r"a\nb\x85"
+    with terminal.shown():
+        print(STEERING)
+        sys.stderr.writelines([STEERING])
+    found = capsys.readouterr()
+    assert (found.out, found.err) == (SHOWN + "\n", SHOWN)
+
+
+def test_a_console_shows_them_and_keeps_its_own_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("x")
+    table.add_row(Text(STEERING, "red"))
+    with terminal.shown():
+        console = terminal.console(60, force_terminal=True, color_system="standard")
+        # which puts a stream of its own in place of stdout
+        with Live(table, console=console):
+            console.print(STEERING, markup=False, highlight=False)
+            print(STEERING)
+    found = capsys.readouterr().out
+    assert found.count(r"a\x1b[31mb") > 2 and "\x1b[31ma" in found and r"\x1b[0m" not in found
+    assert not {"\x07", "\x9b", "\u202e", "\ud800"} & set(found)
