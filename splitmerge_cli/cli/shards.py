@@ -1,6 +1,5 @@
 """``smcmc shards``."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -33,7 +32,7 @@ def shards(
     last line on stdout.
     """
     from splitmerge_cli.config import draft
-    from splitmerge_cli.shards.run import check, run_on_shards, source_of
+    from splitmerge_cli.shards.run import check, read_summary, run_on_shards, source_of
 
     given = overrides or []
     fixed = [] if any(one.startswith("sampler=") for one in given) else ["sampler=subcluster"]
@@ -50,7 +49,7 @@ def shards(
             tell=lambda iteration, K: status.update(f"iteration {iteration}, {K} clusters"),
             say=complain,
         )
-    summary = json.loads((path / "run.json").read_text(encoding="utf-8"))["summary"]
+    summary = read_summary(path)
     low, high = summary["n_clusters_95"]
     iterations, K = summary["iterations"], summary["n_clusters"]
     console().print(

@@ -85,11 +85,11 @@ def write(
     for name, runs in found.items():
         drawn = Manifest(manifest_of(results / FOLDER, name), f"smcmc plot {name} draws it anew")
         drawn.check_all()
-        files = {f"{FOLDER}/{one}": drawn.path.with_name(one) for one in [*drawn.names, drawn.path.name]}
+        files = {f"{FOLDER}/{one}": drawn.path.parent / one for one in [*drawn.names, drawn.path.name]}
         if known[name].compute:
             table = Manifest(results / name / MANIFEST)
             table.check_all()
-            files |= {f"{name}/{one}": table.path.with_name(one) for one in [*table.names, MANIFEST]}
+            files |= {f"{name}/{one}": table.path.parent / one for one in [*table.names, MANIFEST]}
         packed |= files
         for run in runs:
             folder = f"{RUNS}/{run.path.parent.name}/{run.path.name}/"

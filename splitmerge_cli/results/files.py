@@ -1,13 +1,17 @@
-"""Files that are whole or absent, and the lock of a folder."""
+"""Files that are whole or absent, and the lock of a folder.
+
+A folder may come from somebody else: where a file is written a link that stands there is replaced, not followed.
+"""
 
 import fcntl
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from splitmerge_cli.received import Refused
 
@@ -48,17 +52,52 @@ def undamaged(path: Path, remedy: str | None = None) -> Iterator[None]:
 
 
 @contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let errors of the system that name no file, or that in the making, name `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or Path(os.fsdecode(error.filename)) == _partial(path):
+            error.filename = str(path)
+        raise
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial")
+
+
+def open_new(path: Path) -> BinaryIO:
+    """A new file in place of what stands at `path`, open for writing."""
+    path.unlink(missing_ok=True)
+    return path.open("xb")
+
+
+@contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its name once it is complete and on the disk."""
-    temporary = path.with_name(f".{path.name}.partial")
+    temporary = _partial(path)
+    with naming(path):
+        try:
+            open_new(temporary).close()
+            yield temporary
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def require_writable(path: Path) -> None:
+    """Raise an `OSError`, which names the folder, where no file can be made in the folder `path`; none is left there.
+
+    Of a folder that is not there its nearest parent counts.
+    """
+    folder = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     try:
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -101,7 +140,7 @@ def _acquired(path: Path) -> IO[str] | None:
     """The file `path`, locked; None where another process holds it, or has just removed it with its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack, suppress(FileNotFoundError):
-        file = stack.enter_context(path.open("a"))
+        file = stack.enter_context(open(path, "a", opener=_open_regular))
         # the lock on a file that is gone keeps nobody out
         if _lock(file, fcntl.LOCK_EX) and os.path.samestat(os.fstat(file.fileno()), path.stat()):
             stack.pop_all()
@@ -111,9 +150,14 @@ def _acquired(path: Path) -> IO[str] | None:
 
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock on the file `path`."""
-    with suppress(FileNotFoundError), path.open() as file:
+    with suppress(FileNotFoundError), open(path, opener=_open_regular) as file:
         return not _lock(file, fcntl.LOCK_SH)
     return False
+
+
+def _open_regular(path: str, flags: int) -> int:
+    # a pipe without a process at its other end would be waited for
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
 
 
 def _lock(file: IO[str], kind: int) -> bool:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from splitmerge_cli import received
@@ -53,8 +53,9 @@ def write_manifest(path: Path, names: Iterable[str]) -> None:
     ----------
     path : Path
     names : iterable of str
+        May lead into folders beside it.
     """
-    files = {name: path.with_name(name) for name in sorted(names)}
+    files = {name: path.parent / name for name in sorted(names)}
     listed = {name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for name, file in files.items()}
     write_sealed(path, {"files": listed})
 
@@ -88,7 +89,7 @@ class Manifest:
                 str(name): (int(file["bytes"]), re.fullmatch(r"[0-9a-f]{64}", file["sha256"])[0])  # type: ignore[index]
                 for name, file in listed["files"].items()
             }
-            if any(Path(name).name != name for name in self._files):
+            if any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in self._files):
                 raise ValueError("a file elsewhere")
         self.names = list(self._files)
         self._checked: set[str] = set()
@@ -101,7 +102,7 @@ class Manifest:
         DamagedRun
             It is not, is gone, or is not listed.
         """
-        path = self.path.with_name(name)
+        path = self.path.parent / name
         if name in self._checked:
             return path
         with undamaged(path, self.remedy):

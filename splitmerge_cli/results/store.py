@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
-from splitmerge_cli.results.files import DamagedRun, locked, replaced, undamaged, write_json, write_text
+from splitmerge_cli.results.files import (DamagedRun, locked, naming, open_new, replaced, undamaged, write_json, write_text)
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
 from splitmerge_cli.results.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
@@ -246,7 +246,8 @@ class RunStore:
             raise DamagedRun(self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder")
         with locked(self.work / LOCK):
             self._lock = (self.work / LOCK).stat()
-            (self.work / RESERVE).write_bytes(bytes(_RESERVED))
+            with naming(self.work / RESERVE), open_new(self.work / RESERVE) as reserve:
+                reserve.write(bytes(_RESERVED))
             yield
 
     @property

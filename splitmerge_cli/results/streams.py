@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 
 from splitmerge_cli.received import member
-from splitmerge_cli.results.files import undamaged
+from splitmerge_cli.results.files import naming, open_new, undamaged
 
 
 class Mark(NamedTuple):
@@ -44,7 +44,7 @@ class Stream:
     """
 
     def __init__(self, path: Path, schema: pa.Schema, mark: Mark | None = None) -> None:
-        self.schema = schema
+        self.path, self.schema = path, schema
         self._file: BinaryIO
         if mark:
             kept = _kept(path, mark)
@@ -56,12 +56,13 @@ class Stream:
             self._file.seek(mark.length)
             self._crc = mark.crc
         else:
-            self._file = path.open("wb")
+            self._file = open_new(path)
             self._crc = 0
             self._write(schema.serialize())
 
     def _write(self, data: pa.Buffer) -> None:
-        self._file.write(data)
+        with naming(self.path):
+            self._file.write(data)
         self._crc = zlib.crc32(data, self._crc)
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -71,8 +72,9 @@ class Stream:
 
     def sync(self) -> Mark:
         """Force everything to the disk; how far that is."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with naming(self.path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
         return Mark(self._file.tell(), self._crc)
 
     def close(self) -> None:

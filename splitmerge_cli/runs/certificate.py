@@ -20,6 +20,7 @@ from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound, log_of_
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.results.files import replaced, undamaged
 from splitmerge_cli.results.manifest import sha256_of
+from splitmerge_cli.results.tables import SealedFolder
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
@@ -305,19 +306,19 @@ class Certificate:
         )
 
     def write(self) -> None:
-        """Write ``pairs.parquet``, ``estimates.parquet``, and the other tables that there are."""
+        """Write ``pairs.parquet``, ``estimates.parquet``, the other tables that there are, and a manifest of them."""
         tables = {"pairs": self.meetings(), "estimates": self.estimates()}
         tables |= {CO_CLUSTERING: self.co_clustering(), LOG_PREDICTIVE: self.log_predictive(), "bound": pd.DataFrame()}
         if self.bound is not None:
             columns = {"iteration": self.bound.t, "estimate": self.bound.estimate, "upper": self.bound.upper}
             tables["bound"] = pd.DataFrame(columns)
-        for name, table in tables.items():
-            if not len(table) and name not in ("pairs", "estimates"):
-                # of fewer pairs there may have been one
-                (self.path / f"{name}.parquet").unlink(missing_ok=True)
-                continue
-            with replaced(self.path / f"{name}.parquet") as temporary:
-                table.to_parquet(temporary, index=False)
+        with SealedFolder(self.path) as folder:
+            for name, table in tables.items():
+                if len(table) or name in ("pairs", "estimates"):
+                    folder.add_parquet(name, table)
+                else:
+                    # of fewer pairs there may have been one
+                    (self.path / f"{name}.parquet").unlink(missing_ok=True)
 
     def lines(self) -> Iterator[str]:
         """What the pairs say, in words."""

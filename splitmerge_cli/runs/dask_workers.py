@@ -17,7 +17,7 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs.errors import RunError
-from splitmerge_cli.runs.job import Ended, blocked, end_jobs
+from splitmerge_cli.runs.job import Ended, blocked, end_jobs, safe_imports
 from splitmerge_cli.runs.remote import RemoteTask, on_worker
 
 
@@ -129,19 +129,20 @@ class DaskWorkers:
             address: Any = self.address
             if address is None:
                 workers = min(self.n_workers or os.cpu_count() or 1, jobs)
-                # which unblocks signals where it starts, in the first worker that would be started
-                resource_tracker.ensure_running()
-                # Ctrl-C is answered by the sweep
-                with blocked(signal.SIGINT):
-                    address = stack.enter_context(
-                        LocalCluster(
-                            n_workers=workers,
-                            threads_per_worker=1,
-                            memory_limit=0,
-                            dashboard_address=":0",  # any port that is free
-                            silence_logs=logging.CRITICAL,
+                with safe_imports():
+                    # which unblocks signals where it starts, in the first worker that would be started
+                    resource_tracker.ensure_running()
+                    # Ctrl-C is answered by the sweep
+                    with blocked(signal.SIGINT):
+                        address = stack.enter_context(
+                            LocalCluster(
+                                n_workers=workers,
+                                threads_per_worker=1,
+                                memory_limit=0,
+                                dashboard_address=":0",  # any port that is free
+                                silence_logs=logging.CRITICAL,
+                            )
                         )
-                    )
             try:
                 client = stack.enter_context(Client(address, timeout=min(self.patience, 30), set_as_default=False))
                 client.wait_for_workers(1, timeout=self.patience)

@@ -108,7 +108,8 @@ def run(job: "DictConfig | Plan", progress: Reporter | None = None) -> Path:
                 f"{path}: the folder is gone, removed or moved while the run wrote to it; the same command begins anew"
             ) from error
         raise RunError(
-            f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
+            f"{error.filename or path}: {error.strerror or error}; what was stored is intact, and the same command "
+            "continues it"
         ) from error
     finally:
         session.__exit__(None, None, None)

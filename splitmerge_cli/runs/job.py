@@ -6,7 +6,6 @@ kills when memory runs out. Every job leaves a record in a folder of the sweep, 
 tell what became of it: the lock of ``NUMBER`` says that its process lives, ``NUMBER.json`` how it ended.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -22,7 +21,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from splitmerge_cli.results.files import is_locked, locked, write_json
+from splitmerge_cli.results.files import is_locked, locked
+from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
 
 Ended = tuple[str, str | None]
@@ -35,6 +35,7 @@ GRACE = 1.0
 """Seconds that a job has to store its batch when it is interrupted from above."""
 
 _ORPHANED = "orphaned"
+_SAFE = "PYTHONSAFEPATH"
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,23 @@ def blocked(number: signal.Signals) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def safe_imports() -> Iterator[None]:
+    """Let processes that are started meanwhile import nothing from the working directory, whose files may be anybody's.
+
+    They begin as ``python -c`` or ``python -m``, which would look there first.
+    """
+    before = os.environ.get(_SAFE)
+    os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE]
+        else:
+            os.environ[_SAFE] = before
+
+
 _attended = False
 
 
@@ -270,7 +288,7 @@ def _record_end(record: Path, status: str, error: str | None) -> None:
     result = record.with_suffix(".json")
     if record.exists() and not result.exists():
         with suppress(OSError):
-            write_json(result, [status, error])
+            write_sealed(result, {"status": status, "error": error})
 
 
 def _make_interruptible(task: Task, parent: int) -> Ended:
@@ -354,7 +372,8 @@ def read_records(records: Path) -> Recorded:
         if not result.exists():
             found.killed.add(number)
             continue
-        status, error = json.loads(result.read_text(encoding="utf-8"))
+        end_of_job = read_sealed(result)
+        status, error = end_of_job["status"], end_of_job["error"]
         if status == _ORPHANED:
             found.orphaned.add(number)
         else:

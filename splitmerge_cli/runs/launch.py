@@ -11,6 +11,7 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError, draft, hydra_adapter, load, places
 from splitmerge_cli.config.composition import rewrite
+from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.job import Ended, Recorded, Sweep, in_process, isolated, read_records
 from splitmerge_cli.runs.remote import Engine, Remote
@@ -105,7 +106,7 @@ class Launch:
             except KeyboardInterrupt:
                 add(read_records(records).ended)
                 raise
-            except (ConfigError, RunError):
+            except (ConfigError, RunError, DamagedRun):
                 raise
             except BrokenProcessPool as error:
                 add(self._ended(read_records(records), error))

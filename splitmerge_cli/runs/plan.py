@@ -17,6 +17,7 @@ from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.results import schema
+from splitmerge_cli.results.files import require_writable
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import kind_of, loaded
 from splitmerge_cli.runs.disk import check_disk
@@ -77,6 +78,13 @@ class Plan:
     def done(self) -> bool:
         """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
         return bool(self.cfg.resume) and is_done(self.path)
+
+    def require_writable(self) -> None:
+        """Raise a `ConfigError` where the folder of the run cannot be made, or nothing written to it."""
+        try:
+            require_writable(self.path)
+        except OSError as error:
+            raise ConfigError(f"out={self.cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
 
     @property
     def iterations(self) -> int:

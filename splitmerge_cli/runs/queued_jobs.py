@@ -3,10 +3,15 @@
 The options are those of the plugin of Hydra. A job that is preempted or comes to its time limit is queued again by
 submitit and goes on from its last checkpoint. A job that is submitted is noted in a file, so that the same command,
 given again, waits for it and does not submit it twice.
+
+Submitit hands jobs over as pickles, which run code when they are read. So every submission has a folder of its own,
+which nobody can have filled before; and what became of a job is read from a sealed file, never from its pickle.
 """
 
-import json
+import secrets
+import shlex
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.results.files import write_json
+from splitmerge_cli.results.files import DamagedRun, undamaged
+from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.identity import is_written
@@ -36,29 +42,39 @@ SUBMITTED = ".submitted"
 """Folder in `out` of the notes on jobs that were submitted."""
 REQUEUED = 1_000
 """How often a job that comes to its time limit is queued again, unless it is said."""
+ENDS = ("done", "elsewhere", "locked", "failed")
+"""What a job says of its end."""
 _AT_START = ("max_num_timeout",)
 _COMMON = (
     "timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "name", "stderr_to_stdout"
 )  # fmt: skip
 
 
-class Call:
-    """Makes a job on a node. Submitit calls `checkpoint` when the node is about to be taken away."""
+REMEDY = "remove it once its job has left the queue (squeue --me)"
+"""What to do about a note that is damaged."""
 
-    def __call__(self, remote: RemoteTask) -> Ended:
-        ended = on_worker(remote)
-        if ended[0] == "interrupted":
+
+class Call:
+    """Makes a job on a node, and writes to a file what became of it. Submitit calls `checkpoint` when the node is about
+    to be taken away."""
+
+    def __call__(self, remote: RemoteTask, result: Path) -> None:
+        try:
+            status, error = on_worker(remote)
+        except Exception as failure:  # as submitit's own, of a job that came to its time limit too often
+            status, error = "failed", f"{type(failure).__name__}: {failure}"
+        if status == "interrupted":
             # a signal to all processes of the job: it is about to be killed, perhaps to be queued again, and has no
             # result
             time.sleep(KILLED)
-            return "failed", "ended by a signal; the same command continues it"
-        return ended
+            status, error = "failed", "ended by a signal; the same command continues it"
+        write_sealed(result, {"status": status, "error": error})
 
-    def checkpoint(self, remote: RemoteTask) -> Any:
+    def checkpoint(self, remote: RemoteTask, result: Path) -> Any:
         """The same call, to be queued again: the run goes on from its own checkpoint."""
         from submitit.helpers import DelayedSubmission
 
-        return DelayedSubmission(self, remote)
+        return DelayedSubmission(self, remote, result)
 
 
 class QueuedJobs:
@@ -84,54 +100,85 @@ class QueuedJobs:
     waits = False
 
     def __init__(self, cluster: str, options: Mapping[str, Any], named: Sequence[str], detach: bool = False) -> None:
-        import submitit
 
         given = {key: value for key, value in options.items() if value is not None}
         if "max_num_timeout" in given and "max_num_timeout" not in named:
             given["max_num_timeout"] = REQUEUED
-        folder = Path(str(given.pop("submitit_folder"))).resolve()
-        at_start = {f"{cluster}_{key}": given.pop(key) for key in _AT_START if key in given}
-        rest = {key if key in _COMMON else f"{cluster}_{key}": value for key, value in given.items()}
+        self.cluster, self.detach = cluster, detach
+        self.folder = Path(str(given.pop("submitit_folder"))).resolve()
+        self._at_start = {f"{cluster}_{key}": given.pop(key) for key in _AT_START if key in given}
+        self._rest = {key if key in _COMMON else f"{cluster}_{key}": value for key, value in given.items()}
         try:
-            self.executor = submitit.AutoExecutor(folder=folder, cluster=cluster, **at_start)
-            self.executor.update_parameters(**rest)
+            self._executor(self.folder)
         except (RuntimeError, ValueError, NameError, TypeError, AssertionError) as error:
             raise ConfigError(f"submitit_{cluster}: {' '.join(str(error).split())}") from error
         if cluster == "slurm" and (reason := _no_answer()):
             raise ConfigError(f"submitit_slurm: no Slurm answers: {reason}")
-        self.cluster, self.folder, self.detach = cluster, folder, detach
+
+    def _executor(self, folder: Path) -> Any:
+        import submitit
+
+        # nothing is imported from the working directory
+        at_start = {f"{self.cluster}_python": f"{shlex.quote(sys.executable)} -P", **self._at_start}
+        executor = submitit.AutoExecutor(folder=folder, cluster=self.cluster, **at_start)
+        executor.update_parameters(**self._rest)
+        return executor
+
+    def _new_folder(self) -> Path:
+        """The folder of a submission, which nobody else has written to; beneath it what the options ask for."""
+        from submitit.core.utils import JobPaths
+
+        base = JobPaths.get_first_id_independent_folder(self.folder)
+        own = base / secrets.token_hex(16)
+        base.mkdir(parents=True, exist_ok=True)
+        own.mkdir(mode=0o700)
+        return own / self.folder.relative_to(base)
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
         """What became of each job, in their order."""
-        notes = [_note_of(task) for task in tasks]
-        jobs = [self._waiting(note) for note in notes]
-        new = [number for number, job in enumerate(jobs) if job is None]
+        notes = [note_of(task.path) for task in tasks]
+        found = [self._waiting(note) for note in notes]
+        new = [number for number, job in enumerate(found) if job is None]
         if new:
+            folder = self._new_folder()
+            results = [_result_of(folder, notes[number]) for number in new]
             try:
-                submitted = self.executor.map_array(Call(), [tasks[number] for number in new])
+                jobs = self._executor(folder).map_array(Call(), [tasks[number] for number in new], results)
             except Exception as error:  # sbatch says what it does not like
                 raise ConfigError(f"submitit_{self.cluster}: {' '.join(str(error).split())}") from error
-            for number, job in zip(new, submitted, strict=True):
-                jobs[number] = job
+            for number, job, result in zip(new, jobs, results, strict=True):
+                found[number] = job, result
                 notes[number].parent.mkdir(parents=True, exist_ok=True)
-                write_json(notes[number], {"job": job.job_id, "cluster": self.cluster})
+                write_sealed(notes[number], {"job": job.job_id, "cluster": self.cluster, "folder": str(folder)})
         if self.detach:
             return [("submitted", None)] * len(tasks)
-        return self._ends(jobs, notes, [task.path for task in tasks])
+        known = [each for each in found if each is not None]
+        return self._ends([job for job, _ in known], [result for _, result in known], notes, tasks)
 
-    def _waiting(self, note: Path) -> Any:
-        """The job of an earlier command that is still in the queue; None: there is none."""
+    def _waiting(self, note: Path) -> tuple[Any, Path] | None:
+        """The job of an earlier command that is still in the queue, and where its result will be; None: there is none.
+
+        Raises
+        ------
+        DamagedRun
+            The note is not what was written.
+        """
         from submitit import SlurmJob
 
         if self.cluster != "slurm" or not note.is_file():
             return None
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            job_id = str(json.loads(note.read_text(encoding="utf-8"))["job"])
-            if job_id in in_queue([job_id]):
-                return SlurmJob(folder=self.folder, job_id=job_id)
-        return None
+        stored = read_sealed(note, REMEDY)
+        with undamaged(note, REMEDY):
+            job_id, folder = str(stored["job"]), Path(str(stored["folder"]))
+        # a note says which job is waited for, and cancelled on Ctrl-C: one that the queue knows by its folder
+        if job_id not in in_queue([job_id], folder):
+            return None
+        return SlurmJob(folder=folder, job_id=job_id), _result_of(folder, note)
 
-    def _ends(self, jobs: Sequence[Any], notes: Sequence[Path], paths: Sequence[Path]) -> list[Ended]:
+    def _ends(
+        self, jobs: Sequence[Any], results: Sequence[Path], notes: Sequence[Path], tasks: Sequence[RemoteTask]
+    ) -> list[Ended]:
+        paths = [task.path for task in tasks]
         ended: dict[int, Ended] = {}
         gone: dict[int, float] = {}
         unlocked: Counter[int] = Counter()
@@ -141,8 +188,8 @@ class QueuedJobs:
                 alive = self._alive([jobs[number] for number in left])
                 for number in left:
                     job = jobs[number]
-                    if job.paths.result_pickle.exists():
-                        ended[number] = _result(job)
+                    if results[number].exists():
+                        ended[number] = _read_result(results[number])
                     elif job.job_id in alive:
                         gone.pop(number, None)
                         unlocked[number] = unlocked[number] + 1 if _writes_unlocked(paths[number]) else 0
@@ -155,10 +202,11 @@ class QueuedJobs:
                     elif time.monotonic() > gone.setdefault(number, time.monotonic()) + LATE:
                         ended[number] = (
                             "failed",
-                            f"job {job.job_id} left the queue without a result; the same command continues it",
+                            f"job {job.job_id} left the queue without a result (its log: {job.paths.stderr}); the same "
+                            "command continues it",
                         )
                     if number in ended:
-                        notes[number].unlink(missing_ok=True)
+                        forget(paths[number])
                 if len(ended) < len(jobs):
                     time.sleep(LOOK if self.cluster == "slurm" else 0.2)
         except KeyboardInterrupt:
@@ -166,7 +214,7 @@ class QueuedJobs:
                 if number not in ended:
                     with suppress(Exception):
                         job.cancel(check=False)
-                    notes[number].unlink(missing_ok=True)
+                    forget(paths[number])
             raise
         return [ended[number] for number in range(len(jobs))]
 
@@ -195,9 +243,10 @@ def _no_answer() -> str | None:
     return (lines[-1] if lines else f"exit status {answer.returncode}") if answer.returncode else None
 
 
-def in_queue(jobs: Sequence[str]) -> set[str]:
-    """Those of these jobs that wait or run. Where the queue does not answer all of them: nothing is known."""
-    call = ["squeue", "--noheader", "--array", "--format=%i %T", "--me"]
+def in_queue(jobs: Sequence[str], folder: Path | None = None) -> set[str]:
+    """Those of these jobs that wait or run, if one is given by a script of this folder. Where the queue does not answer
+    all of them: nothing is known."""
+    call = ["squeue", "--noheader", "--array", "--format=%i %T %o", "--me"]
     try:
         answer = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -205,20 +254,42 @@ def in_queue(jobs: Sequence[str]) -> set[str]:
     if answer.returncode:
         return set(jobs)
     over = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
-    rows = [line.split() for line in answer.stdout.splitlines()]
-    return {row[0] for row in rows if len(row) == 2 and row[1] not in over} & set(jobs)
+    rows = [line.split(maxsplit=2) for line in answer.stdout.splitlines()]
+    alive = [row for row in rows if len(row) == 3 and row[1] not in over]
+    return {job for job, _, script in alive if folder is None or _own(folder) in Path(script).parents} & set(jobs)
 
 
-def _result(job: Any) -> Ended:
+def _own(folder: Path) -> Path:
+    """The folder of a submission, in which that of its jobs has another name for each."""
+    from submitit.core.utils import JobPaths
+
+    return JobPaths.get_first_id_independent_folder(folder)
+
+
+def _read_result(file: Path) -> Ended:
+    """What a job wrote of its end."""
     try:
-        status, error = job.result()
-    except Exception as failure:  # whatever happened on the node, submitit hands it over
-        lines = [line for line in str(failure).splitlines() if line.strip()]
-        return "failed", f"job {job.job_id}: {lines[-1].strip() if lines else type(failure).__name__}"
-    return str(status), None if error is None else str(error)
+        found = read_sealed(file, "the same command continues it")
+        with undamaged(file, "the same command continues it"):
+            error = found["error"]
+            return ENDS[ENDS.index(found["status"])], None if error is None else str(error)
+    except DamagedRun as damage:
+        return "failed", str(damage)
 
 
-def _note_of(remote: RemoteTask) -> Path:
+def _result_of(folder: Path, note: Path) -> Path:
+    """Where a job writes what became of it."""
+    return _own(folder) / note.name
+
+
+def note_of(run: Path) -> Path:
     """Where it is noted that the job of a run was submitted: OUT/.submitted/SAMPLER-DATA-ID.json."""
-    run = remote.path
     return run.parent.parent / SUBMITTED / f"{run.parent.name}-{run.name}.json"
+
+
+def forget(run: Path) -> None:
+    """Remove the note on the job of a run, which has come to its end."""
+    note = note_of(run)
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
+        note.parent.rmdir()  # unless it holds others

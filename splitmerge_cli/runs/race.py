@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import race as races
 from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
-from splitmerge_cli.results.files import replaced
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.runs import sweep
 
 STARTS = ("one_cluster", "singletons")
@@ -148,16 +148,14 @@ class Race:
             yield f"from {start}: " + ("no chain has reached the target" if found is None else str(found))
 
     def write(self, out: Path) -> Path:
-        """Write ``race.csv``, ``chains.csv`` and the runs' folders to a folder of `out`, and return it."""
+        """Write ``race.csv``, ``chains.csv``, the runs' folders and a manifest to a folder of `out`, and return it."""
         ids = sorted(run.path.name for run in self.runs)
         name = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:12]
         folder = out / "races" / f"{self.runs[0].config['data']['name']}-{name}"
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, frame in {"race": self.table(), "chains": self.chains}.items():
-            with replaced(folder / f"{file}.csv") as path:
-                frame.to_csv(path, index=False)
-        with replaced(folder / "runs.txt") as path:
-            path.write_text("".join(f"{run.path}\n" for run in self.runs), encoding="utf-8")
+        with SealedFolder(folder) as files:
+            files.add_csv("race", self.table())
+            files.add_csv("chains", self.chains)
+            files.add_text("runs.txt", "".join(f"{run.path}\n" for run in self.runs))
         return folder
 
 

@@ -28,10 +28,11 @@ from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import complete, finished, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
-from splitmerge_cli.runs.job import Ended, blocked
+from splitmerge_cli.runs.job import Ended, blocked, safe_imports
 from splitmerge_cli.runs.launch import Launch
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
+from splitmerge_cli.runs.queued_jobs import forget
 from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.undecided import require_model
 
@@ -184,7 +185,9 @@ def _checked(job: list[str], config_dir: str | Path | None, alike: dict[str, Pla
             alike[key] = replace(prepare(cfg), _built={})
         plan = replace(alike[key], cfg=cfg)
         path = plan.path
-        return JobOutcome(job, "skipped" if plan.done else "to run", path, notes=plan.dataset.notes)
+        if not (done_now := plan.done):
+            plan.require_writable()
+        return JobOutcome(job, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
     except (ConfigError, DataError) as error:
         return JobOutcome(job, "rejected", error=str(error))
     except DamagedRun as error:
@@ -237,6 +240,9 @@ def run_jobs(
     outcomes = check_jobs(jobs, config_dir, launcher, detach)
     if any(o.status == "rejected" for o in outcomes):
         return outcomes
+    for outcome in outcomes:
+        if outcome.status == "skipped" and outcome.path:
+            forget(outcome.path)
     # the same run may be asked for twice
     missing = {o.path: o.overrides for o in reversed(outcomes) if o.status == "to run" and o.path}
     missing = dict(reversed(missing.items()))
@@ -251,6 +257,7 @@ def run_jobs(
         with (
             hydra_adapter.hydra_session(),
             SweepProgress(progress, len(missing), poll) as shown,
+            safe_imports(),
             _joblib_in_step_with_signals(),
         ):
             if alone and parts[-1][1] == 1 and len(parts[-1][0]) > 1:

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,7 +21,10 @@ from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
-from splitmerge_cli.results.files import Locked, locked, replaced, undamaged, write_json
+from splitmerge_cli.results.files import DamagedRun, Locked, locked, require_writable, undamaged
+from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_sealed
+from splitmerge_cli.results.names import MANIFEST
+from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.samplers.refresh import Refresh
@@ -52,7 +54,9 @@ ATTEMPTS = 5
 """Times that a run is begun, or continued, where workers are lost."""
 MOST = {"binary": 1, "categorical": 10_000, "count": LARGEST}
 """The largest value of a column of a type."""
-REMEDY = "remove the folder, and the same command begins anew"
+RUN = "run.json"
+CHECKPOINT = "checkpoint.json"
+LABELS = "labels"
 
 
 def check(cfg: "DictConfig", given: Sequence[str]) -> None:
@@ -218,9 +222,11 @@ class ShardedRun:
             A worker was lost; what was done since the last checkpoint with it.
         Interrupted
             Ctrl-C, after a checkpoint.
+        DamagedRun
+            A file of the run is not what was written.
         """
-        done = self.path / "run.json"
-        if done.is_file():
+        if self.done:
+            self.check()
             return self.path
         try:
             with locked(self.path / ".lock"):
@@ -228,10 +234,22 @@ class ShardedRun:
         except Locked as error:
             raise WrittenElsewhere(f"{self.path}: another process writes this run") from error
         except KeyboardInterrupt as error:
-            if (self.path / "checkpoint.json").is_file():
+            if (self.path / CHECKPOINT).is_file():
                 raise Interrupted(self.path) from error
             raise
         return self.path
+
+    @property
+    def done(self) -> bool:
+        """Whether the run was finished."""
+        return (self.path / MANIFEST).is_file()
+
+    def check(self) -> None:
+        """Raise `DamagedRun` where a file of the finished run is not what was written, or is of another run."""
+        remedy = _remedy(self.path)
+        Manifest(self.path / MANIFEST, remedy).check_all()
+        if not self.identity.items() <= read_sealed(self.path / RUN, remedy).items():
+            raise DamagedRun(self.path / RUN, remedy)
 
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
         rows, begun = self._restored()
@@ -274,12 +292,12 @@ class ShardedRun:
         """Write the state into a folder of its own, then name it; the one before is removed."""
         folder = self.path / f"checkpoint-{len(rows)}"
         folder.mkdir(exist_ok=True)
-        sums = self.shards.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
+        digests = self.shards.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
         parameters = self.model.parameters
         state = {
             "identity": self.identity,
             "bounds": self.bounds,
-            "sums": sums,
+            "digests": digests,
             "K": int(self.model.K),
             "rng": self.rng.state,
             "parameters": None if parameters is None else np.asarray(parameters).tolist(),
@@ -289,60 +307,84 @@ class ShardedRun:
             "rows": rows,
             "folder": folder.name,
         }
-        write_json(self.path / "checkpoint.json", json.loads(json.dumps(state, default=_plain)))
+        write_sealed(self.path / CHECKPOINT, json.loads(json.dumps(state, default=_plain)))
         for other in self.path.glob("checkpoint-*"):
             if other.name != folder.name:
                 shutil.rmtree(other)
 
     def _restored(self) -> tuple[list[dict[str, Any]], float]:
         """Rows of the trace and seconds of the last checkpoint, the chain being in its state; of none the start."""
-        named = self.path / "checkpoint.json"
+        named, remedy = self.path / CHECKPOINT, _remedy(self.path)
         if not named.is_file():
             zeros = [np.zeros(end - first, dtype=np.int32) for first, end in self.bounds]
             self.items.settle(zeros, 1)
             return [], 0.0
-        with undamaged(named, REMEDY):
-            state = json.loads(named.read_text(encoding="utf-8"))
+        state = read_sealed(named, remedy)
+        with undamaged(named, remedy):
             if state["identity"] != self.identity:
                 raise ValueError("another run")
-            folder = self.path / state["folder"]
-            labels = _labels(folder, state["bounds"], state["sums"])
+            folder = self.path / Path(state["folder"]).name
+            labels = _labels(folder, state["bounds"], state["digests"], remedy)
+            rows: list[dict[str, Any]] = state["rows"]
+            # of a file that was written with its digest by somebody else, too
+            if [row["iteration"] for row in rows] != list(range(len(rows))):
+                raise ValueError("rows")
+            if len(labels) != self.source.rows or len(np.unique(labels)) != rows[-1]["n_clusters"]:
+                raise ValueError("labels")
             self.items.settle([labels[first:end] for first, end in self.bounds], state["K"])
+            if self.model.n_clusters != self.model.K:
+                raise ValueError("K")
             if state["parameters"] is not None:
                 self.model.set_parameters(np.array(state["parameters"]))
             if state["concentration"] is not None:
                 self.model.set_concentration(state["concentration"])
             self.rng.state = state["rng"]
             self.sampler.set_counts(state["counts"])
-            return state["rows"], state["seconds"]
+            return rows, state["seconds"]
 
     def _finish(self, rows: list[dict[str, Any]]) -> None:
-        frame = pd.DataFrame(rows)
-        with replaced(self.path / "trace.parquet") as temporary:
-            frame.to_parquet(temporary, index=False)
-        sizes = self.model.sizes
-        with replaced(self.path / "clusters.parquet") as temporary:
-            pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}).to_parquet(temporary, index=False)
-        (self.path / "labels").mkdir(exist_ok=True)
-        self.shards.each(
-            "write",
-            [(str((self.path / "labels" / f"rows-{first:012d}.parquet").absolute()),) for first, _ in self.bounds],
-        )
-        write_json(self.path / "run.json", self.identity | {"summary": summary(frame)})
-        (self.path / "checkpoint.json").unlink(missing_ok=True)
+        frame, sizes = pd.DataFrame(rows), self.model.sizes
+        # one that was stopped here may have left those of other shards
+        shutil.rmtree(self.path / LABELS, ignore_errors=True)
+        (self.path / LABELS).mkdir()
+        with SealedFolder(self.path) as files:
+            files.add_parquet("trace", frame)
+            files.add_parquet("clusters", pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}))
+            labels = [files.add_file(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
+            self.shards.each("write", [(str(path.absolute()),) for path in labels])
+            files.add_sealed(RUN, self.identity | {"summary": summary(frame)})
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):
             shutil.rmtree(folder)
 
 
-def _labels(folder: Path, bounds: Sequence[Sequence[int]], sums: Sequence[int]) -> np.ndarray:
-    """The labels of all rows; a ValueError for other ones than were saved."""
+def _remedy(path: Path) -> str:
+    return f"remove {path}, and the same command begins anew"
+
+
+def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str], remedy: str) -> np.ndarray:
+    """The labels of all rows; a `DamagedRun` for other ones than were saved."""
     parts = []
-    for (first, end), checksum in zip(bounds, sums, strict=True):
-        part = np.load(folder / f"labels-{first}-{end}.npy", allow_pickle=False)
-        if part.shape != (end - first,) or part.dtype != np.int32 or zlib.crc32(part.tobytes()) != checksum:
-            raise ValueError(f"labels of rows {first + 1} to {end}")
-        parts.append(part)
+    for (first, end), digest in zip(bounds, digests, strict=True):
+        file = folder / f"labels-{first}-{end}.npy"
+        with undamaged(file, remedy):
+            if sha256_of(file) != digest:
+                raise ValueError("not what was written")
+            parts.append(np.load(file, allow_pickle=False))
+            if parts[-1].shape != (end - first,) or parts[-1].dtype != np.int32:
+                raise ValueError(f"labels of rows {first + 1} to {end}")
     return np.concatenate(parts)
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """The summary of a finished run.
+
+    Raises
+    ------
+    DamagedRun
+        The file that holds it is not what was written.
+    """
+    return dict(read_sealed(path / RUN, _remedy(path))["summary"])
 
 
 def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
@@ -401,6 +443,9 @@ def run_on_shards(
     from splitmerge_cli.runs.dask_workers import DaskWorkers
     from splitmerge_cli.shards.messages import DaskShards
 
+    # of what is finished there nothing is written
+    if not any(Path(cfg.out).glob(f"shards-*/{MANIFEST}")):
+        require_writable(Path(cfg.out))
     with ExitStack() as stack:
         client = stack.enter_context(DaskWorkers(address, patience=patience, called="--address").client(source.rows))
         for left in reversed(range(ATTEMPTS)):

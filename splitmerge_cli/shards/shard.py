@@ -1,6 +1,5 @@
 """A shard: some rows of a table, read where they are to stay, and the items of a chain that they are."""
 
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.manifest import sha256_of
 from splitmerge_cli.shards.items import ShardItems
 from splitmerge_cli.shards.source import Source
 
@@ -76,10 +76,10 @@ class Shard:
                 rows = np.arange(self.first + at + 1, self.first + at + len(part) + 1)
                 writer.write_table(pa.table([rows, part], schema=schema))
 
-    def save(self, path: str) -> int:
-        """Write the labels, ndarray of int32, to a .npy file; returns their CRC-32."""
+    def save(self, path: str) -> str:
+        """Write the labels, ndarray of int32, to a .npy file; returns its SHA-256."""
         assert self.items is not None
         labels = self.items.labels()
         with replaced(Path(path)) as temporary, temporary.open("wb") as file:
             np.save(file, labels)
-        return zlib.crc32(labels.tobytes())
+        return sha256_of(Path(path))

@@ -4,8 +4,6 @@ Every case is small data, a model with all its hyper-parameters, and the probabi
 of `splitmerge_cli.verify.enumerate` and `splitmerge_cli.verify.continuous`, which share no code with the samplers.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +16,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.results.files import replaced, write_text
+from splitmerge_cli.results.manifest import sha256_of
+from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.verify import continuous
 from splitmerge_cli.verify.enumerate import (
     State,
@@ -91,7 +90,7 @@ def cases() -> list[Posterior]:
 
 
 def write(folder: Path) -> list[dict[str, Any]]:
-    """Enumerate all cases into a folder: a parquet file each, and ``index.json`` with data and summaries.
+    """Enumerate all cases into a folder: a parquet file each, ``index.json`` with data and summaries, and a manifest.
 
     Parameters
     ----------
@@ -104,31 +103,29 @@ def write(folder: Path) -> list[dict[str, Any]]:
         The entries of the index: id, model, N, states, mean_K, mean_clusters (not empty), co_clustering ``[N, N]``,
         data, hyperparameters, file, sha256.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     entries = []
-    for case in cases():
-        table = case.table()
-        path = folder / f"{case.id}.parquet"
-        with replaced(path) as part:
-            table.to_parquet(part, index=False)
-        labels, p = np.stack(table["labels"].to_list()), table["probability"].to_numpy()
-        together = np.einsum("s,sij->ij", p, (labels[:, :, None] == labels[:, None, :]).astype(float))
-        entries.append(
-            {
-                "id": case.id,
-                "model": case.model,
-                "N": case.n_items,
-                "states": len(table),
-                "mean_K": float(p @ table["K"]),
-                "mean_clusters": float(p @ (labels.max(axis=1) + 1)),
-                "co_clustering": np.round(together, 12).tolist(),
-                "data": case.data,
-                "hyperparameters": case.hyperparameters,
-                "file": path.name,
-                "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            }
-        )
-    write_text(folder / INDEX, json.dumps({"format": 1, "posteriors": entries}, indent=1, allow_nan=False) + "\n")
+    with SealedFolder(folder) as files:
+        for case in cases():
+            table = case.table()
+            path = files.add_parquet(case.id, table)
+            labels, p = np.stack(table["labels"].to_list()), table["probability"].to_numpy()
+            together = np.einsum("s,sij->ij", p, (labels[:, :, None] == labels[:, None, :]).astype(float))
+            entries.append(
+                {
+                    "id": case.id,
+                    "model": case.model,
+                    "N": case.n_items,
+                    "states": len(table),
+                    "mean_K": float(p @ table["K"]),
+                    "mean_clusters": float(p @ (labels.max(axis=1) + 1)),
+                    "co_clustering": np.round(together, 12).tolist(),
+                    "data": case.data,
+                    "hyperparameters": case.hyperparameters,
+                    "file": path.name,
+                    "sha256": sha256_of(path),
+                }
+            )
+        files.add_sealed(INDEX, {"format": 1, "posteriors": entries})
     return entries
 
 

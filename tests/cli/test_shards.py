@@ -18,10 +18,12 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs.errors import Interrupted
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.shards.messages import LocalShards, ShardLost
-from splitmerge_cli.shards.run import ShardedRun, bounds_of, run_on_shards, source_of
+from splitmerge_cli.shards.run import CHECKPOINT, ShardedRun, bounds_of, run_on_shards, source_of
 from splitmerge_cli.shards.shard import Shard
 from splitmerge_cli.shards.source import open_source
 
@@ -150,18 +152,59 @@ def test_a_run_goes_on_from_its_checkpoint_with_other_shards(points) -> None:
     assert digest(run_of(2).run()) == digest(whole)
 
 
-def test_a_damaged_checkpoint_is_not_believed(points) -> None:
-    from splitmerge_cli.results.files import DamagedRun
+CHANGES = {
+    "K": lambda state: state | {"K": 10**6},
+    "K of nobody": lambda state: state | {"K": state["K"] + 1},
+    "no rows": lambda state: state | {"rows": []},
+    "rows again": lambda state: state | {"rows": state["rows"] + state["rows"][-1:]},
+    "another row": lambda state: state | {"rows": [*state["rows"][:-1], state["rows"][-1] | {"n_clusters": 0}]},
+    "gone": lambda state: {key: value for key, value in state.items() if key != "rng"},
+    "nested": lambda state: state | {"bounds": [[0]]},
+}
 
+
+def test_a_damaged_checkpoint_is_not_believed(points) -> None:
+    """Labels that were changed; and states that no run writes, with a digest that fits."""
     run = run_of(2, 40)
     with pytest.raises(ShardLost):
         run.run(every=0.0)
+    remedy = f"damaged; remove {run.path}, and the same command begins anew"
     part = next(run.path.glob("checkpoint-*/labels-0-*.npy"))
+    whole = part.read_bytes()
     labels = np.load(part)
     labels[0] ^= 1
     np.save(part, labels)
-    with pytest.raises(DamagedRun, match="remove the folder"):
+    with pytest.raises(DamagedRun, match=f"{part}: {remedy}"):
         run_of(2).run()
+    part.write_bytes(whole)
+    stored = run.path / CHECKPOINT
+    state = read_sealed(stored)
+    for change in CHANGES.values():
+        write_sealed(stored, change(state))
+        with pytest.raises(DamagedRun, match=f"{CHECKPOINT}: {remedy}"):
+            run_of(2).run()
+    write_sealed(stored, state)
+    run_of(2).run()
+
+
+def test_finished_shards_that_are_damaged_are_named(smcmc, points) -> None:
+    asked = ["shards", "data.path=x.npy", *NUMBERS, "iterations=3", "timing=false", "--shards", "1"]
+    path = run_of(1, 0, "iterations=3").run()
+    for file, content in [
+        (path / "run.json", b'{"model": {'),
+        (path / "labels" / "rows-000000000000.parquet", b"PAR1"),
+    ]:
+        whole = file.read_bytes()
+        file.write_bytes(content)
+        result = smcmc(*asked)
+        assert result.exit_code == 1 and result.stderr.count("\n") == 1, result.output
+        assert f"{file}: damaged; remove {path}, and the same command begins anew" in result.stderr
+        file.write_bytes(whole)
+    # digests that fit, of another run
+    write_sealed(path / "run.json", read_sealed(path / "run.json") | {"seed": 7})
+    write_manifest(path / MANIFEST, Manifest(path / MANIFEST).names)
+    with pytest.raises(DamagedRun, match=r"run\.json: damaged"):
+        run_of(1, 0, "iterations=3").run()
 
 
 def test_no_scheduler(points) -> None:

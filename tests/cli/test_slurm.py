@@ -6,6 +6,7 @@ the bytes of a sweep without Slurm.
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import time
@@ -88,7 +89,7 @@ def test_a_sweep_that_is_killed_leaves_its_jobs_to_the_queue(smcmc, spawn) -> No
     result = smcmc("sweep", *args, *SLURM)
     assert result.exit_code == 0, result.output
     # none was submitted twice: submitit has a folder for each array of jobs
-    assert left <= submitted and len({path.name.split("_")[0] for path in Path(".submitit").glob("*/*.out")}) == 1
+    assert left <= submitted and len({path.name.split("_")[0] for path in Path(".submitit").glob("*/*/*.out")}) == 1
     same_as_joblib(smcmc, args)
 
 
@@ -129,7 +130,7 @@ def test_a_job_at_its_time_limit_goes_on_in_another(smcmc) -> None:
     asked = ["hydra/launcher=submitit_slurm", "hydra.launcher.timeout_min=1", "hydra.launcher.signal_delay_s=40"]
     result = smcmc("sweep", *args, *asked)
     assert "2 jobs: 2 done" in result.stdout, result.output
-    logs = [path.read_text() for path in Path(".submitit").glob("*/*.err")]
+    logs = [path.read_text() for path in Path(".submitit").glob("*/*/*.err")]
     assert any("requeue" in log.lower() for log in logs)
     same_as_joblib(smcmc, args)
 
@@ -158,8 +159,82 @@ def test_the_queue_is_believed_only_where_it_answers(tmp_path: Path, monkeypatch
     squeue.write_text("#!/bin/sh\nexit 1\n")
     squeue.chmod(0o755)
     assert in_queue(asked) == set(asked)
-    squeue.write_text("#!/bin/sh\necho '7_0 RUNNING'\necho '7_1 TIMEOUT'\necho '9 PENDING'\n")
-    assert in_queue(asked) == {"7_0"}
+    squeue.write_text(
+        "#!/bin/sh\necho '7_0 RUNNING /a/b c/x.sh'\necho '7_1 TIMEOUT /a/x.sh'\necho '9 PENDING /a/x.sh'\n"
+    )
+    assert in_queue(asked) == in_queue(asked, Path("/a/b c/%j")) == {"7_0"}
+    # a job of that number, of another submission
+    assert in_queue(asked, Path("/a/d/%j")) == set()
+
+
+SBATCH = """#!/bin/sh
+echo "Submitted batch job 7"
+touch queued
+(sleep 1; SLURM_JOB_ID=7 SLURM_PROCID=0 sh "$1"; rm queued) > /dev/null 2>&1 &
+"""
+SRUN = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do case $1 in --output|--error) shift;; esac; shift; done
+exec "$@"
+"""
+SQUEUE = """#!/bin/sh
+[ ! -e queued ] || echo "7 RUNNING $PWD/.submitit/x.sh"
+"""
+
+
+class Code:
+    """A pickle that runs a command when it is read."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (self.command,)
+
+
+@pytest.fixture
+def like_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Commands of Slurm, which make the next job here, as number 7."""
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    Path("bin").mkdir()
+    for name, script in {"sbatch": SBATCH, "srun": SRUN, "squeue": SQUEUE}.items():
+        Path("bin", name).write_text(script)
+        Path("bin", name).chmod(0o755)
+
+
+@pytest.mark.skipif(answers(), reason="a Slurm is here")
+def test_nothing_that_lies_in_the_folder_is_run_by_a_sweep(smcmc, like_slurm) -> None:
+    """Neither pickles in the folder that submitit would give the job, nor modules in the working directory."""
+    Path(".submitit/7").mkdir(parents=True)
+    for name in ("7_0_result.pkl", "7_submitted.pkl"):
+        Path(".submitit/7", name).write_bytes(pickle.dumps(("success", Code(f"touch {name}.read"))))
+    for name in ("submitit", "numpy", "joblib", "multiprocessing"):
+        Path(f"{name}.py").write_text(f"open('{name}.read', 'w')\nraise ImportError")
+    result = smcmc("sweep", *JOBS, "iterations=50", "seed=0", *SLURM)
+    assert "1 jobs: 1 done" in result.stdout, result.output
+    result = smcmc("sweep", *JOBS, "iterations=50", "seed=1,2", "hydra.launcher.n_jobs=2")
+    assert "2 jobs: 2 done" in result.stdout, result.output
+    assert not list(Path().glob("*.read"))
+    submission = next(path for path in Path(".submitit").iterdir() if path.name != "7")
+    assert submission.stat().st_mode & 0o777 == 0o700 and len(submission.name) == 32
+    assert not Path("results/.submitted").exists()
+
+
+@pytest.mark.skipif(answers(), reason="a Slurm is here")
+def test_notes_of_what_was_collected_are_removed_and_damaged_ones_named(smcmc, like_slurm) -> None:
+    asked = ["sweep", *JOBS, "iterations=50", "seed=0", *SLURM]
+    assert "1 submitted" in smcmc(*asked, "--detach").stdout
+    note = next(Path("results/.submitted").glob("*.json"))
+    end = time.monotonic() + 60
+    while Path("queued").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    whole = note.read_text()
+    assert "1 skipped" in smcmc(*asked).stdout and not note.parent.exists()
+    # of a job that is to be made, a note that is damaged may hide one that waits in the queue: none is submitted
+    note.parent.mkdir()
+    note.write_text(whole.replace('"7"', '"8"'))
+    result = smcmc(*asked, "resume=false")
+    assert result.exit_code == 1 and result.stderr.count("\n") == 1
+    assert f"{note}: damaged; remove it once its job has left the queue (squeue --me)" in result.stderr
 
 
 @pytest.mark.skipif(answers(), reason="a Slurm is here")

@@ -5,6 +5,7 @@ numbered from 1, documents in ascending order. The arrays lie in a folder beside
 all, and is made again when the text is another.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -34,6 +35,9 @@ DOCUMENT_BYTES = 32
 HEADER = ("documents", "words", "entries")
 ROW = re.compile(rb"\d+ \d+ \d+")
 RECORD = "source.json"
+SEAL = "seal"
+"""Key of the record under which the digest of the rest of it stands."""
+ARRAYS = ("indptr", "indices", "counts")
 _FIELDS = ("document", "word", "count")
 _PARSE = pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False)
 _TYPES = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(_FIELDS, pa.int64()), null_values=[])
@@ -81,8 +85,10 @@ def read(path: Path, documents: int | None = None) -> csr_array:
     record = _record(path)
     if record is None or record["sha256"] != found:
         _convert(path, found)
-    elif not _stamp(path).items() <= record.items():
-        _write_record(folder_of(path), record | _stamp(path))
+    else:
+        now = record | _stamp(path) | {"arrays": _checked(path, record["arrays"])}
+        if now != record:
+            _write_record(folder_of(path), now)
     return _mapped(path, documents)
 
 
@@ -128,18 +134,43 @@ def _mapped(path: Path, documents: int | None) -> csr_array:
     n = D if documents is None else documents
     try:
         indptr, indices, counts = (
-            np.asarray(np.load(existing(folder_of(path) / f"{name}.npy", "an array"), mmap_mode="r"))
-            for name in ("indptr", "indices", "counts")
+            np.asarray(np.load(existing(_array(path, name), "an array"), mmap_mode="r", allow_pickle=False))
+            for name in ARRAYS
         )
         end = int(indptr[n])
         # of one type with the indices, which would be copied otherwise
         upto = indptr[: n + 1].astype(indices.dtype if end <= LARGEST else np.int64)
         return csr_array((counts[:end], indices[:end], upto), shape=(n, W))
     except (OSError, EOFError, ValueError, IndexError) as error:
-        raise DataError(
-            f"{folder_of(path)}: damaged: {error}; expected the arrays of {path.name} (without the folder they are "
-            "made again)"
-        ) from error
+        raise _damaged(path, folder_of(path), error) from error
+
+
+def _array(path: Path, name: str) -> Path:
+    return folder_of(path) / f"{name}.npy"
+
+
+def _checked(path: Path, arrays: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What is recorded of the arrays, as they are now: whose size or time has changed is read and has the same digest.
+
+    Raises
+    ------
+    DataError
+        It has another.
+    """
+    found = {}
+    for name, known in arrays.items():
+        file = existing(_array(path, name), "an array")
+        stamp = _stamp(file)
+        if not stamp.items() <= known.items() and sha256_of(file) != known["sha256"]:
+            raise _damaged(path, file, "not what was written")
+        found[name] = known | stamp
+    return found
+
+
+def _damaged(path: Path, what: Path, why: object) -> DataError:
+    return DataError(
+        f"{what}: damaged: {why}; expected the arrays of {path.name} (without {folder_of(path)} they are made again)"
+    )
 
 
 def _stamp(path: Path) -> dict[str, int]:
@@ -154,15 +185,24 @@ def _record(path: Path) -> dict[str, Any] | None:
         record = parse_json(content(folder_of(path) / RECORD))
     except ValueError:
         return None
-    whole = isinstance(record, dict) and {"sha256", "size", "mtime_ns", *HEADER} <= record.keys()
-    return record if whole else None
+    if not isinstance(record, dict) or record.pop(SEAL, None) != _seal(record):
+        return None
+    return record
+
+
+def _seal(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def _text_of(record: dict[str, Any]) -> str:
+    return json.dumps(record | {SEAL: _seal(record)})
 
 
 def _write_record(folder: Path, record: dict[str, Any]) -> None:
     """Replace a record; where nothing can be written the text is only hashed again at the next reading."""
     part = folder / f".{RECORD}.{os.getpid()}"
     try:
-        part.write_text(json.dumps(record), encoding="utf-8")
+        part.write_text(_text_of(record), encoding="utf-8")
         part.replace(folder / RECORD)
     except OSError:
         part.unlink(missing_ok=True)
@@ -181,7 +221,9 @@ def _convert(path: Path, sha256: str) -> None:
             record |= dict(zip(HEADER, (text.D, text.W, text.entries), strict=True))
             _write_arrays(text, part, folder)
         with _written(path, folder):
-            (part / RECORD).write_text(json.dumps(record), encoding="utf-8")
+            files = {name: part / f"{name}.npy" for name in ARRAYS}
+            record["arrays"] = {name: {"sha256": sha256_of(file), **_stamp(file)} for name, file in files.items()}
+            (part / RECORD).write_text(_text_of(record), encoding="utf-8")
             if folder.exists():
                 shutil.rmtree(folder)
             try:

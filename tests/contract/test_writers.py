@@ -1,0 +1,120 @@
+"""What is written goes through the sealed store, and no pickle is read; what does otherwise is listed, with reasons."""
+
+import ast
+import re
+from pathlib import Path
+
+import splitmerge_cli
+
+ROOT = Path(splitmerge_cli.__file__).parent
+STORE = "results/"
+"""The store itself: what it writes has a digest, in the file or in a manifest."""
+WRITES = {
+    "write_text", "write_bytes", "write_json", "replaced", "open_new", "to_csv", "to_json", "to_parquet", "to_feather",
+    "to_excel", "to_netcdf", "to_zarr", "to_pickle", "to_hdf", "to_file", "to_html", "to_latex", "tofile", "np.save",
+    "savez", "savez_compressed", "save_npz", "savetxt", "savefig", "mmwrite", "memmap", "open_memmap", "json.dump",
+    "yaml.dump", "safe_dump", "OmegaConf.save", "write_table", "write_feather", "write_array",
+    "write_array_header_1_0", "ParquetWriter", "symlink_to", "hardlink_to", "touch", "copyfile", "copy2", "copytree",
+    "shutil.copy", "shutil.move", "extractall", "mkdtemp", "NamedTemporaryFile", "mkstemp", "urlretrieve",
+}  # fmt: skip
+"""Calls that write a file, by their last name or the last two."""
+PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib.load", "shelve", "marshal", "read_pickle", "torch.load"}
+"""Modules and calls that read objects by running what the file says."""
+# Path -> (calls, why no digest is needed, or who keeps it)
+ALLOWED: dict[str, tuple[set[str], str]] = {
+    "plots/style.py": ({"replaced", "savefig"}, "pictures, which nothing reads; figures have them in their manifest"),
+    "papers/report.py": ({"replaced", "write_text"}, "a page for people, which nothing reads"),
+    "papers/reproduce.py": ({"replaced", "to_csv", "write_text"}, "figures and tables, which have manifests"),
+    "papers/kept.py": ({"replaced", "to_csv", "write_bytes", "write_text"}, "the sealed index has the digests"),
+    "papers/archive.py": ({"ZipFile", "open", "replaced"}, "a zip with the digests of all that it holds"),
+    "api/posterior.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
+    "api/sampling.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
+    "api/certificates.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
+    "runs/certificate.py": ({"np.save", "open", "replaced"}, "estimates of a pair: the sealed pairs.json has digests"),
+    "shards/shard.py": (
+        {"ParquetWriter", "np.save", "open", "replaced", "write_table"},
+        "labels, which a worker writes: the sealed checkpoint, or the manifest, has their digests",
+    ),
+    "data/corpora/bag_of_words.py": (
+        {"np.save", "open", "write_array_header_1_0", "write_text"},
+        "arrays of a text, and a record of them, which is sealed and has their digests",
+    ),
+    "data/published/download.py": ({"open"}, "a download, whose digest is published or recorded"),
+    "data/published/sets.py": ({"write_text"}, "SHA256SUMS, the digests of downloads"),
+}
+
+
+def name_of(call: ast.Call) -> str:
+    """What is called: ``a.b.c`` or ``c``."""
+    return ast.unparse(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else ""
+
+
+def mode_of(call: ast.Call) -> str:
+    """The mode of an ``open``: the first string that is one."""
+    given = [*call.args, *(word.value for word in call.keywords if word.arg == "mode")]
+    words = [arg.value for arg in given if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    return next((word for word in words if set(word) <= set("rwaxbt+") and word), "r")
+
+
+def written(tree: ast.AST) -> set[str]:
+    """Calls of a module that write files past the store."""
+    found = set()
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        parts = name_of(call).split(".")
+        names = {parts[-1], ".".join(parts[-2:])}
+        if parts[-1] in ("open", "ZipFile"):
+            names = {parts[-1]} if set(mode_of(call)) & set("wax+") else set()
+        else:
+            names &= WRITES
+        found |= names
+    return found
+
+
+def unpickled(tree: ast.AST) -> set[str]:
+    """What of a module may read a pickle."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & PICKLES
+        elif isinstance(node, ast.ImportFrom) and node.module in PICKLES:
+            found.add(str(node.module))
+        elif isinstance(node, ast.Attribute) and node.attr == "result_pickle":
+            found.add(node.attr)
+        elif isinstance(node, ast.Call):
+            name = name_of(node)
+            if name in PICKLES or name.rpartition(".")[2] in PICKLES:
+                found.add(name)
+            # numpy reads none unless it is told to; a call that says nothing is one that nobody thought of
+            safe = any(word.arg == "allow_pickle" and ast.unparse(word.value) == "False" for word in node.keywords)
+            if name in ("np.load", "numpy.load", "np.lib.format.read_array") and not safe:
+                found.add(name)
+    return found
+
+
+def modules() -> dict[str, ast.AST]:
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+
+
+def test_every_module_that_writes_past_the_store_is_listed() -> None:
+    found = {name: calls for name, tree in modules().items() if not name.startswith(STORE) and (calls := written(tree))}
+    assert found == {name: calls for name, (calls, _) in ALLOWED.items()}
+
+
+def test_no_module_reads_a_pickle() -> None:
+    assert not {name: found for name, tree in modules().items() if (found := unpickled(tree))}
+
+
+def test_compiled_modules_write_and_read_no_files() -> None:
+    words = re.compile(r"with open\(|fopen|pickle|np\.save|np\.load|write_text|to_parquet|to_csv")
+    assert not {path.name for path in ROOT.rglob("*.pyx") if words.search(path.read_text())}
+
+
+def test_the_rule_sees_writers_and_pickles() -> None:
+    source = """
+import pickle
+path.open("w"); open(path, mode="ab"); open(path); path.open("rb")
+frame.to_csv(path); np.savez(path, x); np.save(path, x); style.save(path); replaced(path); ZipFile(path)
+np.load(path); np.load(path, allow_pickle=False); joblib.load(path); job.paths.result_pickle.exists()
+"""
+    assert written(ast.parse(source)) == {"open", "to_csv", "savez", "np.save", "replaced"}
+    assert unpickled(ast.parse(source)) == {"pickle", "np.load", "joblib.load", "result_pickle"}
