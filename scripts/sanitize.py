@@ -24,7 +24,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sanitizers.build import REPORTS, ROOT, build, environment
+from sanitizers.build import LIBRARIES, ROOT, build, environment, reports
 from sanitizers.cases import Group, groups
 from sanitizers.processes import Tally, Worker, test, unit_tests, work
 
@@ -32,13 +32,15 @@ from sanitizers.processes import Tally, Worker, test, unit_tests, work
 def run_all(settings: argparse.Namespace) -> int:
     """Build, run, report; the exit status."""
     if not settings.no_build:
-        build()
-    env = environment()
-    shutil.rmtree(REPORTS, ignore_errors=True)
-    REPORTS.mkdir(parents=True)
+        build(settings.kind)
+    env = environment(settings.kind)
+    folder = reports(settings.kind)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     tally = Tally(Counter(), [], threading.Lock(), time.monotonic())
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    tasks: list[Group | Path] = [*groups(), *unit_tests()]
+    threaded = settings.kind == "thread"
+    tasks: list[Group | Path] = [*groups(threaded), *([] if threaded else unit_tests())]
     for task in tasks:
         names = map(str, task.cases(1)) if isinstance(task, Group) else [task.relative_to(ROOT).as_posix()]
         if any(all(word in name for word in settings.only) for name in names):
@@ -71,7 +73,7 @@ def run_all(settings: argparse.Namespace) -> int:
         f"{counts['rejected']} combinations that a model or sampler rejects; {time.monotonic() - tally.began:.0f} s"
     )
     if tally.findings:
-        print(f"whole reports in {REPORTS}:")
+        print(f"whole reports in {folder}:")
     for name, reason in tally.findings:
         print(f"  {name}: {reason}")
     return 1 if tally.findings else 0
@@ -88,10 +90,18 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at the same time")
     parser.add_argument("--no-build", action="store_true", help="use the sanitized build that is there")
+    parser.add_argument(
+        "--thread",
+        dest="kind",
+        action="store_const",
+        const="thread",
+        default=next(iter(LIBRARIES)),
+        help="with ThreadSanitizer, what runs in several threads",
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     settings = parser.parse_args()
     if settings.worker:
-        work()
+        work(settings.kind)
         return 0
     return run_all(settings)
 
