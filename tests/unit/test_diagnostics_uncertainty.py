@@ -9,7 +9,7 @@ import pytest
 from splitmerge_cli.diagnostics import mixing, partition_search, similarity
 from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
-from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, distances
+from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, checked, distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, minimise_expected_vi
 from splitmerge_cli.runs.recorders.spacing import Spacing
 from splitmerge_cli.verify.enumerate import partitions
@@ -182,6 +182,24 @@ def test_membership_is_its_definition(monkeypatch, cells):
             assert blocks[a, b] == pytest.approx(np.mean(pairs) if pairs else 1.0, abs=1e-12)
     some = dict(zip(*next(iter(similarity.mean_co_clustering(rows, own, [7]))), strict=True))
     np.testing.assert_allclose(some[7], means[7], atol=1e-12)
+
+
+def test_equal_means_are_equal_whatever_their_rounding():
+    """An item is with each of 3 others in 1 partition of 3, and with each of 5 others, too: 3/3/3 and 5/3/5."""
+    assert 3 / 3 / 3 < 5 / 3 / 5
+    rows = [[0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 2, 2, 2, 2, 2], [0, 1, 1, 1, 2, 2, 2, 2, 2]]
+    found = similarity.membership(rows, [0, 1, 1, 1, 2, 2, 2, 2, 2])
+    assert found.second[0] == 1 and found.second_probability[0] == pytest.approx(1 / 3)
+
+
+def test_the_probability_of_being_alone_is_that_of_the_item_asked_for():
+    ((items, means),) = similarity.mean_co_clustering([[0, 0, 1]] * 3 + [[0, 0, 0]], [0, 0, 1], [2])
+    assert items.tolist() == [2] and means.tolist() == [[0.25, 0.75]]
+
+
+def test_partitions_that_leave_a_number_out_are_numbered_anew():
+    assert checked([[0, 2, 1, 1], [0, 0, 1, 1]]).tolist() == [[0, 1, 2, 2], [0, 0, 1, 1]]
+    assert by_appearance([0, 2, 1, 1]).tolist() == [0, 1, 2, 2]
 
 
 def test_membership_of_the_least_partitions():
