@@ -9,8 +9,8 @@ Environment variables read at build time:
 ``SMCMC_DEBUG``
     ``1`` turns bounds checks on (slow; for hunting memory errors).
 ``SMCMC_SANITIZE``
-    ``address`` compiles with AddressSanitizer and UndefinedBehaviorSanitizer, ``thread`` with ThreadSanitizer, both with
-    assertions and into ``build/sanitize``. ``scripts/sanitize.py`` builds so, beside the ordinary build.
+    ``address`` compiles with AddressSanitizer and UndefinedBehaviorSanitizer, ``thread`` with ThreadSanitizer, both
+    with assertions and into ``build/sanitize``. ``scripts/sanitize.py`` builds so, beside the ordinary build.
 """
 
 import os

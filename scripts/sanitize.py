@@ -1,16 +1,22 @@
-"""Run every sampler on every model it supports with AddressSanitizer and UndefinedBehaviorSanitizer.
+"""Run every sampler on every model it supports with AddressSanitizer and UndefinedBehaviorSanitizer; with
+``--thread`` what runs in threads, with ThreadSanitizer.
 
-The compiled modules are built with both into ``build/sanitize``, beside the ordinary build, which stays as it is. A
+The compiled modules are built with them into ``build/sanitize``, beside the ordinary build, which stays as it is. A
 combination is a model with its options, a data set, a start, and a sampler with its options. What there is to combine
 comes from ``conf`` and from the ``OPTIONS`` of the classes that it names, and ``Sampler.supports`` says what goes
 together, so a new sampler or model is covered by itself. Each combination makes moves alone, then a chain with Gibbs
-updates and refreshes, half of it restored from a stored state; samplers that adapt to the chain history, three chains
-on one thread and on two; topics are held against held-out tokens by every method. Afterwards the unit tests of the
-compiled modules run on the same build.
+updates and refreshes, half of it restored from a stored state, its steps in two threads for a while; samplers that
+adapt to the chain history, three chains on one thread and on two; pairs of coupled chains, of every coupling;
+`subcluster`, its items in shards, too; topics are held against held-out tokens by every method. Afterwards the unit
+tests of the compiled modules run on the same build.
+
+In threads, a combination makes two chains of one data set at the same time, their steps in two threads each, breaks one
+of them off, and makes pairs of coupled chains at the same time. Python itself is not compiled for ThreadSanitizer; what
+it says of what is no fault stands in ``sanitizers/thread.supp``, with the reason.
 
 A finding ends the process of the combination that made it; the others go on. Exit status 1 when there is a finding.
-Needs gcc with libasan and libubsan. One combination again: ``python scripts/sanitize.py --no-build --only NAME``.
-The package ``sanitizers`` beside this file has the combinations, the build and the processes.
+Needs gcc with libasan and libubsan, or libtsan. One combination again: ``python scripts/sanitize.py --no-build --only
+NAME``. The package ``sanitizers`` beside this file has the combinations, the builds and the processes.
 """
 
 import argparse

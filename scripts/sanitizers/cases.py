@@ -73,6 +73,6 @@ def groups(threaded: bool = False) -> list[Group]:
     for number, model in enumerate(models()):
         kind = made(model, lambda cls, options: cls.kind)
         for t, name in enumerate(data()[kind]):
-            if model.off <= 1 and not (threaded and t) or t == 0 and not threaded:
+            if (model.off <= 1 and not (threaded and t)) or (t == 0 and not threaded):
                 found.append(Group(number, kind, name, threaded))
     return found

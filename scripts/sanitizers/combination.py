@@ -205,7 +205,7 @@ def _advance_pair(pair: Any, iterations: int) -> None:
     pair.advance(iterations)
     pair.advance(max(LAST - pair.iteration, 0), until_met=False)
     pair.weights_of_states(1, LAST)
-    if small and not np.isfinite(pair.co_clustering).all() or not 0.0 <= pair.distance <= 1.0:
+    if (small and not np.isfinite(pair.co_clustering).all()) or not 0.0 <= pair.distance <= 1.0:
         raise ArithmeticError("estimates of a pair of chains are no numbers")
 
 

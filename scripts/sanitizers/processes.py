@@ -54,7 +54,9 @@ def work(kind: str) -> None:
         print("end", file=answers)
 
 
-FINDING = re.compile(r"(ERROR: AddressSanitizer.*|WARNING: ThreadSanitizer.*|.*runtime error:.*|.*Assertion.*|Fatal Python error.*)")
+FINDING = re.compile(
+    r"(ERROR: AddressSanitizer.*|WARNING: ThreadSanitizer.*|.*runtime error:.*|.*Assertion.*|Fatal Python error.*)"
+)
 PLACE = re.compile(r"^\s+#\d+ (?:0x[0-9a-f]+ in )?(\S+) .*?(splitmerge_cli/\S+)", re.MULTILINE)
 
 

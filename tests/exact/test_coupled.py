@@ -206,6 +206,19 @@ def test_separate_clusters_meet_soon() -> None:
     assert np.median(times) < 40
 
 
+def test_distance_is_the_share_of_pairs_together_in_one_chain_alone() -> None:
+    rng = np.random.default_rng(5)
+    rows, stream = rng.integers(2, size=(9, 3)).astype(np.uint8), Rng(0)
+    x, y = (Bernoulli(rows) for _ in range(2))
+    chains = CoupledChains(x, y, stream, [Gibbs(x, stream)], [Gibbs(y, stream)], 1)
+    for _ in range(20):
+        of_x, of_y = (np.unique(rng.integers(5, size=9), return_inverse=True)[1] for _ in range(2))
+        x.set_labels(of_x)
+        y.set_labels(of_y)
+        apart = (of_x[:, None] == of_x) != (of_y[:, None] == of_y)
+        assert chains.distance == pytest.approx(apart[np.triu_indices(9, 1)].mean(), abs=1e-12)
+
+
 def test_random_concentrations_meet_too() -> None:
     """The state holds the concentration: a maximal coupling of its continuous draws makes it equal."""
     rows = np.random.default_rng(3).integers(2, size=(30, 6)).astype(np.uint8)
