@@ -43,7 +43,7 @@ def test_reference_partitions_are_those_of_second_halves() -> None:
 
 def test_chains_agree_by_their_second_halves() -> None:
     noise = np.random.default_rng(6).normal(size=(2, 400))
-    noise[1, :200] -= 50.0
+    noise[:, :200] -= 50.0
     assert race.agreeing([track(joint=x) for x in noise])[2] == [0, 1]
 
 
