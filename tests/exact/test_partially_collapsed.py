@@ -203,12 +203,12 @@ def test_tokens_of_one_word_choose_by_weight_among_founded_topics():
     """One token a document, one word: each takes a topic by its weight, among those founded before it. Draws made once
     more, since its own topic weighed too much or the topic is not founded yet, are independent."""
     labels, tries = np.array([0, 1, 0, 2]), 20_000
-    model = HDP(np.zeros(4, dtype=int), [0, 1, 2, 3, 4], 1, alpha0=1.5)
+    model = HDP(np.zeros(4, dtype=int), [0, 1, 2, 3, 4], 1, alpha0=0.9)
     rng = Rng(2)
     sampler = PartiallyCollapsed(model, rng, share=0.0)
     model.set_labels(labels)
-    model.start_parameters(rng)
     held = model.parameters
+    held[:4, 0] = np.log([0.3, 0.25, 0.35, 0.1])
     beta, counts = np.exp(held[:3, 0]), np.zeros((4, 3))
     for _ in range(tries):
         model.set_labels(labels)
