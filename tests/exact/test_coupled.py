@@ -235,6 +235,16 @@ def test_random_concentrations_meet_too() -> None:
         assert models[0].concentration == models[1].concentration
 
 
+def test_chains_of_other_concentrations_have_not_met() -> None:
+    """Nothing resamples them here: equal partitions alone are no equal states."""
+    rows, stream = np.ones((3, 2), dtype=np.uint8), Rng(1)
+    x, y = (Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2))
+    y.set_concentration(2.0 * x.concentration)
+    chains = CoupledChains(x, y, stream, [Gibbs(x, stream)], [Gibbs(y, stream)], 1)
+    chains.advance(200)
+    assert chains.meeting == -1 and chains.iteration == 200
+
+
 CONTINUOUS = (
     "lines-conjugate",
     "lines-conjugate-nig-metropolis",
