@@ -27,8 +27,9 @@ test: $(VENV)/installed ## all tests but the slow ones; what each group of them 
 test-slow: $(VENV)/installed ## long exactness runs and paper-scale checks
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m slow
 
-sanitize: $(VENV)/installed ## every sampler on every model with ASan and UBSan, in a build of its own (see CONTRIBUTING)
+sanitize: $(VENV)/installed ## every sampler on every model with ASan and UBSan, then threads with TSan, in builds of their own (see CONTRIBUTING)
 	$(BIN)/python scripts/sanitize.py --jobs $(JOBS)
+	$(BIN)/python scripts/sanitize.py --thread --jobs $(JOBS)
 
 lint: $(VENV)/installed-lint ## style and types
 	$(BIN)/ruff check .

@@ -9,8 +9,8 @@ Environment variables read at build time:
 ``SMCMC_DEBUG``
     ``1`` turns bounds checks on (slow; for hunting memory errors).
 ``SMCMC_SANITIZE``
-    ``1`` compiles with AddressSanitizer and UndefinedBehaviorSanitizer, and with assertions, the C files in a folder of
-    their own. ``scripts/sanitize.py`` builds so, beside the ordinary build.
+    ``address`` compiles with AddressSanitizer and UndefinedBehaviorSanitizer, ``thread`` with ThreadSanitizer, both
+    with assertions and into ``build/sanitize``. ``scripts/sanitize.py`` builds so, beside the ordinary build.
 """
 
 import os
@@ -22,7 +22,10 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 DEBUG = os.environ.get("SMCMC_DEBUG") == "1"
-SANITIZE = os.environ.get("SMCMC_SANITIZE") == "1"
+SANITIZERS = {"address": "address,undefined,float-cast-overflow", "thread": "thread"}
+SANITIZE = os.environ.get("SMCMC_SANITIZE", "")
+if SANITIZE not in ("", *SANITIZERS):
+    raise SystemExit(f"SMCMC_SANITIZE={SANITIZE}: expected {' or '.join(SANITIZERS)}, or nothing")
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686")
 MARCH = os.environ.get("SMCMC_MARCH", "native" if X86 else "")
 
@@ -34,9 +37,9 @@ link_args: list[str] = []
 options: dict[str, dict[str, object]] = {"build_ext": {"parallel": os.cpu_count()}}
 if SANITIZE:
     # an undefined operation ends the process, as a bad access does: each is a finding
-    link_args = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
+    link_args = [f"-fsanitize={SANITIZERS[SANITIZE]}", "-fno-sanitize-recover=all"]
     compile_args += [*link_args, "-fno-omit-frame-pointer", "-g", "-UNDEBUG"]
-    folder = "build/sanitize"
+    folder = f"build/sanitize/{SANITIZE}"
     options |= {"build": {"build_base": folder}, "bdist_wheel": {"bdist_dir": f"{folder}/wheel"}}
 else:
     # no debugging symbols: a third of the compiler's time
@@ -73,7 +76,7 @@ setup(
     include_package_data=False,
     ext_modules=cythonize(
         extensions,
-        build_dir=f"{folder}/c" if SANITIZE else None,
+        build_dir="build/sanitize/c" if SANITIZE else None,
         nthreads=0 if DEBUG else min(4, os.cpu_count() or 1),
         compiler_directives={
             "language_level": 3,

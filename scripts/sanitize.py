@@ -1,16 +1,22 @@
-"""Run every sampler on every model it supports with AddressSanitizer and UndefinedBehaviorSanitizer.
+"""Run every sampler on every model it supports with AddressSanitizer and UndefinedBehaviorSanitizer; with
+``--thread`` what runs in threads, with ThreadSanitizer.
 
-The compiled modules are built with both into ``build/sanitize``, beside the ordinary build, which stays as it is. A
+The compiled modules are built with them into ``build/sanitize``, beside the ordinary build, which stays as it is. A
 combination is a model with its options, a data set, a start, and a sampler with its options. What there is to combine
 comes from ``conf`` and from the ``OPTIONS`` of the classes that it names, and ``Sampler.supports`` says what goes
 together, so a new sampler or model is covered by itself. Each combination makes moves alone, then a chain with Gibbs
-updates and refreshes, half of it restored from a stored state; samplers that adapt to the chain history, three chains
-on one thread and on two; topics are held against held-out tokens by every method. Afterwards the unit tests of the
-compiled modules run on the same build.
+updates and refreshes, half of it restored from a stored state, its steps in two threads for a while; samplers that
+adapt to the chain history, three chains on one thread and on two; pairs of coupled chains, of every coupling;
+`subcluster`, its items in shards, too; topics are held against held-out tokens by every method. Afterwards the unit
+tests of the compiled modules run on the same build.
+
+In threads, a combination makes two chains of one data set at the same time, their steps in two threads each, breaks one
+of them off, and makes pairs of coupled chains at the same time. Python itself is not compiled for ThreadSanitizer; what
+it says of what is no fault stands in ``sanitizers/thread.supp``, with the reason.
 
 A finding ends the process of the combination that made it; the others go on. Exit status 1 when there is a finding.
-Needs gcc with libasan and libubsan. One combination again: ``python scripts/sanitize.py --no-build --only NAME``.
-The package ``sanitizers`` beside this file has the combinations, the build and the processes.
+Needs gcc with libasan and libubsan, or libtsan. One combination again: ``python scripts/sanitize.py --no-build --only
+NAME``. The package ``sanitizers`` beside this file has the combinations, the builds and the processes.
 """
 
 import argparse
@@ -24,7 +30,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sanitizers.build import REPORTS, ROOT, build, environment
+from sanitizers.build import LIBRARIES, ROOT, build, environment, reports
 from sanitizers.cases import Group, groups
 from sanitizers.processes import Tally, Worker, test, unit_tests, work
 
@@ -32,13 +38,15 @@ from sanitizers.processes import Tally, Worker, test, unit_tests, work
 def run_all(settings: argparse.Namespace) -> int:
     """Build, run, report; the exit status."""
     if not settings.no_build:
-        build()
-    env = environment()
-    shutil.rmtree(REPORTS, ignore_errors=True)
-    REPORTS.mkdir(parents=True)
+        build(settings.kind)
+    env = environment(settings.kind)
+    folder = reports(settings.kind)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     tally = Tally(Counter(), [], threading.Lock(), time.monotonic())
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    tasks: list[Group | Path] = [*groups(), *unit_tests()]
+    threaded = settings.kind == "thread"
+    tasks: list[Group | Path] = [*groups(threaded), *([] if threaded else unit_tests())]
     for task in tasks:
         names = map(str, task.cases(1)) if isinstance(task, Group) else [task.relative_to(ROOT).as_posix()]
         if any(all(word in name for word in settings.only) for name in names):
@@ -71,7 +79,7 @@ def run_all(settings: argparse.Namespace) -> int:
         f"{counts['rejected']} combinations that a model or sampler rejects; {time.monotonic() - tally.began:.0f} s"
     )
     if tally.findings:
-        print(f"whole reports in {REPORTS}:")
+        print(f"whole reports in {folder}:")
     for name, reason in tally.findings:
         print(f"  {name}: {reason}")
     return 1 if tally.findings else 0
@@ -88,10 +96,18 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at the same time")
     parser.add_argument("--no-build", action="store_true", help="use the sanitized build that is there")
+    parser.add_argument(
+        "--thread",
+        dest="kind",
+        action="store_const",
+        const="thread",
+        default=next(iter(LIBRARIES)),
+        help="with ThreadSanitizer, what runs in several threads",
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     settings = parser.parse_args()
     if settings.worker:
-        work()
+        work(settings.kind)
         return 0
     return run_all(settings)
 

@@ -1,1 +1,1 @@
-"""What ``scripts/sanitize.py`` runs with AddressSanitizer and UndefinedBehaviorSanitizer, and how."""
+"""What ``scripts/sanitize.py`` runs with the sanitizers of memory and of threads, and how."""

@@ -1,4 +1,4 @@
-"""The sanitized build: its folders, how it is made, and the environment of a process that uses it."""
+"""The sanitized builds: their folders, how they are made, and the environment of a process that uses one."""
 
 import os
 import subprocess
@@ -8,21 +8,35 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "sanitize"
-LIBRARY = FOLDER / "lib"
-REPORTS = FOLDER / "reports"
+LIBRARIES = {"address": ("libasan.so", "libubsan.so", "libstdc++.so"), "thread": ("libtsan.so", "libstdc++.so")}
+"""Of each build, in the order in which they are loaded."""
+SYMBOL = {"address": b"__asan_", "thread": b"__tsan_"}
+"""What a module of each build has."""
+SUPPRESSIONS = Path(__file__).with_name("thread.supp")
 
 
-def build() -> None:
-    """The sanitized build."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(LIBRARY)]
-    subprocess.run([*command, str(ROOT)], env=os.environ | {"SMCMC_SANITIZE": "1"}, check=True)
+def library(kind: str) -> Path:
+    """The packages of a build."""
+    return FOLDER / kind / "lib"
 
 
-def environment() -> dict[str, str]:
-    """Of a process on the sanitized build: its libraries come before all others."""
+def reports(kind: str) -> Path:
+    """What processes on a build wrote when they ended early."""
+    return FOLDER / kind / "reports"
+
+
+def build(kind: str) -> None:
+    """The build with these sanitizers: `address` or `thread`."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
+    command += ["--target", str(library(kind)), str(ROOT)]
+    subprocess.run(command, env=os.environ | {"SMCMC_SANITIZE": kind}, check=True)
+
+
+def environment(kind: str) -> dict[str, str]:
+    """Of a process on a build: its libraries come before all others."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "gcc").split()
     libraries = []
-    for name in ("libasan.so", "libubsan.so", "libstdc++.so"):
+    for name in LIBRARIES[kind]:
         asked = subprocess.run([*compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
         path = Path(asked.stdout.strip())
         if not path.is_absolute():
@@ -30,12 +44,13 @@ def environment() -> dict[str, str]:
         libraries.append(str(path.resolve()))
     return os.environ | {
         "LD_PRELOAD": ":".join(libraries),
-        "PYTHONPATH": str(LIBRARY),
+        "PYTHONPATH": str(library(kind)),
         # each object by itself, so that its end is known
         "PYTHONMALLOC": "malloc",
         # the interpreter keeps what it has until its end
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:history_size=4:suppressions={SUPPRESSIONS}",
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
     }

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from sanitizers.datasets import data
 from sanitizers.variants import Variant, made, models, samplers
 
-STARTS = ("one_cluster", "singletons", "random")
+STARTS = ("one_cluster", "singletons", "random", "sequential")
+THREADED = ("subcluster", "partially_collapsed")
+"""Samplers whose step takes several threads."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,8 @@ class Case:
     start: str
     sampler: Variant
     iterations: int
+    threaded: bool = False
+    """Whether chains run at the same time, as ThreadSanitizer wants them."""
 
     def __str__(self) -> str:
         return f"{self.model} {self.data} {self.start} {self.sampler}"
@@ -31,6 +35,7 @@ class Group:
     model: int
     kind: str
     data: str
+    threaded: bool = False
 
     def __str__(self) -> str:
         return f"{models()[self.model]} {self.data}"
@@ -38,8 +43,15 @@ class Group:
     def cases(self, iterations: int) -> Iterator[Case]:
         """Ordinary data: every sampler, the default model from every start, others from one of them in turn. Other
         data: each sampler on one of the models with at most one option off its default, in turn; not all tried on all
-        data keeps the run within the hour."""
+        data keeps the run within the hour. In threads: the default samplers on the default model, and those whose steps
+        take threads, with all their options, on models with at most one option off its default."""
         model = models()[self.model]
+        if self.threaded:
+            for t, sampler in enumerate(samplers()):
+                if sampler.name in THREADED or model.off + sampler.off == 0:
+                    start = STARTS[(t + self.model) % len(STARTS)]
+                    yield Case(model, self.kind, self.data, start, sampler, iterations // 4, True)
+            return
         ordinary = self.data == next(iter(data()[self.kind]))
         siblings = [t for t, other in enumerate(models()) if other.name == model.name and other.off <= 1]
         turn = list(data()[self.kind]).index(self.data)
@@ -55,12 +67,12 @@ class Group:
                 yield Case(model, self.kind, self.data, start, sampler, iterations)
 
 
-def groups() -> list[Group]:
-    """All there are."""
+def groups(threaded: bool = False) -> list[Group]:
+    """All there are; `threaded`: those on ordinary data, of threads alone."""
     found = []
     for number, model in enumerate(models()):
         kind = made(model, lambda cls, options: cls.kind)
         for t, name in enumerate(data()[kind]):
-            if t == 0 or model.off <= 1:
-                found.append(Group(number, kind, name))
+            if (model.off <= 1 and not (threaded and t)) or (t == 0 and not threaded):
+                found.append(Group(number, kind, name, threaded))
     return found

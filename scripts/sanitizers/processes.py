@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sanitizers.build import FOLDER, LIBRARY, REPORTS, ROOT
+from sanitizers.build import FOLDER, ROOT, SYMBOL, library, reports
 from sanitizers.cases import Group
 from sanitizers.combination import Rejected, run
 
@@ -25,13 +25,13 @@ ENOUGH = 10
 """Findings after which the rest of a model and data set is left out: they are likely one, and each costs a process."""
 
 
-def work() -> None:
-    """A process on the sanitized build: reads groups from the standard input, says what becomes of each case."""
+def work(kind: str) -> None:
+    """A process on a sanitized build: reads groups from the standard input, says what becomes of each case."""
     import splitmerge_cli._kernels as kernels
 
     file = Path(kernels.__file__)
-    if LIBRARY not in file.parents or b"__asan_" not in file.read_bytes():
-        raise SystemExit(f"{file}: expected a sanitized module in {LIBRARY}")
+    if library(kind) not in file.parents or SYMBOL[kind] not in file.read_bytes():
+        raise SystemExit(f"{file}: expected a sanitized module in {library(kind)}")
     # what the samplers print is nobody's answer
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
@@ -54,8 +54,10 @@ def work() -> None:
         print("end", file=answers)
 
 
-FINDING = re.compile(r"(ERROR: AddressSanitizer.*|.*runtime error:.*|.*Assertion.*|Fatal Python error.*)")
-PLACE = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (\S+) .*?(splitmerge_cli/\S+)", re.MULTILINE)
+FINDING = re.compile(
+    r"(ERROR: AddressSanitizer.*|WARNING: ThreadSanitizer.*|.*runtime error:.*|.*Assertion.*|Fatal Python error.*)"
+)
+PLACE = re.compile(r"^\s+#\d+ (?:0x[0-9a-f]+ in )?(\S+) .*?(splitmerge_cli/\S+)", re.MULTILINE)
 
 
 def explained(report: str, status: int | None) -> str:
@@ -100,9 +102,10 @@ class Worker:
     def start(self) -> subprocess.Popen[str]:
         """The process, alive."""
         if self.process is None:
-            number, path = tempfile.mkstemp(".txt", dir=REPORTS)
+            number, path = tempfile.mkstemp(".txt", dir=reports(self.settings.kind))
             self.report = Path(path)
             command = [sys.executable, str(COMMAND), "--worker"]
+            command += ["--thread"] if self.settings.kind == "thread" else []
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": number}
             self.process = subprocess.Popen(command, env=self.env, cwd=FOLDER, text=True, bufsize=1, **pipes)
             os.close(number)

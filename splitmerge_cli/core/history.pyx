@@ -34,6 +34,15 @@ ADAPTATION = (
 )
 """The options of a sampler that adapts to the chain history."""
 
+cdef extern from *:
+    """
+    /* Counts that one chain sets while others, in the same round, read them. */
+    #define get_count(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+    #define set_count(p, n) __atomic_store_n((p), (n), __ATOMIC_RELEASE)
+    """
+    int64_t get_count(const int64_t *p) noexcept nogil
+    void set_count(int64_t *p, int64_t n) noexcept nogil
+
 cdef enum:
     TRIES = 100
     HEADER = 8                          # bytes before the labels of a state
@@ -85,7 +94,8 @@ cdef class History:
 
     cdef int64_t end(self, Py_ssize_t chain) noexcept nogil:
         """The first state of a chain that is not recorded."""
-        return self.made[chain] if self.freeze < 0 else min(self.made[chain], self.freeze + 1)
+        cdef int64_t made = get_count(self.made + chain)
+        return made if self.freeze < 0 else min(made, self.freeze + 1)
 
     cdef int64_t oldest(self, int64_t end) noexcept nogil:
         """The first state that is kept of a chain of which those before `end` were recorded: one that is an iteration
@@ -117,7 +127,7 @@ cdef class History:
         cdef void **at
         cdef char *out
         if self.freeze >= 0 and t > self.freeze:
-            self.made[chain] += 1
+            set_count(self.made + chain, t + 1)
             return 0
         for i in range(self.N):
             if labels[i] > most:
@@ -138,10 +148,10 @@ cdef class History:
                 (<uint16_t *> out)[i] = <uint16_t> labels[i]
             else:
                 (<int32_t *> out)[i] = labels[i]
-        self.made[chain] = t + 1
-        while self.kept[chain] < oldest:
-            self.drop(chain, self.kept[chain])
-            self.kept[chain] += 1
+        set_count(self.made + chain, t + 1)
+        for t in range(self.kept[chain], oldest):
+            set_count(self.kept + chain, t + 1)
+            self.drop(chain, t)
         return 0
 
     cdef int read(self, Py_ssize_t chain, int64_t t, int32_t *out) except -1 nogil:
@@ -149,7 +159,7 @@ cdef class History:
         cdef const char *stored
         cdef int width
         cdef Py_ssize_t i
-        if not self.kept[chain] <= t < self.end(chain):
+        if not get_count(self.kept + chain) <= t < self.end(chain):
             with gil:
                 raise RuntimeError(f"the history of chain {chain} does not hold iteration {t}: expected chains that "
                                    "learn from each other to advance together")

@@ -103,12 +103,15 @@ cdef class Recording:
         if w != NULL:
             self.weights = <double *> grown(self.weights, &self.weights_room, self.weights_used + m, sizeof(double))
             r.weights = self.weights_used
-            memcpy(self.weights + r.weights, w, m * sizeof(double))
+            if m:
+                # of no options there may be no memory yet
+                memcpy(self.weights + r.weights, w, m * sizeof(double))
             self.weights_used += m
         if names != NULL:
             self.names = <int32_t *> grown(self.names, &self.names_room, self.names_used + m, sizeof(int32_t))
             r.names = self.names_used
-            memcpy(self.names + r.names, names, m * sizeof(int32_t))
+            if m:
+                memcpy(self.names + r.names, names, m * sizeof(int32_t))
             self.names_used += m
         return r
 

@@ -4,12 +4,15 @@ import json
 
 import pytest
 import sanitize
+from sanitizers.cases import STARTS
 from sanitizers.combination import Rejected, run
 from sanitizers.datasets import data
 from sanitizers.processes import explained
 from sanitizers.variants import samplers, values_of, variants
 
 from splitmerge_cli.config import choice, choices, locate
+from splitmerge_cli.shards import items
+from splitmerge_cli.shards.items import sharded
 
 
 def test_every_sampler_meets_every_model_and_all_data() -> None:
@@ -25,6 +28,24 @@ def test_every_sampler_meets_every_model_and_all_data() -> None:
         ordinary = next(iter(data()[kind]))
         assert {(model, sampler, ordinary) for sampler in offered} <= met
         assert {on for name, _, on in met if name == model} == set(data()[kind])
+
+
+def test_threads_meet_every_sampler_and_every_start() -> None:
+    cases = [case for group in sanitize.groups(threaded=True) for case in group.cases(8)]
+    assert {case.sampler.name for case in cases} == {variant.name for variant in samplers()}
+    assert {case.start for case in cases if case.sampler.name == "subcluster"} == set(STARTS)
+    for name, model in (("subcluster", "mixed["), ("partially_collapsed", "hdp[")):
+        case = next(case for case in cases if case.sampler.name == name and str(case).startswith(model))
+        assert case.threaded and run(case)[0]["iteration"][0] == 0
+
+
+@pytest.mark.parametrize("model", ["gaussian", "bernoulli", "mixed"])
+def test_items_in_shards_are_met(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(items, "sharded", lambda *given, **options: made.append(given[3]) or sharded(*given, **options))
+    group = next(group for group in sanitize.groups() if str(group).startswith(f"{model}["))
+    run(next(case for case in group.cases(16) if case.sampler.name == "subcluster"))
+    assert made == [[24], [12, 0, 12]]
 
 
 def test_every_value_of_an_option_is_tried() -> None:
@@ -81,4 +102,6 @@ def test_what_a_sanitizer_says_is_told_in_a_line() -> None:
     told = explained(report, 1)
     assert "heap-buffer-overflow" in told
     assert told.endswith("< rise (splitmerge_cli/_blocks.h:52) < edges_added (splitmerge_cli/_blocks.h:108)")
+    race = "WARNING: ThreadSanitizer: data race (pid=7)\n    #0 f build/c/splitmerge_cli/core/a.c:5 (a.so+0x1)\n"
+    assert explained(race, 66).endswith("data race (pid=7) < f (splitmerge_cli/core/a.c:5)")
     assert explained("", -11) == "ended with status -11"

@@ -206,6 +206,19 @@ def test_separate_clusters_meet_soon() -> None:
     assert np.median(times) < 40
 
 
+def test_distance_is_the_share_of_pairs_together_in_one_chain_alone() -> None:
+    rng = np.random.default_rng(5)
+    rows, stream = rng.integers(2, size=(9, 3)).astype(np.uint8), Rng(0)
+    x, y = (Bernoulli(rows) for _ in range(2))
+    chains = CoupledChains(x, y, stream, [Gibbs(x, stream)], [Gibbs(y, stream)], 1)
+    for _ in range(20):
+        of_x, of_y = (np.unique(rng.integers(5, size=9), return_inverse=True)[1] for _ in range(2))
+        x.set_labels(of_x)
+        y.set_labels(of_y)
+        apart = (of_x[:, None] == of_x) != (of_y[:, None] == of_y)
+        assert chains.distance == pytest.approx(apart[np.triu_indices(9, 1)].mean(), abs=1e-12)
+
+
 def test_random_concentrations_meet_too() -> None:
     """The state holds the concentration: a maximal coupling of its continuous draws makes it equal."""
     rows = np.random.default_rng(3).integers(2, size=(30, 6)).astype(np.uint8)
@@ -220,6 +233,16 @@ def test_random_concentrations_meet_too() -> None:
         chains.advance(3000)
         assert chains.meeting > 0
         assert models[0].concentration == models[1].concentration
+
+
+def test_chains_of_other_concentrations_have_not_met() -> None:
+    """Nothing resamples them here: equal partitions alone are no equal states."""
+    rows, stream = np.ones((3, 2), dtype=np.uint8), Rng(1)
+    x, y = (Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2))
+    y.set_concentration(2.0 * x.concentration)
+    chains = CoupledChains(x, y, stream, [Gibbs(x, stream)], [Gibbs(y, stream)], 1)
+    chains.advance(200)
+    assert chains.meeting == -1 and chains.iteration == 200
 
 
 CONTINUOUS = (

@@ -10,7 +10,11 @@ from scipy.special import gammaln
 
 import splitmerge_cli as sm
 from splitmerge_cli.api import documents
+from splitmerge_cli.config import choice
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.new_documents import fold_in
+from splitmerge_cli.runs.new_documents import predict_documents, topic_states
+from splitmerge_cli.runs.predictive import State
 from splitmerge_cli.verify.enumerate import partitions
 
 TRAINING = [["a", "a", "b"], ["b", "c"]]
@@ -165,3 +169,54 @@ def test_given_one_state(words: list[int]) -> None:
         assert np.mean(each) == pytest.approx(exact, abs=5 * np.std(each) / np.sqrt(runs) + 1e-12)
     found = fold_in(*state, [1], scans=40_000)[1][0]
     np.testing.assert_allclose(found, proportions, atol=0.01)
+
+
+def made_state(labels: list[int], **hyperparameters: float) -> State:
+    return State(np.array(labels, dtype=np.int32), max(labels) + 1, hyperparameters)
+
+
+def test_states_have_their_own_concentrations_and_draws() -> None:
+    data = from_object(TRAINING, "documents")
+    states = [made_state([0, 0, 1, 1, 1], alpha0=3.0, gamma=5.0), made_state([0, 0, 1, 1, 1])]
+    first, second = topic_states(choice("model", "hdp") | MODEL, data, states, 1)
+    assert (first.alpha0, first.gamma, first.eta) == (3.0, 5.0, ETA)
+    assert (second.alpha0, second.gamma, second.eta) == (ALPHA0, GAMMA, ETA)
+    assert first.word_topics.toarray().tolist() == [[2, 0], [0, 2], [0, 1]]
+    one, other = topic_states(choice("model", "hdp") | MODEL, data, [states[1]] * 2, 1)
+    assert not np.allclose(one.weights, other.weights)
+
+
+def test_weights_are_drawn_until_their_start_is_forgotten() -> None:
+    """Their mean given the topics: that over the numbers of tables of 14 tokens of one topic and 1 of another."""
+    data = from_object([["a"] * 14 + ["b"]], "documents")
+    alpha0, n = 20.0, 14
+    state = made_state([0] * n + [1], alpha0=alpha0)
+    drawn = [s.weights[0] for s in topic_states(choice("model", "hdp") | MODEL, data, [state] * 1500, 1)]
+    stirling = np.zeros((n + 1, n + 1))
+    stirling[0, 0] = 1.0
+    for t in range(n):
+        stirling[t + 1, 1:] = stirling[t, :-1] + t * stirling[t, 1:]
+    m = np.arange(1, n + 1)
+    p = stirling[n, 1:] * alpha0**m * np.exp(gammaln(m) - gammaln(GAMMA + m + 1))
+    assert np.mean(drawn) == pytest.approx(p @ (m / (GAMMA + m + 1)) / p.sum(), abs=4 * np.std(drawn) / np.sqrt(1500))
+
+
+def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their numbers, averaged over states; what is of no topic of the data is in the last column."""
+    seeds, mixtures = [], [[[0.5, 0.3, 0.2]], [[0.1, 0.2, 0.7]]]
+
+    def folded(*given: Any) -> tuple[np.ndarray, np.ndarray]:
+        seeds.append(tuple(given[7]))
+        return np.log([0.5 * len(seeds)]), np.array(mixtures[len(seeds) - 1])
+
+    monkeypatch.setattr("splitmerge_cli.models.new_documents.fold_in", folded)
+    data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
+    states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
+    labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)
+    found = predict_documents(choice("model", "hdp") | MODEL, data, new, states, labels, 6)
+    each = [
+        np.array(mixtures[0]) @ [[2 / 3, 1 / 3, 0, 0], [0, 1 / 2, 1 / 2, 0], [0, 0, 0, 1]],
+        np.array(mixtures[1]) @ [[1, 0, 0, 0], [1 / 4, 1 / 2, 1 / 4, 0], [0, 0, 0, 1]],
+    ]
+    np.testing.assert_allclose(found.probability, np.mean(each, axis=0), rtol=1e-12)
+    assert found.log_density[0] == pytest.approx(np.log(0.75)) and len(set(seeds)) == 2

@@ -15,7 +15,7 @@ from splitmerge_cli.config import ConfigError, choice, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.stacking import new_items, node_added, stacked
-from splitmerge_cli.runs.predictive import State, by_state, predict
+from splitmerge_cli.runs.predictive import Following, State, by_state, predict
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import partitions
 
@@ -169,6 +169,44 @@ def test_density_with_resampled_scales(name: str) -> None:
         assert found[i] == pytest.approx(expected, abs=1e-6)
         # with the scales at one value it is another
         assert density[len(states) // 2, i] != pytest.approx(expected, abs=1e-3)
+
+
+def test_a_new_item_is_where_members_of_its_cluster_are() -> None:
+    """By their numbers: of three members two are in one cluster of the given partition, one in the other."""
+    data = from_object(POINTS, "points")
+    configured = choice("model", "gaussian") | {"name": "gaussian"}
+    state, point = State(np.array([0, 0, 0, 1, 1], dtype=np.int32), 2, {}), np.array([0, 0, 1, 1, 2], dtype=np.int32)
+    items = new_items(data, [[0.3, 95.0], [9.0, -40.0]])
+    ((_, density, weight),) = by_state(configured, data, items, [state])
+    joint = density + weight
+    p = np.exp(joint - logsumexp(joint, axis=1)[:, None])
+    expected = p @ [[2 / 3, 1 / 3, 0, 0], [0, 1 / 2, 1 / 2, 0], [0, 0, 0, 1]]
+    np.testing.assert_allclose(predict(configured, data, items, [state], point).probability, expected, atol=1e-12)
+
+
+def test_a_chain_is_followed_with_all_that_it_resamples() -> None:
+    """Concentration and scales are those of the present state, of recorded states as of the chain's own."""
+    data = from_object(THREE, "points")
+    written = {"concentration": "gamma(2,1)", "b0": "gamma(2,3)", "kappa0": "gamma(2.5,4)"}
+    configured = choice("model", "gaussian") | {"name": "gaussian"} | written
+    items = new_items(data, [[0.5, 0.0], [-7.0, 9.0]])
+    chain, _ = build(configured, data, data)
+    densities = Following(configured, data, items, chain)
+    for labels, concentration, scales in [([0, 1, 0], 3.0, [0.7, 2.0, 0.2]), ([0, 0, 0], 0.4, [5.0, 0.1, 1.5])]:
+        chain.set_labels(np.array(labels, dtype=np.int32))
+        chain.set_concentration(concentration)
+        chain.set_parameters(np.array(scales)[:, None])
+        # the same numbers as options, not as states
+        fixed = configured | {"concentration": concentration, "b0": scales[:2], "kappa0": scales[2]}
+        states = [
+            State(chain.labels, chain.K, {}),
+            State(chain.labels, chain.K, {"concentration": concentration}, scales),
+        ]
+        for options, state in zip((fixed, configured), states, strict=True):
+            ((_, density, weight),) = by_state(options, data, items, [state])
+            sizes = np.append(np.bincount(labels), concentration) / (3 + concentration)
+            np.testing.assert_allclose(np.exp(weight), sizes, rtol=1e-12)
+            np.testing.assert_allclose(densities(), logsumexp(density + weight, axis=1), rtol=1e-9)
 
 
 def test_states_without_their_scales_are_refused() -> None:

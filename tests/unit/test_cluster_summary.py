@@ -79,6 +79,20 @@ def test_columns_are_what_their_definitions_say(seed: int) -> None:
                     assert np.isnan(row["low"])
 
 
+def test_deviations_and_what_a_column_tells() -> None:
+    """Over all items; a mean divergence weighs each cluster by its cells, and leaves out those without."""
+    nan = np.nan
+    values = np.array([[1.0, 0.0], [2.0, 1.0], [4.0, 2.0], [nan, 2.0], [7.0, nan], [9.0, nan]])
+    data = Dataset("t", "mixed", values, types=(ColumnType("real", ()), ColumnType("categorical", ("a", "b", "c"))))
+    found = statistics(data, [0, 0, 1, 1, 2, 2])
+    p = np.array([1, 1, 2]) / 4
+    np.testing.assert_allclose(found.deviation, [np.nanstd(values[:, 0]), *np.sqrt(p * (1 - p))], rtol=1e-12)
+    # no cell of the second column in the last cluster
+    assert np.isnan(found.divergence).tolist() == [[False, False], [False, False], [False, True]]
+    expected = [np.average(found.divergence[:, 0], weights=[2, 1, 2]), np.average(found.divergence[:2, 1])]
+    np.testing.assert_allclose(found.telling, expected, rtol=1e-12)
+
+
 def test_sparse_points_are_described_as_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     x = np.where(rng.random((50, 12)) < 0.3, rng.normal(size=(50, 12)), 0.0)

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from arviz_stats.base import array_stats
 from rich.console import Console
+from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from splitmerge_cli.diagnostics import agreement, mixing, summary
@@ -38,6 +40,45 @@ def test_autocorrelation_time_and_ess_of_an_autoregression(phi):
     tau = (1 + phi) / (1 - phi)
     assert mixing.autocorrelation_time(x) == pytest.approx(tau, rel=0.15)
     assert mixing.ess(x) == pytest.approx(len(x) / tau, rel=0.15)
+
+
+def test_bulk_measures_are_of_ranks():
+    """No rank changes under an increasing function, however heavy the tails that it makes."""
+    x = ar1(0.6, 500, 6, chains=3)
+    skewed = np.exp(4 * x)
+    assert mixing.ess(skewed) == pytest.approx(mixing.ess(x), rel=1e-10)
+    # folded at the median, so of R-hat the part that the ranks make
+    assert mixing.rhat(skewed + 1e9 * np.arange(3)[:, None]) > 1.5
+    # Blom's scores of the ranks, then the mean of half chains
+    scores = stats.norm.ppf((stats.rankdata(x) - 0.375) / (x.size + 0.25)).reshape(x.shape)
+    assert mixing.ess(x) == pytest.approx(array_stats.ess(scores, chain_axis=0, draw_axis=1, method="mean"), rel=1e-10)
+
+
+def test_the_tail_is_that_of_the_quantiles_of_05_and_95():
+    x = ar1(0.7, 600, 7, chains=2) ** 3
+    below = [(x <= np.quantile(x, q)).astype(float) for q in (0.05, 0.95)]
+    expected = min(array_stats.ess(b, chain_axis=0, draw_axis=1, method="mean") for b in below)
+    assert mixing.ess_tail(x) == pytest.approx(expected, rel=1e-10)
+
+
+def test_no_measure_depends_on_the_scale():
+    x = ar1(0.5, 200, 8, chains=2)
+    large = x * 1e250
+    for measure in (mixing.rhat, mixing.rhat_classic, mixing.ess, mixing.ess_tail):
+        # the two in the middle are as far from the median but for rounding, which orders them
+        assert measure(large) == pytest.approx(measure(x), rel=1e-4)
+    assert mixing.autocorrelation_times(large) == pytest.approx(mixing.autocorrelation_times(x), rel=1e-10)
+
+
+def test_what_is_defined_and_what_is_not():
+    four = ar1(0.1, 4, 4, chains=2)
+    assert mixing.why_no_rhat(four) is None and mixing.why_no_ess(four) is None
+    # constant in second halves alone
+    settled = np.hstack([ar1(0.1, 20, 5, chains=2), np.ones((2, 20))])
+    assert mixing.why_no_rhat(settled) is None and np.isfinite(mixing.rhat(settled))
+    # each half keeps its distance from the median, which is not the mean
+    apart = np.array([[-1.0, 1, 1, 1] * 2, [-2.0, -2, -2, 2] * 2])
+    assert np.median(apart) == 0 != apart.mean() and mixing.why_no_rhat(apart) == mixing.DISTANCES_DIFFER
 
 
 def test_constant_series_and_single_chains_are_undefined():

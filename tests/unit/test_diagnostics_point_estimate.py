@@ -138,6 +138,42 @@ def test_two_chains_that_disagree_are_balanced_by_their_pool():
     assert minimise_expected_vi(left * 20 + right * 30).labels.tolist() == right[0]
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_expected_loss_of_many_clusters(loss):
+    """Whose intersections make no dense table; partitions of other weights."""
+    rows = checked([range(600)] * 3 + [np.arange(600) // 2] + [np.arange(600) // 3] * 2)
+    expected_loss = ExpectedLoss(rows, loss, 2**24)
+    labels = (np.arange(600) + 1) // 2
+    labels[[1, 5]] = labels[[0, 4]]
+    labels = np.unique(labels, return_inverse=True)[1]
+    assert len(expected_loss.cluster_weight) * (labels.max() + 1) > 4 * max(expected_loss.cluster.size, 2**16)
+    assert expected_loss(labels) == pytest.approx(distances_between(labels, rows, loss).mean(), rel=1e-12)
+
+
+def test_the_best_sampled_may_have_as_many_clusters_as_are_allowed():
+    rows = checked([[0, 0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 3]])
+    found = ExpectedLoss(rows, "vi", 2**24, 3).best_sampled()
+    assert found is not None and found.max() == 2
+    assert ExpectedLoss(rows, "vi", 2**24, 2).best_sampled() is None
+
+
+def test_the_first_of_equals_is_taken_and_numbered_by_first_appearance():
+    rows = checked([[0, 0], [0, 1]])
+    expected_loss = ExpectedLoss(rows, "vi", 2**24)
+    tried = [found.copy() for found in partition_search.candidates(expected_loss, 2**32)]
+    least = min(map(expected_loss, tried))
+    first = next(found for found in tried if expected_loss(found) < least + 1e-12)
+    assert len({tuple(found) for found in tried if expected_loss(found) < least + 1e-12}) > 1
+    assert minimise_expected_vi(rows).labels.tolist() == first[expected_loss.block].tolist()
+    # blocks are in another order than their items
+    assert minimise_expected_vi([[0, 1, 2]] * 3 + [[0, 1, 0]]).labels.tolist() == [0, 1, 2]
+
+
+def test_few_partitions_that_all_fit_are_enough(monkeypatch):
+    monkeypatch.setattr(point_estimate, "MAX_CELLS", 18)
+    assert minimise_expected_vi([[0, 1, 2], [0, 1, 1]]).partitions == 2
+
+
 def test_thinning_is_even():
     assert evenly(5, 9).tolist() == [0, 1, 2, 3, 4]
     assert evenly(10, 5).tolist() == [1, 3, 5, 7, 9]

@@ -9,7 +9,7 @@ import pytest
 from splitmerge_cli.diagnostics import mixing, partition_search, similarity
 from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
-from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, distances
+from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, checked, distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, minimise_expected_vi
 from splitmerge_cli.diagnostics.summary import diagnose
 from splitmerge_cli.runs.recorders.spacing import Spacing
@@ -185,6 +185,24 @@ def test_membership_is_its_definition(monkeypatch, cells):
     np.testing.assert_allclose(some[7], means[7], atol=1e-12)
 
 
+def test_equal_means_are_equal_whatever_their_rounding():
+    """An item is with each of 3 others in 1 partition of 3, and with each of 5 others, too: 3/3/3 and 5/3/5."""
+    assert 3 / 3 / 3 < 5 / 3 / 5
+    rows = [[0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 2, 2, 2, 2, 2], [0, 1, 1, 1, 2, 2, 2, 2, 2]]
+    found = similarity.membership(rows, [0, 1, 1, 1, 2, 2, 2, 2, 2])
+    assert found.second[0] == 1 and found.second_probability[0] == pytest.approx(1 / 3)
+
+
+def test_the_probability_of_being_alone_is_that_of_the_item_asked_for():
+    ((items, means),) = similarity.mean_co_clustering([[0, 0, 1]] * 3 + [[0, 0, 0]], [0, 0, 1], [2])
+    assert items.tolist() == [2] and means.tolist() == [[0.25, 0.75]]
+
+
+def test_partitions_that_leave_a_number_out_are_numbered_anew():
+    assert checked([[0, 2, 1, 1], [0, 0, 1, 1]]).tolist() == [[0, 1, 2, 2], [0, 0, 1, 1]]
+    assert by_appearance([0, 2, 1, 1]).tolist() == [0, 1, 2, 2]
+
+
 def test_membership_of_the_least_partitions():
     one = similarity.membership([[0, 0], [0, 1]], [0, 0])
     assert one.certainty.tolist() == [0.5, 0.5]
@@ -265,6 +283,23 @@ def test_a_ball_is_the_smallest_that_holds_its_level(loss, level):
         np.testing.assert_array_equal(by_appearance(rows[bound.first]), bound.partitions[0])
 
 
+def test_a_level_is_a_whole_number_of_partitions():
+    """0.55 of 100 is 55, though the product of doubles is above."""
+    assert 0.55 * 100 > 55
+    ball = credible_ball([0, 0, 1], [[0, 0, 1]] * 55 + [[0, 0, 0]] * 45, 0.55)
+    assert ball.radius == 0 and ball.share == 0.55
+
+
+def test_distances_that_differ_by_rounding_are_the_same():
+    """Sizes of the clusters in other orders are summed in other orders."""
+    sizes = [[1, 2, 3, 5, 7, 11], [11, 7, 5, 3, 2, 1], [5, 1, 11, 2, 7, 3], [7, 11, 1, 5, 3, 2], [2, 7, 5, 11, 1, 3]]
+    rows = [np.repeat(np.arange(6), order) for order in sizes]
+    found = distances(np.zeros(29, dtype=int), rows)
+    assert 0 < np.ptp(found) < 1e-12
+    ball = credible_ball(np.zeros(29, dtype=int), rows, 0.2)
+    assert ball.share == 1 and len(ball.horizontal.partitions) == 5
+
+
 def test_levels_that_are_none():
     for level in (0, -1, 1.01, float("nan")):
         with pytest.raises(ValueError, match="level="):
@@ -291,6 +326,7 @@ def diagnosed(chains, **rhat):
         ({"K": 1.01, "largest": 1.1}, (False, "largest", 1.1)),
         ({"K": 1.01, "log_joint": mixing.STUCK}, (False, "log_joint", None)),
         ({"K": mixing.HALVES_DIFFER, "log_joint": 3.0}, (False, "K", None)),
+        ({"K": mixing.DISTANCES_DIFFER, "log_joint": 1.0}, (False, "K", None)),
         ({"K": "constant: the same value in every draw of every chain", "log_lik": 1.0}, (True, "log_lik", 1.0)),
         ({"K": mixing.TOO_FEW}, (None, None, None)),
     ],
@@ -304,6 +340,16 @@ def test_the_largest_r_hat_decides(rhat, expected):
 def test_one_chain_cannot_show_convergence():
     found = convergence(diagnosed(1, K="one chain: R-hat compares chains"))
     assert found.converged is None and found.note == ONE_CHAIN
+    # two are compared, were they longer
+    assert convergence(diagnosed(2, K=mixing.TOO_FEW)).note == mixing.TOO_FEW
+
+
+def test_the_smallest_effective_sample_size_is_that_of_all_chains_together():
+    rows = diagnosed(2, K=1.01)
+    sizes = [("ess/K", None, 90.0), ("ess/log_joint", None, 70.0), ("ess/log_lik", None, np.nan), ("ess/K", 1, 3.0)]
+    more = pd.DataFrame(sizes, columns=["quantity", "chain", "value"]).astype({"chain": "Int32"}).assign(note=None)
+    found = convergence(pd.concat([rows, more], ignore_index=True))
+    assert (found.ess, found.ess_of) == (70.0, "log_joint")
 
 
 @pytest.mark.parametrize("chains", [1, 3])

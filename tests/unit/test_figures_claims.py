@@ -288,6 +288,26 @@ def test_median_interval_covers_as_promised(n):
     assert np.isnan(median_interval(samples[0][:5])[1])
 
 
+def test_the_geometric_interval_is_that_of_logarithms():
+    x = np.array([0.5, 1.0, 8.0, 30.0, np.nan])
+    logs = np.log(x[:4])
+    expected = np.exp([logs.mean(), *stats.t.interval(0.95, 3, loc=logs.mean(), scale=stats.sem(logs))])
+    assert intervals.geometric_interval(x) == pytest.approx(tuple(expected))
+
+
+def test_means_of_units_are_over_what_is_finite():
+    samples, units = [1.0, 2.0, 6.0, np.nan, 5.0, np.inf], ["b", "b", "b", "b", "a", "c"]
+    assert intervals.by_unit(samples, units).tolist() == [5.0, 3.0]
+    assert intervals.by_unit(samples, None).tolist() == [1.0, 2.0, 6.0, 5.0]
+
+
+def test_units_that_a_mean_needs_follow_from_the_longer_side_and_the_nearer_end():
+    # 0.6 to the low end, 0.5 to the range: (0.6 / 0.5)^2 times as many
+    assert intervals.needed_for_mean((1.0, 0.4, 1.2), 10, 0.5, 3.0) == 15
+    assert intervals.needed_for_mean((1.0, 0.9, 1.6), 10, -2.0, 1.5) == 15
+    assert intervals.needed_for_mean((1.0, 0.9, 1.1), 10, 0.5, np.inf) == 11
+
+
 def test_share_interval():
     assert share_interval(0, 8)[0] == 0 and share_interval(8, 8)[1] == 1
     low, high = share_interval(3, 10)

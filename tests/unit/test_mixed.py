@@ -313,3 +313,13 @@ def test_a_state_goes_on_to_the_bit():
 def test_bad_cells_and_parameters_are_named(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_a_count_of_zero_is_an_observed_cell() -> None:
+    """Given rates r and s of two clusters its log densities differ by s - r; those of a missing cell are the same."""
+    model = Mixed(np.array([[0.0], [3.0], [7.0], [9.0], [np.nan]]), ["count"], shape=2.0, rate=0.5)
+    model.set_labels(np.array([0, 0, 1, 1, 1]))
+    rates = (2.0 + 3.0) / 2.5, (2.0 + 16.0) / 2.5
+    a, b = (model._scores(None, np.array([0, 1, 4], dtype=np.int32), k) for k in (0, 1))
+    expected = [rates[1] - rates[0], 3 * np.log(rates[0] / rates[1]) + rates[1] - rates[0], 0.0]
+    np.testing.assert_allclose(a - b, expected, rtol=1e-9, atol=1e-12)

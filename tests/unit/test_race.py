@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from splitmerge_cli.diagnostics import race
+from splitmerge_cli.diagnostics import mixing, race
 from splitmerge_cli.diagnostics.partition_losses import all_distances, distances
 from splitmerge_cli.diagnostics.race import Target, Track, Trial
 
 
-def track(sampler: str = "a", joint=(), distance=(), seconds=None, accepted: float = 0.0) -> Track:
+def track(sampler: str = "a", joint=(), distance=(), seconds=None, accepted: float = 0.0, at=None) -> Track:
     joint = np.asarray(joint, dtype=float)
     seconds = np.arange(1.0, len(joint) + 1) if seconds is None else np.asarray(seconds, dtype=float)
     trial = Trial("one_cluster", 0)
-    return Track(sampler, trial, seconds, joint, np.ones(len(joint)), seconds, accepted, np.asarray(distance, float))
+    at = seconds if at is None else np.asarray(at, dtype=float)
+    return Track(sampler, trial, seconds, joint, np.ones(len(joint)), at, accepted, np.asarray(distance, float))
 
 
 def test_the_target_needs_both_the_density_and_a_partition_near() -> None:
@@ -21,6 +22,29 @@ def test_the_target_needs_both_the_density_and_a_partition_near() -> None:
     assert race.hitting_time(track(joint=[-9, -1, -3, 2], distance=[0.1, 2, 2, 2]), target) == 4
     assert race.hitting_time(track(joint=[-9, 1, 2, 2], distance=[2, 2, 2, 2]), target) == np.inf
     assert race.hitting_time(track(joint=[-9, -1, -2, -2], distance=[0, 0, 0, 0]), target) == np.inf
+
+
+def test_the_target_is_reached_at_its_bounds_and_by_the_clock_of_each_record() -> None:
+    """As much as the target is enough; partitions are recorded at seconds of their own."""
+    target = Target(log_joint=1.0, distance=0.5, best=track(joint=[0.0]), chains=1)
+    assert race.hitting_time(track(joint=[0, 1, 0, 0], distance=[0.6, 0.5], at=[2.5, 3.5]), target) == 3.5
+
+
+def test_reference_partitions_are_those_of_second_halves() -> None:
+    chains = [np.arange(400)[:, None] * np.ones((1, 3), dtype=np.int32), 1000 + np.arange(10)[:, None] * [[1, 1, 1]]]
+    reference = race.reference_of(chains)
+    assert len(reference) == 55 and reference.min() >= 200
+    assert sorted(set(reference[reference >= 1000])) == [1005, 1006, 1007, 1008, 1009]
+    assert np.diff(np.unique(reference[reference < 1000])).tolist() == [4] * 49
+    rows, others = np.array([[0, 0, 1], [0, 1, 2]]), np.array([[0, 0, 1], [0, 0, 0], [0, 1, 1]])
+    expected = [np.mean(distances(row, others)) for row in rows]
+    assert race.expected_distances(rows, others) == pytest.approx(expected)
+
+
+def test_chains_agree_by_their_second_halves() -> None:
+    noise = np.random.default_rng(6).normal(size=(2, 400))
+    noise[:, :200] -= 50.0
+    assert race.agreeing([track(joint=x) for x in noise])[2] == [0, 1]
 
 
 def test_chains_of_another_place_are_no_reference() -> None:
@@ -47,6 +71,9 @@ def test_draws_of_a_chain_that_is_elsewhere_count_nothing() -> None:
     there = track(joint=rng.normal(size=800) + 2, distance=rng.uniform(0, 0.6, size=800))
     found = race.ess_per_second(there, target)
     assert 0.7 < found["log_joint"] < 1.3 and 0.7 < found["partition"] < 1.3 and np.isnan(found["n_clusters"])
+    late = slice(400, None)
+    assert found["partition"] == pytest.approx(mixing.ess(there.distance[late]) / 399, rel=1e-12)
+    assert found["log_joint"] == pytest.approx(mixing.ess(there.log_joint[late]) / 399, rel=1e-12)
     away = track(joint=rng.normal(size=800) - 20, distance=rng.uniform(0, 0.6, size=800))
     assert set(race.ess_per_second(away, target).values()) == {0.0}
 
@@ -68,6 +95,37 @@ def test_what_is_not_decided_says_how_many_trials_would_do() -> None:
     found = race.result_of(times, {name: np.full(10, 1e9) for name in times})
     assert found is not None and not found.decided and found.needed is not None and found.needed > 10
     assert f"some {found.needed:,} would decide it" in str(found)
+
+
+@pytest.mark.parametrize(("a", "first"), [([1.0, 1.0, 1.0, 30.0], "a"), ([0.1, 90.0, 90.0, 90.0], "b")])
+def test_the_first_has_the_smallest_geometric_mean(a: list[float], first: str) -> None:
+    """Neither the smallest mean nor the smallest time."""
+    times = {"a": np.array(a), "b": np.full(4, 4.0)}
+    found = race.result_of(times, {name: np.full(4, 1e9) for name in times})
+    assert found is not None and found.first == first
+
+
+def test_intervals_have_their_level_and_six_trials_may_decide() -> None:
+    logs = np.random.default_rng(7).normal(0.5, 1.0, size=400)
+    times = {"a": np.ones(400), "b": np.exp(logs)}
+    (other,) = race.result_of(times, {name: np.full(400, 1e9) for name in times}).others
+    half = 1.96 * logs.std() / 20
+    assert np.log([other.low, other.high]) == pytest.approx([logs.mean() - half, logs.mean() + half], abs=0.08 * half)
+    six = {"a": np.ones(6), "b": np.linspace(4.0, 5.0, 6)}
+    assert race.result_of(six, {name: np.full(6, 1e9) for name in six}).decided
+
+
+def test_trials_that_decide_are_those_of_the_closest_pair() -> None:
+    rng = np.random.default_rng(8)
+    times = {name: np.exp(rng.normal(shift, 1.0, 12)) for name, shift in (("a", 0.0), ("b", 0.2), ("c", 0.5))}
+    ends = {name: np.full(12, 1e9) for name in times}
+    all_of_them = race.result_of(times, ends)
+    pairs = [
+        race.result_of({all_of_them.first: times[all_of_them.first], o.sampler: times[o.sampler]}, ends)
+        for o in all_of_them.others
+    ]
+    needed = [pair.needed for pair in pairs]
+    assert len(set(needed)) == 2 and all_of_them.needed == max(needed)
 
 
 def test_few_trials_decide_nothing() -> None:

@@ -44,6 +44,16 @@ def test_topics_are_numbered_by_size(state: ChainTopics) -> None:
     assert [top.tolist() for top in state.top] == [[2, 1], [0, 1, 3], [2]]
 
 
+def test_topics_by_size_and_their_top_words() -> None:
+    """Sizes 1, 3, 2, so that the order is no exchange of two: its inverse is another one."""
+    labels, order = topics.by_size(np.array([0, 1, 1, 1, 2, 2], dtype=np.int32))
+    assert labels.tolist() == [2, 0, 0, 0, 1, 1] and order.tolist() == [1, 2, 0]
+    words = topics.counts(labels, np.array([4, 1, 1, 0, 3, 2], dtype=np.int32), (3, 5))
+    shown = [words.indices[at].tolist() for at in topics.top_entries(words, 2)]
+    assert shown == [[1, 0], [2, 3], [4]]
+    assert [len(at) for at in topics.top_entries(words, 1)] == [1, 1, 1]
+
+
 def test_coherence_by_hand(state: ChainTopics) -> None:
     # of four documents with tokens two hold a, two b, two c, one d; each pair of a, b, c meets in one
     pair = np.log(0.25 / 0.25) / -np.log(0.25)
@@ -120,6 +130,15 @@ def test_small_topics_are_not_counted() -> None:
     a = Topics.of_probabilities([[0.9, 0.1], [0.5, 0.5]], [0.995, 0.005])
     found = topics.match(a, a)
     assert (found.similarity, found.matched, found.large) == (1.0, 1, (1, 1))
+
+
+def test_topics_are_the_same_from_the_bounds_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both hold the share, and the similarity is at least that."""
+    a = Topics.of_probabilities([[1.0, 0.0], [0.0, 1.0]], [0.99, 0.01])
+    b = Topics.of_probabilities([[1.0, 0.0], [0.0, 1.0]], [0.995, 0.005])
+    assert (topics.match(a, a).matched, topics.match(a, b).matched, topics.match(b, a).matched) == (2, 1, 1)
+    monkeypatch.setattr(topics, "MATCHED", 1.0)
+    assert topics.match(a, a).matched == 2
 
 
 def test_tables(state: ChainTopics) -> None:
