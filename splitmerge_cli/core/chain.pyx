@@ -24,7 +24,7 @@ from splitmerge_cli.core.history cimport History
 from splitmerge_cli.core.memory cimport doubles, ints, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.partition cimport LARGEST
-from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.rng cimport Rng, flag_t
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.checks import MOST_SECONDS, check_count, check_range
@@ -297,7 +297,7 @@ cdef class Chain:
     cdef bint sizes                     # the sizes of all clusters are recorded
     cdef readonly int64_t iteration
     cdef readonly double seconds        # of sampling so far
-    cdef bint stopping                  # `advance` returns after the iteration at hand
+    cdef flag_t stopping                # `advance` returns after the iteration at hand
     cdef bint begun                     # row 0 was recorded
     cdef readonly double best_log_joint
     cdef readonly int64_t best_iteration

@@ -21,6 +21,14 @@ from splitmerge_cli.core.recording cimport (
 )
 
 
+cdef extern from *:
+    """
+    /* What one thread sets while others read it. */
+    typedef _Atomic(int) flag_t;
+    """
+    ctypedef bint flag_t
+
+
 cdef enum:
     FEW = 16                            # options of a draw that is made without a branch
 
@@ -45,7 +53,7 @@ cdef class Rng:
     cdef bint continuous                # scripted: a draw was made that has no list of options
     cdef bint threshold_drawn           # the decision under way has passed an upper bound of its log ratio
     cdef double threshold               # log u of that decision; scripted: the bound that it passed
-    cdef readonly bint halted           # long scans end at once; the state that they leave is thrown away
+    cdef readonly flag_t halted         # long scans end at once; the state that they leave is thrown away
     cdef int role                       # ALONE, LEAD or FOLLOW
     cdef Recording recording            # of the step of the chain that leads; None where chains are not coupled
     cdef double low, high               # of chains that are coupled: between them lies the u of the decision under way
