@@ -1,6 +1,9 @@
 """What a new user tries first, and the command that the answer names."""
 
+import re
+import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,8 +11,10 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
+from splitmerge_cli.config import compose
 from splitmerge_cli.config.auto import choice_for
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import closing, prepare
 
 QUICK = ["iterations=6", "chains=2", "progress=none"]
 
@@ -87,11 +92,43 @@ def test_rhat_is_the_largest_of_all_that_is_recorded(points: np.ndarray) -> None
     assert found.converged == (found.rhat < 1.1)
 
 
-@pytest.mark.parametrize(("sampler", "said"), [("sdds", ", or sampler=sams;"), ("sams", ", or another sampler (")])
-def test_the_end_of_a_run_names_the_sampler_that_mixes_better(
-    smcmc: Any, points: np.ndarray, sampler: str, said: str
+WEIGHTED = "schedule=[{sdds: 1}, {gibbs: 1}]"
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=rgsm", "sampler.t=3"], "sampler=sams in place of"),
+        (["data=csv", "data.path=two.csv", "model=mixed", WEIGHTED], "schedule=full_scan sampler=sams in place of"),
+        (["data=csv", "data.path=two.csv", "model=gaussian"], "another sampler (smcmc model info gaussian"),
+        (["data=networkx", "model=irm", WEIGHTED], "other samplers in the list (smcmc model info irm"),
+        (["data=emm", "N=12", "sampler=sdds", "budget=1"], "another sampler (smcmc model info emm"),
+        (["data=groups4", "data.J=5", "model=hdp", "sampler=smag"], "another sampler (smcmc model info hdp"),
+    ],
+)
+def test_what_is_advised_at_the_end_of_a_run_is_accepted_for_that_run(
+    smcmc: Any, points: np.ndarray, own: list[str], other: str
 ) -> None:
-    own = ["run", "data=csv", "data.path=two.csv", "model=gaussian", f"sampler={sampler}", *QUICK]
-    result = smcmc(*own, "iterations=20", "schedule=move_only", "init=singletons")
-    assert "\nnot converged, because" in result.stderr
-    assert "run longer, iterations=40" + said in result.stderr
+    ended = smcmc("run", *own, *QUICK)
+    run = Run(ended.stdout.strip())
+    judged = {"converged": False, "rhat": 9.0, "quantity": "K", "note": None}
+    again = SimpleNamespace(summary={"convergence": judged}, config=run.config, path=run.path, done=True)
+    *_, advice = closing.verdict(again)
+    longer, _, other_way = advice.removeprefix("next: run longer, ").partition(", or ")
+    assert other_way.startswith(other)
+    for key, twice in (word.split("=") for word in longer.split()):
+        assert float(twice) == 2 * run.config[key]
+    compose([*own, *QUICK, *longer.split()])
+    named, instead, _ = other_way.partition(" in place of ")
+    if instead:
+        kept = [word for word in own if not word.startswith(("sampler", "schedule"))]
+        assert prepare(compose([*kept, *QUICK, *named.split()])).cfg.sampler.name == "sams"
+    for command in re.findall(r"smcmc ([^;)]*?)(?: names them| shows every quantity)", advice):
+        assert smcmc(*shlex.split(command)).exit_code == 0
+
+
+def test_a_run_of_one_chain_is_advised_several(smcmc: Any) -> None:
+    own = ["run", "N=12", "iterations=6", "progress=none", "chains=1"]
+    assert smcmc(*own).stderr.splitlines()[-1] == "next: several chains, such as chains=4"
+    assert "next: run longer, iterations=12" in smcmc(*own, "chains=4").stderr
+    assert smcmc(*own, "chains=4", "iterations=12").exit_code == 0
