@@ -92,18 +92,22 @@ def test_rhat_is_the_largest_of_all_that_is_recorded(points: np.ndarray) -> None
     assert found.converged == (found.rhat < 1.1)
 
 
+TWO = ["data=csv", "data.path=two.csv"]
 WEIGHTED = "schedule=[{sdds: 1}, {gibbs: 1}]"
 
 
 @pytest.mark.parametrize(
     ("own", "other"),
     [
-        (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=rgsm", "sampler.t=3"], "sampler=sams in place of"),
+        (
+            ["data=csv", "data.path=two.csv", "model=gaussian", "sampler=rgsm", "sampler.t=3"],
+            "sampler=sams in place of",
+        ),
         (["data=csv", "data.path=two.csv", "model=mixed", WEIGHTED], "schedule=full_scan sampler=sams in place of"),
         (["data=csv", "data.path=two.csv", "model=gaussian"], "another sampler (smcmc model info gaussian"),
         (["data=networkx", "model=irm", WEIGHTED], "other samplers in the list (smcmc model info irm"),
         (["data=emm", "N=12", "sampler=sdds", "budget=1"], "another sampler (smcmc model info emm"),
-        (["data=groups4", "data.J=5", "model=hdp", "sampler=smag"], "another sampler (smcmc model info hdp"),
+        (["data=groups4", "data.length=20", "sampler=smag"], "another sampler (smcmc model info hdp"),
     ],
 )
 def test_what_is_advised_at_the_end_of_a_run_is_accepted_for_that_run(

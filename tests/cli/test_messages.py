@@ -42,7 +42,19 @@ FILLED = {
 }
 """What stands in place of an expression of a message, where it is part of a command."""
 FOLLOWING = {
-    *("adds", "and", "begins", "checks", "continues", "describes", "does", "downloads", "draws", "evaluates", "explain"),
+    *(
+        "adds",
+        "and",
+        "begins",
+        "checks",
+        "continues",
+        "describes",
+        "does",
+        "downloads",
+        "draws",
+        "evaluates",
+        "explain",
+    ),
     *("explains", "goes", "has", "lists", "makes", "names", "of", "or", "packs", "prints", "printed", "reads", "runs"),
     *("said", "says", "show", "shows", "stores", "verifies", "with", "writes", "wrote"),
 }
@@ -128,7 +140,9 @@ def test_a_command_that_is_mentioned_is_read(words: tuple[str, ...], where: str,
         assert re.fullmatch(r"[-\w./]+|[\w.]+=[^{}]+", word), f"{where}: {word}: neither in FILLED nor in FOLLOWING"
     command.make_context("smcmc", [word for word in left if word != "--help"], parent=context.parent)
     if {"list", "info"} & set(words):
-        assert smcmc(*({"NAME": {"model": "emm"}.get(words[0], "sams")}.get(word, word) for word in words)).exit_code == 0
+        assert (
+            smcmc(*({"NAME": {"model": "emm"}.get(words[0], "sams")}.get(word, word) for word in words)).exit_code == 0
+        )
     elif keys := [word.replace("FILE", "x.csv") for word in left if "=" in word and context.info_name == "run"]:
         compose(keys if len(keys) > 1 else [*keys, "data.path=x.csv"])  # the first part of one that is put together
 
@@ -140,7 +154,7 @@ COMPILED = re.compile(r"\b((?:data|model|sampler)\.\w+)=([^\s;\"]*)")
 def advised() -> Iterator[tuple[str, str, str]]:
     """Where, key and value of what messages set."""
     for where, text, documents in SAID:
-        # pictures and pages are made with words of that form, verify has keys of its own; docstrings of commands are shown
+        # pictures and pages are made with words of that form, verify has keys of its own; help shows its docstrings
         if not where.startswith(("plots/", "papers/", "verify/")) and (not documents or where.startswith("cli/")):
             for key, value in SET.findall(re.sub(r"\{[^{}]*\}", "{}", text)):
                 yield where, key, value
