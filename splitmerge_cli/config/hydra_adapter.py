@@ -180,10 +180,15 @@ def grid(args: Sequence[str]) -> list[list[str]]:
 
 def unreadable(override: str) -> str:
     """What is wrong with an override that Hydra's grammar does not know."""
-    _, equals, _ = override.partition("=")
+    key, equals, _ = override.partition("=")
     if not equals:
         return f"{override}: {own_file(override) or 'expected KEY=VALUE'}"
-    expected = "; expected a prior as NAME(NUMBER,...), other text with brackets in quotes" if "(" in override else ""
+    expected = ""
+    if "(" in override:
+        prior = "" if key.startswith("data.") else "a prior as NAME(NUMBER,...), other "
+        expected = f"; expected {prior}text with brackets in quotes"
+        if key in ("data.columns", "data.drop"):
+            expected += f", such as '{key}=[\"width (cm)\",2]'"
     return f"{override}: cannot be read as a value{expected}"
 
 

@@ -9,6 +9,8 @@ import errno
 import gzip
 import hashlib
 import os
+import re
+import shlex
 import stat
 import zipfile
 import zlib
@@ -43,6 +45,8 @@ _OTHERS = (
     (stat.S_ISBLK, "a block device"),
     (stat.S_ISDIR, "a folder"),
 )
+_ADDRESS = re.compile(r"(https?|ftp|s3|gs):/+(.+)")
+"""An address of the network, as it is typed or as a path."""
 _set: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 
@@ -165,6 +169,12 @@ def existing(path: str | Path, expected: str) -> Path:
     try:
         found = kind_of(os.stat(path).st_mode)
     except FileNotFoundError:
+        if address := _ADDRESS.match(str(path)):
+            where = f"{address[1]}://{address[2]}"
+            raise DataError(
+                f"{where}: an address; expected a file: download it first (curl -LO {shlex.quote(where)}), then give its "
+                "name"
+            ) from None
         found = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no such file"
     except NotADirectoryError:
         found = "no such file"

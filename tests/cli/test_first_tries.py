@@ -36,6 +36,16 @@ def points() -> np.ndarray:
         (["data.path=two.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=sams", "sampler.qqqq=3"], "expected one of"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
+        (
+            ["data=csv", "data.path=two.csv", "model=gaussian", "data.drop=u,v"],
+            "data.drop=u,v: expected data.drop=[u,v];",
+        ),
+        (["data=csv", "data.path=two.csv", "model=gaussian", "model.m0=1,2"], "expected model.m0=[1,2];"),
+        (["data=csv", "data.path=two.csv", "data.columns=u (m),v"], "such as 'data.columns=["),
+        (["data=csv", "data.path=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download"),
+        (["data=edges", "data.path=http://a.org/b"], "http://a.org/b: an address; expected a file: download it"),
+        (["data=corpus", "data.path=ftp://a.org/b"], "ftp://a.org/b: an address; expected a file: download it"),
+        (["N=9", "init=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download it first"),
     ],
 )
 def test_an_answer_names_the_words_that_work(smcmc: Any, points: np.ndarray, words: list[str], said: str) -> None:
