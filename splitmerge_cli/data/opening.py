@@ -171,9 +171,9 @@ def existing(path: str | Path, expected: str) -> Path:
     except FileNotFoundError:
         if address := _ADDRESS.match(str(path)):
             where = f"{address[1]}://{address[2]}"
+            fetch = f"curl -LO {shlex.quote(where)}"
             raise DataError(
-                f"{where}: an address; expected a file: download it first (curl -LO {shlex.quote(where)}), then give its "
-                "name"
+                f"{where}: an address; expected a file: download it first ({fetch}), name it then"
             ) from None
         found = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no such file"
     except NotADirectoryError:

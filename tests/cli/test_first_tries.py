@@ -38,14 +38,13 @@ def points() -> np.ndarray:
         (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
         (
             ["data=csv", "data.path=two.csv", "model=gaussian", "data.drop=u,v"],
-            "data.drop=u,v: expected data.drop=[u,v];",
+            "expected data.drop=[u,v];",
         ),
         (["data=csv", "data.path=two.csv", "model=gaussian", "model.m0=1,2"], "expected model.m0=[1,2];"),
         (["data=csv", "data.path=two.csv", "data.columns=u (m),v"], "such as 'data.columns=["),
         (["data=csv", "data.path=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download"),
         (["data=edges", "data.path=http://a.org/b"], "http://a.org/b: an address; expected a file: download it"),
         (["data=corpus", "data.path=ftp://a.org/b"], "ftp://a.org/b: an address; expected a file: download it"),
-        (["N=9", "init=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download it first"),
     ],
 )
 def test_an_answer_names_the_words_that_work(smcmc: Any, points: np.ndarray, words: list[str], said: str) -> None:
@@ -146,3 +145,65 @@ def test_a_run_of_one_chain_is_advised_several(smcmc: Any) -> None:
     assert smcmc(*own).stderr.splitlines()[-1] == "next: several chains, such as chains=4"
     assert "next: run longer, iterations=12" in smcmc(*own, "chains=4").stderr
     assert smcmc(*own, "chains=4", "iterations=12").exit_code == 0
+
+
+def test_a_table_of_texts_is_read_as_documents(smcmc: Any) -> None:
+    lines = [f"{i},{'cats eat, dogs bark' if i % 2 else 'banks lend money'} {'again ' * i}".strip() for i in range(12)]
+    texts = pd.DataFrame([line.split(",", 1) for line in lines], columns=["id", "text"])
+    texts.to_csv("docs.csv", index=False)
+    advised = smcmc("run", "data=corpus", "data.path=docs.csv").stderr
+    assert "data.columns=[2] reads the column as texts" in advised
+    command = re.search(r"smcmc (run \S+ \S+ data\.columns=\S+)", smcmc("run", "data=csv", "data.path=docs.csv").stderr)
+    assert command is not None and command[1] == "run data=corpus data.path=docs.csv data.columns=[text]"
+    ended = smcmc(*command[1].split(), *QUICK)
+    read = prepare(compose(command[1].split()[1:])).dataset
+    assert ended.exit_code == 0 and read.values.tokens.J == 12
+    assert read.vocabulary == sorted(["again", "bark", "cats", "dogs", "eat", "banks", "lend", "money"])
+    # without names, and with one column alone
+    texts["text"].to_csv("alone.csv", index=False, header=False)
+    assert "data.columns=[1] reads it as texts" in smcmc("run", "data=corpus", "data.path=alone.csv").stderr
+    alone = prepare(compose(["data=corpus", "data.path=alone.csv", "data.columns=[1]"])).dataset
+    assert alone.values.tokens.J == 12
+
+
+def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
+    rows = pd.DataFrame({"case": range(100, 120), "id": np.random.default_rng(0).permutation(20), "x": np.ones(20)})
+    rows["x"] += np.arange(20) % 3
+    rows.to_csv("ids.csv", index=False)
+    read = prepare(compose(["data=csv", "data.path=ids.csv", "model=gaussian"])).dataset
+    assert read.notes == [
+        "ids.csv: column 1 ('case') counts up by one from 100 and is read as data (data.drop=[case] leaves it out)",
+        "ids.csv: column 2 ('id') holds another whole number in each row and is read as data (data.drop=[id] leaves it "
+        "out)",
+    ]
+    assert not prepare(
+        compose(["data=csv", "data.path=ids.csv", "data.drop=[case,id]", "model=gaussian"])
+    ).dataset.notes
+    rows.columns = ["x", "y", "x"]
+    rows.to_csv("twice.csv", index=False)
+    (note, *_) = prepare(compose(["data=csv", "data.path=twice.csv", "model=gaussian"])).dataset.notes
+    assert note == "twice.csv: columns 1, 3 are all called 'x'; they are told by number"
+    for text, model, said in [
+        ("a,b\nx,1.5\ny,2.5\na,b\nx,3.5\n", ["data=csv", "model=mixed"], "row 4: the names of the columns again"),
+        (
+            "a,b\n2,1.5\n3,2.5\na,b\n4,3.5\n",
+            ["data=csv", "model=gaussian"],
+            "row 4, column 1 ('a'): 'a'; expected a number; ",
+        ),
+        ("source,target\nx,y\nsource,target\ny,z\n", ["data=edges"], "row 3: the names of the columns again"),
+    ]:
+        Path("again.csv").write_text(text, encoding="utf-8")
+        result = smcmc("run", "data.path=again.csv", *model)
+        assert result.exit_code == 2 and said in result.stderr, result.stderr
+
+
+def test_directions_and_weights_of_edges_are_spoken_of() -> None:
+    Path("ties.csv").write_text("source,target,weight,year\na,b,2,1999\nb,a,1,1999\nb,c,1,2000\nc,c,1,2000\n")
+    assert prepare(compose(["data=edges", "data.path=ties.csv"])).dataset.notes == [
+        "ties.csv: column 4 ('year') is not read (data.weights names one of weights)",
+        "ties.csv: rows that tie a node to itself: 1; they are left out",
+        "ties.csv: further rows of a pair: 0 in the direction of its first row, 1 in the other; edges have no "
+        "direction, and a pair is one edge",
+        "ties.csv: weights say which pairs are edges, those whose rows add up to more than 0 (data.threshold); the "
+        "model reads no weights",
+    ]
