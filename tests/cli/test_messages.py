@@ -37,6 +37,8 @@ FILLED = {
     "{path}": "results/sams-emm/20cb8e50d856",
     "{run.path}": "results/sams-emm/20cb8e50d856",
     "{scale}": "quick",
+    "{shlex.quote(f'data.path={table.path}')}": "data.path=x.csv",
+    "[{key}]": "[text]",
     "{shlex.quote(str(run.path))}": "results/sams-emm/20cb8e50d856",
     "{where}": "",
 }
