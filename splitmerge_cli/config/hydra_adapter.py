@@ -135,10 +135,11 @@ def _values_in(override: Any) -> int:
     """How many values an override of a grid has, ranges not listed; more than `MOST_JOBS` of others as one more."""
     if not override.is_sweep_override() or not override.is_discrete_sweep():
         return 1
-    value = override.value()
+    value: Any = override.value()
     if isinstance(value, RangeSweep):
         try:
-            return max(0, math.ceil((value.stop - value.start) / value.step))
+            start, stop, step = (getattr(value, name) for name in ("start", "stop", "step"))
+            return max(0, math.ceil((stop - start) / step))
         except (ArithmeticError, ValueError) as error:  # a step of 0, inf, nan
             expected = "expected range(START,STOP,STEP), three numbers, the step not 0"
             raise ConfigError(f"{override.input_line}: {expected}") from error

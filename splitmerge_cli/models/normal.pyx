@@ -47,8 +47,8 @@ cdef class Normal(Scaled):
     kind = "points"
     OPTIONS = (
         *priors.OPTIONS,
-        Choice("covariance", "diag", "diag: a variance per dimension; iso: one for all; full: a covariance matrix; auto, "
-               "of smcmc run and sample: that which predicts held-out rows best", choices=COVARIANCES),
+        Choice("covariance", "diag", "diag: a variance per dimension; iso: one for all; full: a covariance matrix; "
+               "auto, of smcmc run and sample: that which predicts held-out rows best", choices=COVARIANCES),
         Numbers("m0", None, "prior mean of the means, a number or one per column; null: that of the data",
                 optional=True, least=-1e100, most=1e100),
         PositiveOrGamma("kappa0", 0.1, "the prior's weight on m0, in points; gamma(shape,rate): resampled", least=1e-9,
