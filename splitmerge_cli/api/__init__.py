@@ -1,8 +1,16 @@
 """The Python library: `sample` runs chains and returns a `Posterior`; `certify` bounds how far chains are from it."""
 
-from splitmerge_cli.api.cautions import NotConverged, UnseenWords
-from splitmerge_cli.api.certificates import certify
-from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.sampling import sample
+import random
+from importlib import import_module
+
+# rich draws from Python's own generator when it is imported: the draws of a program stay what they are
+_state = random.getstate()
+import_module("rich.style")
+random.setstate(_state)
+
+from splitmerge_cli.api.cautions import NotConverged, UnseenWords  # noqa: E402
+from splitmerge_cli.api.certificates import certify  # noqa: E402
+from splitmerge_cli.api.posterior import Posterior  # noqa: E402
+from splitmerge_cli.api.sampling import sample  # noqa: E402
 
 __all__ = ["NotConverged", "Posterior", "UnseenWords", "certify", "sample"]

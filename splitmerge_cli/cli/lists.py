@@ -12,9 +12,10 @@ app.add_typer(data_app, name="data")
 
 
 model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
-app.add_typer(model_app, name="model")
 sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)
-app.add_typer(sampler_app, name="sampler")
+for _app, _name in ((model_app, "model"), (sampler_app, "sampler")):
+    app.add_typer(_app, name=_name)
+    app.add_typer(_app, name=f"{_name}s", hidden=True)
 
 _LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
 _ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
@@ -35,6 +36,8 @@ def list_(
             print_entries(_entries(name, config_dir))
             typer.echo()
         return
+    if f"{what}s" in _ALL:
+        what = f"{what}s"
     if what not in _ALL:
         raise ConfigError(f"list {what}: expected {', '.join(_ALL[:-1])} or {_ALL[-1]}")
     if config_dir is not None and what != "figures":

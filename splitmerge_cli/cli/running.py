@@ -53,6 +53,8 @@ run them on many machines. Finished runs are skipped, unfinished ones continued;
 killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the
 work."""
 
+_MANY = 1000
+"""Jobs above which their number is said before they are composed."""
 _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
@@ -164,6 +166,8 @@ def sweep(
     if _shows(cfg, resolve, package, info):
         _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
         return
+    if len(jobs) > _MANY:
+        complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
     if dry_run:
         outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
     else:

@@ -1,6 +1,7 @@
 """The configuration of one run: composed, checked and resolved; and the part of it that is the run's identity."""
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from splitmerge_cli.config import aliases, auto, hydra_adapter, later, moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
 from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain, unshared
-from splitmerge_cli.config.options import check_options, coerced
+from splitmerge_cli.config.options import check_options, coerced, takes_list
 from splitmerge_cli.config.schema import (
     DEFAULT_ITERATIONS,
     DEFAULT_SCANS,
@@ -298,6 +299,10 @@ def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> No
         if override.deleted:
             raise ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
         if override.sweep:
+            if takes_list(key):
+                values = str(override.text).partition("=")[2]
+                listed = shlex.quote(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values) else f"{key}=[{values}]"
+                raise ConfigError(f"{override.text}: expected {listed}; of several values `smcmc sweep` makes a grid")
             continue  # Hydra says so
         if key in (*GROUPS, "experiment") and override.package is None:
             if not is_choice(key, value, search_path):

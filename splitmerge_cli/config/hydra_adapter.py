@@ -5,11 +5,13 @@ them), so the versions are named: another one is rejected before anything else o
 """
 
 import logging
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import hydra
@@ -34,6 +36,7 @@ check_version(hydra.__version__)
 # after the check: another version may lack what is imported here
 from hydra.core.global_hydra import GlobalHydra  # noqa: E402
 from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions  # noqa: E402
+from hydra.core.override_parser.types import RangeSweep  # noqa: E402
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException  # noqa: E402
 from omegaconf import DictConfig, OmegaConf  # noqa: E402
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402
@@ -124,19 +127,43 @@ def parsed_override(text: str) -> ParsedOverride:
     return parsed([text])[0]
 
 
+MOST_JOBS = 100_000
+"""Of a sweep."""
+
+
+def _values_in(override: Any) -> int:
+    """How many values an override of a grid has, ranges not listed; more than `MOST_JOBS` of others as one more."""
+    if not override.is_sweep_override() or not override.is_discrete_sweep():
+        return 1
+    value: Any = override.value()
+    if isinstance(value, RangeSweep):
+        try:
+            start, stop, step = (getattr(value, name) for name in ("start", "stop", "step"))
+            return max(0, math.ceil((stop - start) / step))
+        except (ArithmeticError, ValueError) as error:  # a step of 0, inf, nan
+            expected = "expected range(START,STOP,STEP), three numbers, the step not 0"
+            raise ConfigError(f"{override.input_line}: {expected}") from error
+    return sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
+
+
 def grid(args: Sequence[str]) -> list[list[str]]:
     """The product of the values of all keys, in a session.
 
     Raises
     ------
     ConfigError
-        An override that cannot be read, or has no value.
+        An override that cannot be read, or has no value; more than `MOST_JOBS` jobs.
     """
     from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 
     try:
         parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
         overrides = parser.parse_overrides(list(args))
+        # counted first: Hydra lists them all
+        counts = [_values_in(override) for override in overrides]
+        if (jobs_in_all := math.prod(counts)) > MOST_JOBS:
+            largest = args[counts.index(max(counts))]
+            raise ConfigError(f"{largest}: {jobs_in_all:,} jobs; expected at most {MOST_JOBS:,} in a sweep")
         for arg, override in zip(args, overrides, strict=True):
             try:
                 split = BasicSweeper.split_arguments([override], None)[0]
@@ -154,10 +181,15 @@ def grid(args: Sequence[str]) -> list[list[str]]:
 
 def unreadable(override: str) -> str:
     """What is wrong with an override that Hydra's grammar does not know."""
-    _, equals, _ = override.partition("=")
+    key, equals, _ = override.partition("=")
     if not equals:
         return f"{override}: {own_file(override) or 'expected KEY=VALUE'}"
-    expected = "; expected a prior as NAME(NUMBER,...), other text with brackets in quotes" if "(" in override else ""
+    expected = ""
+    if "(" in override:
+        prior = "" if key.startswith("data.") else "a prior as NAME(NUMBER,...), other "
+        expected = f"; expected {prior}text with brackets in quotes"
+        if key in ("data.columns", "data.drop"):
+            expected += f", such as '{key}=[\"width (cm)\",2]'"
     return f"{override}: cannot be read as a value{expected}"
 
 

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config import moved
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
-from splitmerge_cli.config.groups import choice, shared
+from splitmerge_cli.config.groups import choice, choices, shared
 from splitmerge_cli.config.schema import SHARED
 from splitmerge_cli.config.targets import target_of
 from splitmerge_cli.core.options import Option
@@ -111,6 +111,22 @@ def declared_types(target: Any) -> dict[str, Any]:
         return get_type_hints(target if inspect.isfunction(target) else target.__init__)
     except Exception:  # annotations may name what cannot be imported
         return {}
+
+
+def takes_list(key: str) -> bool:
+    """Whether an option of some choice, such as ``data.drop``, takes a list."""
+    group, _, option = key.partition(".")
+    for name in choices(group) if group in ("data", "model", "sampler") else ():
+        own = choice(group, name)
+        if option not in own:
+            continue
+        target = target_of(group, name, own["_target_"])
+        if option in (listed := options_of(target)):
+            return "list" in listed[option].type
+        declared = declared_types(target).get(option)
+        if any(get_origin(part) is Sequence for part in (declared, *get_args(declared))):
+            return True
+    return False
 
 
 WORDS: dict[Any, str] = {

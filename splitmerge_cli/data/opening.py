@@ -7,6 +7,8 @@ expands, and nothing is allocated for a number that a header promises.
 import gzip
 import hashlib
 import os
+import re
+import shlex
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +38,8 @@ MOST_ARRAYS = 1000
 
 _UNTOLD = 1 << 38
 """Memory of a machine that does not tell how much it has."""
+_ADDRESS = re.compile(r"(https?|ftp|s3|gs):/+(.+)")
+"""An address of the network, as it is typed or as a path."""
 _set: ContextVar[tuple[int | None, str]] = ContextVar("max_bytes", default=(None, ""))
 
 
@@ -152,6 +156,12 @@ def existing(path: str | Path, expected: str) -> Path:
     try:
         found = kind_of(os.stat(path).st_mode)
     except FileNotFoundError:
+        if address := _ADDRESS.match(str(path)):
+            where = f"{address[1]}://{address[2]}"
+            fetch = f"curl -LO {shlex.quote(where)}"
+            raise DataError(
+                f"{where}: an address; expected a file: download it first ({fetch}), name it then"
+            ) from None
         found = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no such file"
     except NotADirectoryError:
         found = "no such file"

@@ -1,10 +1,12 @@
 """What ``smcmc run`` says of a run at its end, on stderr."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from splitmerge_cli.config import choices
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, summaries
 
@@ -77,10 +79,8 @@ def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:
     if judged["converged"] is False:
         held = ": the best state stands in place of an estimate over all chains" if run.done else ""
         yield f"not converged, because R-hat of {judged['quantity']} is {rhat}{held}"
-        # of normal and mixed tables it mixes best by measurement: docs/decisions/0018-sampler-of-own-tables.md
-        named = run.config["model"]["name"] in ("gaussian", "mixed") and run.config["sampler"]["name"] != "sams"
-        other = "sampler=sams" if named else "another sampler (smcmc list sampler)"
-        yield f"next: {_longer(run)}, or {other}; smcmc diagnose --all {run.path} shows every quantity"
+        shown = f"smcmc diagnose --all {shlex.quote(str(run.path))} shows every quantity"
+        yield f"next: {_longer(run)}, or {_other_sampler(run)}; {shown}"
         return
     ess = judged.get("ess")  # runs made earlier do not have it
     few = ess is not None and ess < FEW_DRAWS
@@ -93,16 +93,31 @@ def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:
 
 def _longer(run: Run) -> str:
     """The keys of a run of twice the length."""
-    budget = run.config["budget"]
-    return "run longer, " + (f"budget={2 * budget:g}" if budget else f"iterations={2 * run.config['iterations']}")
+    limits = {key: run.config[key] for key in ("iterations", "budget")}
+    return "run longer, " + " ".join(f"{key}={2 * limit:.12g}" for key, limit in limits.items() if limit)
+
+
+def _other_sampler(run: Run) -> str:
+    """What may mix better, with the words that choose it for such a run."""
+    model, sampler = run.config["model"]["name"], run.config["sampler"]["name"]
+    in_list = run.config["schedule"]["name"] == "mix"
+    # of normal and mixed tables it mixes best by measurement: docs/decisions/0018-sampler-of-own-tables.md
+    if model in ("gaussian", "mixed") and sampler != "sams":
+        if in_list:
+            return "schedule=full_scan sampler=sams in place of the list"
+        return f"sampler=sams in place of {sampler} and its options"
+    # one of the user's own is in no list
+    names = f"smcmc model info {model}" if model in choices("model") else "smcmc list samplers"
+    return f"{'other samplers in the list' if in_list else 'another sampler'} ({names} names them)"
 
 
 def warnings(run: Run) -> Iterator[str]:
     """What to say of a run that could not move."""
     tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
+        fewer = tables["bits"] // 2
         yield (
             f"lshsm proposed nothing: no item finds another in its hash tables ({tables['without_direction']} of "
-            f"{run.summary['N']} items equal the mean and have no direction); fewer than "
-            f"sampler.bits={tables['bits']} may"
+            f"{run.summary['N']} items equal the mean and have no direction)"
+            + (f"; with sampler.bits={fewer} some may" if fewer else "")
         )

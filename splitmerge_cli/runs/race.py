@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, compose, hydra_adapter, plain, shared_choices
 from splitmerge_cli.diagnostics import race as races
 from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
 from splitmerge_cli.results.read import Run
@@ -44,12 +44,24 @@ def jobs_of(args: Sequence[str], seeds: int, seconds: float, config_dir: str | P
         Budget of a chain, unless ``iterations`` or ``budget`` is named.
     config_dir : str or Path, optional
         A folder with the user's own groups.
+
+    Raises
+    ------
+    ConfigError
+        Runs that cannot race: without times or partitions, of several posteriors.
     """
     named = {arg.lstrip("+~").partition("=")[0] for arg in args}
     more = {"init": ",".join(STARTS), "seed": f"range({seeds})", "chains": "1", "progress": "none"}
     if not named & {"iterations", "budget"}:
         more["budget"] = f"{seconds:g}"
-    return sweep.expand([*args, *(f"{key}={value}" for key, value in more.items() if key not in named)], config_dir)
+    jobs = sweep.expand([*args, *(f"{key}={value}" for key, value in more.items() if key not in named)], config_dir)
+    first: Any = None
+    with hydra_adapter.hydra_session(), shared_choices():
+        for job in jobs:
+            config = plain(compose(job, config_dir))
+            first = config if first is None else first
+            _check(" ".join(job), config, " ".join(jobs[0]), first)
+    return jobs
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +188,9 @@ def race_of(runs: Sequence[Run]) -> Race:
     if not runs:
         raise ConfigError("a race needs finished runs")
     for run in runs:
-        _check(run, runs[0])
+        if not run.done:
+            raise ConfigError(f"{run.path}: {run.status['state']}; a race compares finished runs")
+        _check(str(run.path), run.config, str(runs[0].path), runs[0].config)
     tracks = [track for run, name in zip(runs, _names(runs), strict=True) for track in _tracks(run, name)]
     _, _, chosen = races.agreeing(tracks)
     of_chain = [(run, chain) for run in runs for chain in range(run.config["chains"])]
@@ -187,16 +201,15 @@ def race_of(runs: Sequence[Run]) -> Race:
     return Race(runs, tracks, target)
 
 
-def _check(run: Run, first: Run) -> None:
-    if not run.done:
-        raise ConfigError(f"{run.path}: {run.status['state']}; a race compares finished runs")
+def _check(name: str, config: Mapping[str, Any], first: str, of_first: Mapping[str, Any]) -> None:
+    """Raise a `ConfigError` unless a configuration can race with the first one; both by the names that messages use."""
     for key in SAME:
-        if run.config[key] != first.config[key]:
-            raise ConfigError(
-                f"{run.path}: another {key} than {first.path}; runs of a race differ in sampler and start"
-            )
-    if not run.config["timing"]:
-        raise ConfigError(f"{run.path}: timing=false: no times were taken")
+        if config[key] != of_first[key]:
+            raise ConfigError(f"{name}: another {key} than {first}; runs of a race differ in sampler and start")
+    if not config["timing"]:
+        raise ConfigError(f"{name}: timing=false: no times are taken; a race needs timing=true")
+    if config["trace"]["partitions"] == 0:
+        raise ConfigError(f"{name}: trace.partitions=0: no partitions are recorded; a race needs some")
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -221,7 +234,7 @@ def _tracks(run: Run, name: str) -> Iterable[Track]:
     trace = run.trace(["chain", "iteration", "seconds", "log_joint", "n_clusters"])
     partitions = run.partitions(["chain", "iteration"])
     if not len(partitions):
-        raise ConfigError(f"{run.path}: no partitions were recorded (trace.partitions=0)")
+        raise ConfigError(f"{run.path}: no partition was recorded; expected a smaller trace.partitions")
     moves = run.moves()
     of_moves = moves[~moves["move"].isin(SCANS)]
     for chain, rows in trace.groupby("chain", sort=True):

@@ -1,6 +1,7 @@
 """The clusters of a run in the data's own terms: the files that say so, and their lines of text."""
 
 import csv
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -94,14 +95,15 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
 
 def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[str]:
     if run.has_topics:
+        path = shlex.quote(str(run.path))
         raise ConfigError(
-            f"{run.path}: topics of documents; expected clusters (smcmc diagnose {run.path} lists the words of topics, "
-            f"smcmc plot {run.path} draws them)"
+            f"{run.path}: topics of documents; expected clusters (smcmc diagnose {path} lists the words of topics, "
+            f"smcmc plot {path} draws them)"
         )
     rows, of_columns = _rows(run)
     yield from cluster_lines(rows, _heading(run, len(rows)), most, width)
     if most is not None and len(rows) > most:
-        yield f"{len(rows) - most} more: smcmc summary {run.path}"
+        yield f"{len(rows) - most} more: smcmc summary {shlex.quote(str(run.path))}"
     if not columns:
         return
     if of_columns is None:

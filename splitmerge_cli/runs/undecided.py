@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,10 @@ def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list
         mixed = loaded({**options, "kind": MIXED}, MIXED, digests)
     except RejectedColumns as error:
         failure, problem = error, f"; {error.problem}"
-        if error.drop:
-            extra = {"data.drop": typed_list(error.drop)}
-            mixed = loaded({**options, "kind": MIXED, "drop": error.drop}, MIXED, digests)
+        # where nothing else is left, the error says what reads the column
+        with suppress(DataError):
+            mixed = loaded({**options, "kind": MIXED, "drop": error.drop}, MIXED, digests) if error.drop else None
+        extra = {"data.drop": typed_list(error.drop)} if mixed is not None else {}
     except DataError as error:
         failure = error
     if mixed is None and not str(options["path"]).endswith(".npz"):

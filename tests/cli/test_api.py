@@ -2,6 +2,8 @@
 
 import pickle
 import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -297,3 +299,14 @@ def test_an_estimator_in_short(iris: pd.DataFrame) -> None:
     assert estimator.score(iris) == pytest.approx(np.mean(estimator.posterior_.log_predictive(iris.to_numpy())))
     again = sm.SplitMergeClustering(**estimator.get_params()).fit(iris)
     assert (again.labels_ == labels).all()
+
+
+def test_the_random_numbers_of_a_program_stay_what_they_are() -> None:
+    """In a process of its own: what draws does so when it is imported."""
+    code = (
+        "import random; import numpy as np; import splitmerge_cli as sm\n"
+        "before = random.getstate(); np.random.seed(1); drawn = np.random.rand(); np.random.seed(1)\n"
+        "sm.sample('gaussian', np.eye(8), iterations=4, chains=2, progress='none')\n"
+        "assert before == random.getstate() and drawn == np.random.rand()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

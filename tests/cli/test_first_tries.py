@@ -1,6 +1,9 @@
 """What a new user tries first, and the command that the answer names."""
 
+import re
+import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,8 +11,10 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
+from splitmerge_cli.config import compose
 from splitmerge_cli.config.auto import choice_for
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import closing, prepare
 
 QUICK = ["iterations=6", "chains=2", "progress=none"]
 
@@ -31,6 +36,15 @@ def points() -> np.ndarray:
         (["data.path=two.csv"], "data.path: a file is read by data=csv (a table), data=edges or data=corpus"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "sampler=sams", "sampler.qqqq=3"], "expected one of"),
         (["data=csv", "data.path=two.csv", "model=gaussian", "data.sepparator=comma"], "Did you mean data.separator?"),
+        (
+            ["data=csv", "data.path=two.csv", "model=gaussian", "data.drop=u,v"],
+            "expected data.drop=[u,v];",
+        ),
+        (["data=csv", "data.path=two.csv", "model=gaussian", "model.m0=1,2"], "expected model.m0=[1,2];"),
+        (["data=csv", "data.path=two.csv", "data.columns=u (m),v"], "such as 'data.columns=["),
+        (["data=csv", "data.path=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download"),
+        (["data=edges", "data.path=http://a.org/b"], "http://a.org/b: an address; expected a file: download it"),
+        (["data=corpus", "data.path=ftp://a.org/b"], "ftp://a.org/b: an address; expected a file: download it"),
     ],
 )
 def test_an_answer_names_the_words_that_work(smcmc: Any, points: np.ndarray, words: list[str], said: str) -> None:
@@ -87,11 +101,109 @@ def test_rhat_is_the_largest_of_all_that_is_recorded(points: np.ndarray) -> None
     assert found.converged == (found.rhat < 1.1)
 
 
-@pytest.mark.parametrize(("sampler", "said"), [("sdds", ", or sampler=sams;"), ("sams", ", or another sampler (")])
-def test_the_end_of_a_run_names_the_sampler_that_mixes_better(
-    smcmc: Any, points: np.ndarray, sampler: str, said: str
+TWO = ["data=csv", "data.path=two.csv"]
+WEIGHTED = "schedule=[{sdds: 1}, {gibbs: 1}]"
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        (
+            ["data=csv", "data.path=two.csv", "model=gaussian", "sampler=rgsm", "sampler.t=3"],
+            "sampler=sams in place of",
+        ),
+        (["data=csv", "data.path=two.csv", "model=mixed", WEIGHTED], "schedule=full_scan sampler=sams in place of"),
+        (["data=csv", "data.path=two.csv", "model=gaussian"], "another sampler (smcmc model info gaussian"),
+        (["data=networkx", "model=irm", WEIGHTED], "other samplers in the list (smcmc model info irm"),
+        (["data=emm", "N=12", "sampler=sdds", "budget=1"], "another sampler (smcmc model info emm"),
+        (["data=groups4", "data.length=20", "sampler=smag"], "another sampler (smcmc model info hdp"),
+    ],
+)
+def test_what_is_advised_at_the_end_of_a_run_is_accepted_for_that_run(
+    smcmc: Any, points: np.ndarray, own: list[str], other: str
 ) -> None:
-    own = ["run", "data=csv", "data.path=two.csv", "model=gaussian", f"sampler={sampler}", *QUICK]
-    result = smcmc(*own, "iterations=20", "schedule=move_only", "init=singletons")
-    assert "\nnot converged, because" in result.stderr
-    assert "run longer, iterations=40" + said in result.stderr
+    ended = smcmc("run", *own, *QUICK)
+    run = Run(ended.stdout.strip())
+    judged = {"converged": False, "rhat": 9.0, "quantity": "K", "note": None}
+    again = SimpleNamespace(summary={"convergence": judged}, config=run.config, path=run.path, done=True)
+    *_, advice = closing.verdict(again)
+    longer, _, other_way = advice.removeprefix("next: run longer, ").partition(", or ")
+    assert other_way.startswith(other)
+    for key, twice in (word.split("=") for word in longer.split()):
+        assert float(twice) == 2 * run.config[key]
+    compose([*own, *QUICK, *longer.split()])
+    named, instead, _ = other_way.partition(" in place of ")
+    if instead:
+        kept = [word for word in own if not word.startswith(("sampler", "schedule"))]
+        assert prepare(compose([*kept, *QUICK, *named.split()])).cfg.sampler.name == "sams"
+    for command in re.findall(r"smcmc ([^;)]*?)(?: names them| shows every quantity)", advice):
+        assert smcmc(*shlex.split(command)).exit_code == 0
+
+
+def test_a_run_of_one_chain_is_advised_several(smcmc: Any) -> None:
+    own = ["run", "N=12", "iterations=6", "progress=none", "chains=1"]
+    assert smcmc(*own).stderr.splitlines()[-1] == "next: several chains, such as chains=4"
+    assert "next: run longer, iterations=12" in smcmc(*own, "chains=4").stderr
+    assert smcmc(*own, "chains=4", "iterations=12").exit_code == 0
+
+
+def test_a_table_of_texts_is_read_as_documents(smcmc: Any) -> None:
+    lines = [f"{i},{'cats eat, dogs bark' if i % 2 else 'banks lend money'} {'again ' * i}".strip() for i in range(12)]
+    texts = pd.DataFrame([line.split(",", 1) for line in lines], columns=["id", "text"])
+    texts.to_csv("docs.csv", index=False)
+    advised = smcmc("run", "data=corpus", "data.path=docs.csv").stderr
+    assert "data.columns=[2] reads the column as texts" in advised
+    command = re.search(r"smcmc (run \S+ \S+ data\.columns=\S+)", smcmc("run", "data=csv", "data.path=docs.csv").stderr)
+    assert command is not None and command[1] == "run data=corpus data.path=docs.csv data.columns=[text]"
+    ended = smcmc(*command[1].split(), *QUICK)
+    read = prepare(compose(command[1].split()[1:])).dataset
+    assert ended.exit_code == 0 and read.values.tokens.J == 12
+    assert read.vocabulary == sorted(["again", "bark", "cats", "dogs", "eat", "banks", "lend", "money"])
+    # without names, and with one column alone
+    texts["text"].to_csv("alone.csv", index=False, header=False)
+    assert "data.columns=[1] reads it as texts" in smcmc("run", "data=corpus", "data.path=alone.csv").stderr
+    alone = prepare(compose(["data=corpus", "data.path=alone.csv", "data.columns=[1]"])).dataset
+    assert alone.values.tokens.J == 12
+
+
+def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
+    rows = pd.DataFrame({"case": range(100, 120), "id": np.random.default_rng(0).permutation(20), "x": np.ones(20)})
+    rows["x"] += np.arange(20) % 3
+    rows.to_csv("ids.csv", index=False)
+    read = prepare(compose(["data=csv", "data.path=ids.csv", "model=gaussian"])).dataset
+    assert read.notes == [
+        "ids.csv: column 1 ('case') counts up by one from 100 and is read as data (data.drop=[case] leaves it out)",
+        "ids.csv: column 2 ('id') holds another whole number in each row and is read as data (data.drop=[id] leaves it "
+        "out)",
+    ]
+    assert not prepare(
+        compose(["data=csv", "data.path=ids.csv", "data.drop=[case,id]", "model=gaussian"])
+    ).dataset.notes
+    rows.columns = ["x", "y", "x"]
+    rows.to_csv("twice.csv", index=False)
+    (note, *_) = prepare(compose(["data=csv", "data.path=twice.csv", "model=gaussian"])).dataset.notes
+    assert note == "twice.csv: columns 1, 3 are all called 'x'; they are told by number"
+    for text, model, said in [
+        ("a,b\nx,1.5\ny,2.5\na,b\nx,3.5\n", ["data=csv", "model=mixed"], "row 4: the names of the columns again"),
+        (
+            "a,b\n2,1.5\n3,2.5\na,b\n4,3.5\n",
+            ["data=csv", "model=gaussian"],
+            "row 4, column 1 ('a'): 'a'; expected a number; ",
+        ),
+        ("source,target\nx,y\nsource,target\ny,z\n", ["data=edges"], "row 3: the names of the columns again"),
+    ]:
+        Path("again.csv").write_text(text, encoding="utf-8")
+        result = smcmc("run", "data.path=again.csv", *model)
+        assert result.exit_code == 2 and said in result.stderr, result.stderr
+
+
+def test_directions_and_weights_of_edges_are_spoken_of() -> None:
+    Path("ties.csv").write_text("source,target,weight,year\na,b,2,1999\nb,a,1,1999\nb,c,1,2000\nc,c,1,2000\n")
+    assert prepare(compose(["data=edges", "data.path=ties.csv"])).dataset.notes == [
+        "ties.csv: column 4 ('year') is not read (data.weights names one of weights)",
+        "ties.csv: rows that tie a node to itself: 1; they are left out",
+        "ties.csv: further rows of a pair: 0 in the direction of its first row, 1 in the other; edges have no "
+        "direction, and a pair is one edge",
+        "ties.csv: weights say which pairs are edges, those whose rows add up to more than 0 (data.threshold); the "
+        "model reads no weights",
+    ]

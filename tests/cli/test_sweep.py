@@ -95,6 +95,13 @@ def test_where_a_job_is_refused_none_runs(smcmc, tmp_path: Path) -> None:
     ("args", "named"),
     [
         (["N=range(0)"], "N=range(0): no value"),
+        (
+            ["--dry-run", "seed=range(1000000000)"],
+            "seed=range(1000000000): 1,000,000,000 jobs; expected at most 100,000",
+        ),
+        (["N=5,6", "seed=shuffle(range(99999))"], "seed=shuffle(range(99999)): 199,998 jobs; expected at most"),
+        (["seed=range(0,5,0)"], "seed=range(0,5,0): expected range(START,STOP,STEP)"),
+        (["seed=range(0,inf)"], "seed=range(0,inf): expected range(START,STOP,STEP)"),
         (["sampler=glob(zz*)"], "sampler=glob(zz*): no value"),
         (["experiment=sdds-fig33"], "Did you mean experiment=sdds-fig3?"),
         (["N=20,30", "hydra.launcher.n_jobs=0", *GRID[2:]], "n_jobs"),

@@ -14,6 +14,7 @@ from splitmerge_cli.data.corpora.formats import (
     checked_N,
     read_ldac,
     read_npz,
+    read_text_column,
     read_texts,
     read_tokens,
     read_uci,
@@ -89,7 +90,8 @@ def corpus(
         A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers
         without it, for ``tokens`` those of the table; not for ``text``.
     columns : sequence of str or int, optional
-        ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first); by default
+        ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first), or one of
+        texts, a document a row, whose words are those of ``text``; by default
         those with such names, or the first, second and third, but for first ones that have no name and count the rows.
     header : {"auto", True, False}
         ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
@@ -130,8 +132,12 @@ def corpus(
     require(columns is None or told == "tokens", "data.columns", columns, f"null with data.format={told}")
     require(vocabulary is None or told != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
     words = None if vocabulary is None else existing(vocabulary, "the words, one a line")
-    if told == "tokens":
-        read: Read = read_tokens(path, columns, header, words, encoding, N)
+    if told == "tokens" and columns is not None and len(columns) == 1:
+        require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
+        read: Read = read_text_column(path, columns[0], header, encoding, N)
+        told = "text"
+    elif told == "tokens":
+        read = read_tokens(path, columns, header, words, encoding, N)
     elif told == "text":
         read = read_texts(path, encoding, N)
     else:
@@ -155,10 +161,10 @@ def _whole(path: Path, read: Read, N: int | None, format: str) -> Dataset:
 def _require_columns(columns: Sequence[str | int] | None) -> None:
     good = columns is None or (
         isinstance(columns, list | tuple)
-        and len(columns) in (2, 3)
+        and len(columns) in (1, 2, 3)
         and all(isinstance(column, str | int) and not isinstance(column, bool) for column in columns)
     )
-    expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], or null"
+    expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], one of texts, or null"
     require(good, "data.columns", columns, expected)
 
 

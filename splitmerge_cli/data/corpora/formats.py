@@ -23,6 +23,7 @@ from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, start
 from splitmerge_cli.data.corpora.counts import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
+from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.encoded import read_text, suffix_of
 from splitmerge_cli.data.tables.parquet import read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, listed, quoted
@@ -41,13 +42,15 @@ MOST_WORDS = 10_000_000
 """Largest size of a vocabulary whose words are numbers."""
 LINE_BYTES = 40
 """Memory that a document of a text takes at least."""
+LONGEST_TERM = 3
+"""Words of a cell from which on it is a text, no term."""
 DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
 WORD_NAMES = {"word", "words", "token", "tokens", "term", "terms"}
 COUNT_NAMES = {"count", "counts", "n", "freq", "frequency", "tf"}
 """Names of the columns of a table, in lower case."""
 CHOOSE = (
-    "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.format says what "
-    "else a file holds"
+    "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.columns=[TEXT] reads "
+    "one column of texts; data.format says what else a file holds"
 )
 COUNT = f"a count, a whole number from 0 to {LARGEST}"
 PAIR = f"WORD:COUNT, two whole numbers, the count from 1 to {LARGEST}"
@@ -97,6 +100,10 @@ def read_tokens(
         table.leave_out(table.unnamed(), "data.columns would read it", CHOOSE)
     of, names = codes(table, document, "the name of a document")
     coded, distinct = codes(table, word, "a word", {""})
+    if columns is None and sum(len(text.split()) > LONGEST_TERM for text in distinct) > len(distinct) / 2:
+        key = table.names[word] if table.names else word + 1
+        said = f"one word in each row (data.columns=[{key}] reads the column as texts, a document a row)"
+        raise table.error(0, word, said)
     if header == "auto" and not told and isinstance(table, Text) and _stand_alone(of, coded):
         if table.counts_columns():
             raise table.asks()
@@ -120,6 +127,32 @@ def read_tokens(
     check_size(int(upto[-1]), path)
     tokens = Tokens(np.repeat(coded[rows], many[rows]), upto[starts_of(np.bincount(of[rows], minlength=J))])
     return Read(Corpus(tokens, len(distinct), names[:J]), distinct, table.notes)
+
+
+def read_text_column(path: Path, column: str | int, header: str | bool, encoding: str, N: int | None) -> Read:
+    """A column of texts, a document a row; words as of `read_texts`. Other parameters as of `read_tokens`."""
+    if suffix_of(path) == ".parquet":
+        table: Table = read_parquet(path, MOST_COLUMNS)
+    else:
+        table = text = Text(
+            path, read_text(path, encoding), "," if suffix_of(path) == ".csv" else "\t", most=MOST_COLUMNS
+        )
+        if header is True or (header == "auto" and _names_texts(text, column)):
+            text.take_header()
+        text.parse([{}])
+    texts = words_of(table, index(table, "data.columns", column), "a text").slice(0, N)
+    checked_N(path, N, table.rows)
+    counts, vocabulary = _counted(path, (text or "" for text in texts.to_pylist()))
+    return Read(Corpus(tokens_of(counts, path), len(vocabulary)), vocabulary, table.notes)
+
+
+def _names_texts(table: Text, column: str | int) -> bool:
+    """Whether the first row of a table names its columns: by the name that is asked for, or as a word above texts."""
+    j = position(column, table.width)
+    if j is None:
+        return column in [cell.strip() for cell in table.top[0]]
+    first, *others = (len(row[j].split()) if j < len(row) else 0 for row in table.top)
+    return first == 1 and max(others, default=0) > 1
 
 
 def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, encoding: str) -> tuple[Text, bool]:
@@ -181,6 +214,8 @@ def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, in
     kinds = [[j for j in read if names and names[j] in known] for known in (DOCUMENT_NAMES, WORD_NAMES, COUNT_NAMES)]
     if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == len(read) - 2 <= 1:
         return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
+    if len(read) == 1:
+        raise DataError(f"{table.path}: one column; data.columns=[{read[0] + 1}] reads it as texts, a document a row")
     if len(read) not in (2, 3) or (kinds[0] and kinds[1]):
         named = f" ({listed(table.names)})" if table.names else ""
         raise DataError(

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.base import DataError, require
 from splitmerge_cli.data.tables.columns import index, numbers, position, words
 from splitmerge_cli.data.tables.free_text import is_numeric
-from splitmerge_cli.data.tables.table import NUMBER, Table, quoted
+from splitmerge_cli.data.tables.notes import check_names
+from splitmerge_cli.data.tables.table import NUMBER, Table, listed, quoted
 from splitmerge_cli.data.tables.text import Text
 
 ENDS = ("source", "target")
@@ -127,6 +128,10 @@ class Rows:
         s, t, w = columns.resolve(table)
         if not len(table.columns[s]):
             return cls.none(table.path)
+        check_names(table)
+        if others := [table.column(j) for j in range(table.width) if j not in (s, t, w, *table.unnamed())]:
+            verb = "are" if len(others) > 1 else "is"
+            table.notes.append(f"{table.path}: {listed(others)} {verb} not read (data.weights names one of weights)")
         ends = [names_of(table, j) for j in (s, t)]
         encoded = pc.dictionary_encode(pa.chunked_array([*ends[0].chunks, *ends[1].chunks])).combine_chunks()
         appeared = encoded.indices.to_numpy().astype(np.int64).reshape(2, -1).T.ravel()
@@ -228,10 +233,11 @@ def _has_header(table: Text, columns: Columns) -> bool:
     w = position(columns.weights, table.width) if columns.weights != "auto" else 2
     if w is not None and w < table.width and not is_numeric(head[w]) and is_numeric(second[w]):
         return True
-    if _seen(table, s, t, head) or "" in (head[s], head[t]):
-        return False
+    # however often: a row that repeats them is an error
     if head[s].lower() in HEADER_WORDS and head[t].lower() in HEADER_WORDS:
         return True
+    if _seen(table, s, t, head) or "" in (head[s], head[t]):
+        return False
     # where names repeat, a pair that no other row has anything to do with names the columns
     if len(table.top) > 1 and _repeats(below):
         table.notes.append(

@@ -6,6 +6,7 @@ pairs that are not above the threshold and self-loops left out. What was merged 
 """
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -169,10 +170,26 @@ def edges(
             "data.nodes, which says what nodes there are"
         )
     matrix = adjacency(len(chosen.names), merged.i, merged.j)
-    notes = [*(rows.table[0].notes if rows.table else []), *chosen.notes]
+    notes = [*(rows.table[0].notes if rows.table else []), *chosen.notes, *_merging(rows, merged.counts, threshold)]
     meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix) | noted(notes)
     graph = Dataset(path.name.split(".")[0], "graph", matrix, chosen.truth, names=chosen.names, meta=meta)
     return keep(graph, scale, N)
+
+
+def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterator[str]:
+    """What is to be said of rows that a graph without directions and weights does not tell apart."""
+    if counts["self_loops"]:
+        yield f"{rows.path}: rows that tie a node to itself: {counts['self_loops']}; they are left out"
+    if counts["repeated"] or counts["reversed"]:
+        yield (
+            f"{rows.path}: further rows of a pair: {counts['repeated']} in the direction of its first row, "
+            f"{counts['reversed']} in the other; edges have no direction, and a pair is one edge"
+        )
+    if rows.weight is not None:
+        yield (
+            f"{rows.path}: weights say which pairs are edges, those whose rows add up to more than {threshold:g} "
+            "(data.threshold); the model reads no weights"
+        )
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from splitmerge_cli.data.tables.columns import codes, header_key, matrix_of, tru
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
 from splitmerge_cli.data.tables.mixed import NoMixedTable, read_mixed
+from splitmerge_cli.data.tables.notes import check_names, note_distinct, note_identifiers
 from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
@@ -166,6 +167,8 @@ def _points(matrix: Matrix, wanted: Wanted, N: int | None) -> Dataset:
     labels = None if t is None else true_labels(matrix, t, wanted.missing)
     x = matrix.points(kept, wanted.missing)
     wanted.note(matrix)
+    if wanted.columns is None:
+        note_identifiers(matrix, kept, x)
     if not isinstance(x, csr_array) and holds_nan(x):
         missing_cells.note(matrix, kept, x)
     meta = {"path": str(matrix.path), "rows": rows} | noted(matrix.notes)
@@ -187,6 +190,7 @@ def _name(table: Table) -> str:
 def _dataset(table: Table, wanted: Wanted, N: int | None) -> Dataset:
     rows, name = table.rows, _name(table)
     _check_rows(table, rows, table.width, N)
+    check_names(table)
     wanted.note(table)
     if wanted.kind == "mixed":
         return read_mixed(table, wanted, N, name)
@@ -198,9 +202,12 @@ def _dataset(table: Table, wanted: Wanted, N: int | None) -> Dataset:
     meta: dict[str, Any] = {"path": str(table.path), "rows": rows}
     if wanted.kind == "tokens":
         tokens, vocabulary = codes(table, kept[0], "a token")
+        note_distinct(table, kept[0], tokens, len(vocabulary))
         return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, meta=meta | noted(table.notes))
     binary = wanted.kind == "binary"
     x: NDArray[Any] = _binary(table, kept, wanted) if binary else matrix_of(table, kept, _CHOOSE, wanted.missing)
+    if not binary and wanted.columns is None:
+        note_identifiers(table, kept, x)
     if x.dtype == np.float64 and holds_nan(x):
         missing_cells.note(table, kept, x)
     names = [table.names[j] for j in kept] if table.names else None

@@ -23,6 +23,7 @@ other numbers                                                real
 """
 
 import re
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, LARGEST, MAGNITUDE, ColumnType
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, Cells
-from splitmerge_cli.data.tables.table import quoted
+from splitmerge_cli.data.tables.table import Table, quoted
 
 SOME = 10
 """Different values that are categories wherever they are not all different."""
@@ -207,13 +208,22 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         expected = f"a number, as in {numeric} of {present} rows"
         return Reading(problem=str(table.error(i, j, expected)), ways=tuple(ways))
     if sum(map(len, words)) > LONG * len(words) and len(words) > SOME:
-        return _too_many(cells, f"free text, {len(words)} different ones; expected words of a few kinds", ())
+        return _too_many(
+            cells,
+            f"free text, {len(words)} different ones; expected words of a few kinds",
+            (as_documents(cells.table, key),),
+        )
     if len(words) == present:
         return Reading(why="every value differs", names=present == len(codes))
     if len(words) <= max(SOME, min(MOST, present // 2)):
         return _as_levels(codes, words)
     what = f"{len(words)} different words in {present} rows; expected at most {max(SOME, min(MOST, present // 2))}"
     return _too_many(cells, what, (as_categories,))
+
+
+def as_documents(table: Table, key: str) -> str:
+    """The command that reads a column as documents."""
+    return f"smcmc run data=corpus {shlex.quote(f'data.path={table.path}')} data.columns=[{key}] reads it as documents"
 
 
 def _place(cells: Cells, i: int) -> str:

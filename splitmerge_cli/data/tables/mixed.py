@@ -12,7 +12,7 @@ from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import index, true_labels
-from splitmerge_cli.data.tables.inference import Reading, as_asked, inferred
+from splitmerge_cli.data.tables.inference import Reading, as_asked, as_documents, inferred
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, listed, quoted
 from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -101,7 +101,11 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     read = [j for j in kept if readings[j].type is not None]
     if not read:
         said = "; ".join(note.partition(": ")[2] for note in table.notes)
-        raise DataError(f"{table.path}: no column is left for the data{f' ({said})' if said else ''}; expected one")
+        texts = [j for j in kept if _is_text(table, j)]
+        ways = "".join(f", or of texts: {as_documents(table, typed(table, j))}" for j in texts[:1])
+        raise DataError(
+            f"{table.path}: no column is left for the data{f' ({said})' if said else ''}; expected one{ways}"
+        )
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
     _note_read(table, readings, read, values)
     found = [readings[j].type for j in read]
@@ -115,6 +119,12 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         names=names,
         meta={"path": str(table.path), "rows": rows, "typed": [typed(table, j) for j in read]} | noted(table.notes),
     )
+
+
+def _is_text(table: Table, j: int) -> bool:
+    """Whether half of the cells of column `j` have several words."""
+    cells = [str(cell) for cell in table.cells(j).to_pylist()]
+    return 2 * sum(len(cell.split()) > 1 for cell in cells) > len(cells)
 
 
 def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading]) -> None:

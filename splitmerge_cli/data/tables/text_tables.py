@@ -277,4 +277,6 @@ def misfit(kind: str, cell: str, table: Text, also: Sequence[str | int | float] 
         return f"a number with a decimal point and without commas{decimal}"
     if is_decorated(cell):
         return "a number alone, without percent signs, currencies or signs between thousands"
+    if cell.strip() in (table.names or []):
+        return "a number; the cell is the name of a column: are the names there twice?"
     return "a number (data.columns and data.drop choose the columns; model=mixed reads words, too)"

@@ -11,9 +11,6 @@ from splitmerge_cli.data.tables.separators import WORDS
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
 
-FEW = 3
-"""Rows below which it is not said that the first column counts them: that may well be chance."""
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -91,14 +88,6 @@ class Wanted:
         blank = [j for j in table.blank() if j not in asked]
         table.leave_out([j for j in table.unnamed() if j not in (*asked, *blank)], "data.columns would read it", ask)
         table.leave_out_blank(blank, ask)
-        others = table.width - len(asked)
-        if table.names is None and 0 not in asked and others > 1 and self.kind == "points":
-            start = table.counts_from(0)
-            if start is not None and len(table.cells(0)) >= FEW:
-                table.notes.append(
-                    f"{table.path}: column 1 counts the rows from {start} and is read as data (data.drop=[1] leaves it "
-                    "out)"
-                )
         if self.kind == "tokens" and isinstance(table, Text) and (found := table.other_delimiter()):
             separator = next(name for name, words in WORDS.items() if words == found)
             table.notes.append(

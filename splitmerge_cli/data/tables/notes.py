@@ -1,0 +1,93 @@
+"""What the cells of a table say of how it came about: rows of names, columns that tell the items apart."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.tables.inference import NAMED_AS_ID
+from splitmerge_cli.data.tables.mixed import typed
+from splitmerge_cli.data.tables.table import Table, listed
+
+FEW = 3
+"""Rows below which it is not said that a column counts them: that may well be chance."""
+SOME = 10
+"""The same of a column that counts from a number other than 0 and 1, or whose values all differ."""
+
+
+def check_names(table: Table) -> None:
+    """Note names that several columns have.
+
+    Raises
+    ------
+    DataError
+        A row holds the names of the columns again, as files do that were put together of several.
+    """
+    names = [name.strip() for name in table.names or []]
+    twice = sorted({name for name in names if name and names.count(name) > 1}) if len(set(names)) < len(names) else []
+    for name in twice[:1]:
+        others = f", as others that share names: {listed(twice[1:])}" if len(twice) > 1 else ""
+        columns = ", ".join(str(j + 1) for j, other in enumerate(names) if other == name)
+        table.notes.append(f"{table.path}: columns {columns} are all called '{name}'; they are told by number{others}")
+    held = [(column, name) for column, name in zip(table.columns, names, strict=bool(names)) if len(column)]
+    if len(held) < 2 or not all(pa.types.is_string(c.type) or pa.types.is_large_string(c.type) for c, _ in held):
+        return
+    again = np.ones(len(held[0][0]), dtype=bool)
+    for column, name in held:
+        # one column after the other, until no row is left
+        if not again.any():
+            return
+        again &= pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), name), False).to_numpy()
+    if again.any():
+        raise DataError(
+            f"{table.path}: row {table.row(int(np.argmax(again)))}: the names of the columns again; expected them in "
+            "the first row alone"
+        )
+
+
+def note_identifiers(table: Table, columns: Sequence[int], x: NDArray[Any] | csr_array) -> None:
+    """Note which columns of points tell the rows apart, and are read as data though nobody named them.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of int
+        Positions of the columns that are read.
+    x : numpy.ndarray or csr_array
+        Their numbers ``[rows, columns]``.
+    """
+    if isinstance(x, csr_array) or len(columns) < 2 or len(x) < FEW:
+        return
+    for d, j in enumerate(columns):
+        name = table.names[j] if table.names else ""
+        if (why := _told_apart(x[:, d], name)) is not None:
+            table.notes.append(
+                f"{table.path}: {table.column(j)} {why} and is read as data (data.drop=[{typed(table, j)}] leaves it "
+                "out)"
+            )
+
+
+def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:
+    """Note that no two tokens of column `j` are the same."""
+    if words == len(tokens) >= SOME:
+        table.notes.append(
+            f"{table.path}: {table.column(j)} holds another token in each row, as identifiers do: model=emm compares "
+            "whole tokens"
+        )
+
+
+def _told_apart(values: NDArray[Any], name: str) -> str | None:
+    """What a column of numbers seems to be, if not data."""
+    first, last, named = float(values[0]), float(values[-1]), NAMED_AS_ID.fullmatch(name) is not None
+    if last - first == len(values) - 1 and (np.diff(values) == 1).all():
+        if first in (0, 1):
+            return f"counts the rows from {first:g}"
+        return f"counts up by one from {first:g}" if named or len(values) >= SOME else None
+    if named and len(values) >= SOME and first.is_integer() and (values == np.floor(values)).all():
+        return "holds another whole number in each row" if len(np.unique(values)) == len(values) else None
+    return None

@@ -1,0 +1,201 @@
+"""The advice of messages can be followed: each command and each key that the source mentions is read by smcmc.
+
+What is printed is found in the source: every string of it, docstrings too, which help shows.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+import typer
+
+import splitmerge_cli
+from splitmerge_cli.cli import app
+from splitmerge_cli.config import ConfigError, choice, choices, compose, shared, shared_choices
+from splitmerge_cli.config.schema import GROUPS, all_keys
+
+ROOT = Path(splitmerge_cli.__file__).parent
+FILLED = {
+    "{' '.join(ids)}": "sdds-fig3",
+    "{' '.join(names)}": "sdds-fig3",
+    "{absent[0]}": "pubmed",
+    "{escape(name)}": "sdds-fig3",
+    "{escape(where)}": "",
+    "{f' --scale {escape(scale)}' if scale else ''}": "",
+    "{figure}": "sdds-fig3",
+    "{folder}": "kept",
+    "{folders(out, config_dir)}": "",
+    "{model}": "gaussian",
+    "data info {name}": "data info pubmed",
+    "data fetch {name}": "data fetch pubmed",
+    "{name}": "sdds-fig3",
+    "{out}": "sdds.zip",
+    "{path}": "results/sams-emm/20cb8e50d856",
+    "{run.path}": "results/sams-emm/20cb8e50d856",
+    "{scale}": "quick",
+    "{shlex.quote(f'data.path={table.path}')}": "data.path=x.csv",
+    "[{key}]": "[text]",
+    "{shlex.quote(str(run.path))}": "results/sams-emm/20cb8e50d856",
+    "{where}": "",
+}
+"""What stands in place of an expression of a message, where it is part of a command."""
+FOLLOWING = {
+    *(
+        "adds",
+        "and",
+        "begins",
+        "checks",
+        "continues",
+        "describes",
+        "does",
+        "downloads",
+        "draws",
+        "evaluates",
+        "explain",
+    ),
+    *("explains", "goes", "has", "lists", "makes", "names", "of", "or", "packs", "prints", "printed", "reads", "runs"),
+    *("said", "says", "show", "shows", "stores", "verifies", "with", "writes", "wrote"),
+}
+"""Words after a command that are none of it."""
+OTHER = {
+    *("algo", "coupling", "each", "format", "k", "kind", "lag", "level", "loss", "m", "moves", "n_workers", "new", "p"),
+    *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
+    *("config_dir", "_target_", "data.sha256"),
+}
+"""What a message may set that is no key of a run: parameters of Python functions, options of verify, of launchers, of
+files of a paper."""
+
+
+class Said(NamedTuple):
+    """A string of the source, expressions in it as ``{...}``."""
+
+    where: str
+    text: str
+    documents: bool
+
+
+def _text(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = (
+            part.value if isinstance(part, ast.Constant) else f"{{{ast.unparse(part.value)}}}"
+            for part in node.values
+            if isinstance(part, ast.Constant | ast.FormattedValue)
+        )
+        return "".join(map(str, parts))
+    return None
+
+
+def said() -> Iterator[Said]:
+    """Every string of the package."""
+    for file in sorted(ROOT.rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if (isinstance(node, ast.JoinedStr) or id(node) not in within) and (text := _text(node)):
+                where = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+                # a paragraph ends a command, a line does not
+                yield Said(where, re.sub(r"\n\s*\n", "; ", text), id(node) in documents)
+
+
+SAID = list(said())
+
+
+def commands(text: str) -> Iterator[tuple[str, ...]]:
+    """The commands that a text mentions, words of the sentence around them left out."""
+    for known, value in FILLED.items():
+        text = text.replace(known, value)
+    for found in re.finditer(r"\bsmcmc (?=[a-z])", text):
+        words: list[str] = []
+        for word in re.findall(r"'[^']*'|\S+", text[found.end() :]):
+            bare = word if word.startswith("'") else re.split(r"[`;)<}]", word, maxsplit=1)[0].rstrip(".,:")
+            if bare in FOLLOWING:
+                break
+            words += [bare.strip("'\"")] if bare else []
+            if bare != word:
+                break
+        if words:
+            yield (*words,)
+
+
+COMMANDS = sorted({words: where for where, text, _ in SAID for words in commands(text)}.items())
+
+
+@pytest.mark.parametrize(("words", "where"), COMMANDS, ids=[" ".join(words) for words, _ in COMMANDS])
+def test_a_command_that_is_mentioned_is_read(words: tuple[str, ...], where: str, smcmc: Any) -> None:
+    """Its words are read as those of a command; lists are shown, and the keys of a run composed."""
+    command: Any = typer.main.get_command(app)
+    context, left = click.Context(command), list(words)
+    while hasattr(command, "get_command") and left:
+        command = command.get_command(context, left[0])
+        assert command is not None, f"{where}: no command {left[0]}"
+        context = click.Context(command, context, info_name=left.pop(0))
+    if not left and words != ("list",):
+        return  # the name of a command, in a sentence about it
+    for word in left:
+        assert re.fullmatch(r"[-\w./]+|[\w.]+=[^{}]+", word), f"{where}: {word}: neither in FILLED nor in FOLLOWING"
+    command.make_context("smcmc", [word for word in left if word != "--help"], parent=context.parent)
+    if {"list", "info"} & set(words):
+        assert (
+            smcmc(*({"NAME": {"model": "emm"}.get(words[0], "sams")}.get(word, word) for word in words)).exit_code == 0
+        )
+    elif keys := [word.replace("FILE", "x.csv") for word in left if "=" in word and context.info_name == "run"]:
+        compose(keys if len(keys) > 1 else [*keys, "data.path=x.csv"])  # the first part of one that is put together
+
+
+SET = re.compile(r"(?<![\w.@/{}\-\[(,'])([a-z_]\w*(?:\.\w+)*|N|K0)=('[^']*'|[^\s;]*)")
+COMPILED = re.compile(r"\b((?:data|model|sampler)\.\w+)=([^\s;\"]*)")
+
+
+def advised() -> Iterator[tuple[str, str, str]]:
+    """Where, key and value of what messages set."""
+    for where, text, documents in SAID:
+        # pictures and pages are made with words of that form, verify has keys of its own; help shows its docstrings
+        if not where.startswith(("plots/", "papers/", "verify/")) and (not documents or where.startswith("cli/")):
+            for key, value in SET.findall(re.sub(r"\{[^{}]*\}", "{}", text)):
+                yield where, key, value
+    for file in sorted(ROOT.rglob("*.pyx")):
+        for key, value in COMPILED.findall(file.read_text(encoding="utf-8")):
+            yield str(file.relative_to(ROOT)), key, value
+
+
+def settings(key: str) -> Iterator[list[str]]:
+    """What stands beside a key where it means something."""
+    group, _, option = key.partition(".")
+    for name in choices(group) if group in GROUPS and option else ():
+        own = choice(group, name)
+        if option in own or option in shared(group):
+            yield [f"{group}={name}", *(["data.path=x.csv"] if own.get("path") == "???" and option != "path" else [])]
+    if group not in GROUPS or not option:
+        yield from ([], *({"data": [["data.path=x.csv"]], "schedule": [["schedule.mix=[{sams: 1}]"]]}.get(key, [])))
+
+
+def test_a_key_that_is_mentioned_is_one_of_some_run() -> None:
+    """And the value that is named with it is one that it takes."""
+    known = {key for key, _ in all_keys()} | set(GROUPS) | {"experiment"}
+    wrong, seen = [], set()
+    with shared_choices():
+        for where, key, value in advised():
+            value = re.split(r"[,);`]", value, maxsplit=1)[0].rstrip(".:") if not value.startswith("[") else value
+            if (key, value) in seen or (key in OTHER and key not in known):
+                continue
+            seen.add((key, value))
+            beside = list(settings(key)) if "." in key or key in known else []
+            if not beside:
+                wrong.append(f"{where}: {key}={value}: no such key")
+            elif value not in ("", "auto") and not re.search(r"[{}A-Z]|\.\.\.", value):
+                for each in beside:
+                    try:
+                        compose([f"{key}={value}", *each])
+                        break
+                    except ConfigError as error:
+                        said_of = error
+                else:
+                    wrong.append(f"{where}: {key}={value}: {said_of}")
+    assert not wrong, "\n".join(wrong)
