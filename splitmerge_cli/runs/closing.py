@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from splitmerge_cli.config import choices
@@ -11,7 +10,7 @@ from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, summaries
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 FEW_DRAWS = 100
 """Effective sample size below which intervals and certainties are noisy."""
@@ -37,15 +36,13 @@ def say(run: Run) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:
+def verdict(run: Run) -> Iterator[str]:
     """Whether the chains of a run have converged, why not, and what to do next.
 
     Parameters
     ----------
     run : Run
-        Finished, or with traces that can be read.
-    diagnosis : pandas.DataFrame, optional
-        Of a run that is not finished: its diagnosis so far.
+        A finished one.
 
     Yields
     ------
@@ -53,15 +50,9 @@ def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:
         The verdict, then a line ``next: ...`` where something is to be done. Nothing of a run that was made before
         runs were judged.
     """
-    if diagnosis is None:
-        judged = run.summary.get("convergence")
-        if judged is None:
-            return
-    else:
-        # a run that was finished before needs no tables
-        from splitmerge_cli.diagnostics.convergence import convergence
-
-        judged = asdict(convergence(diagnosis))
+    judged = run.summary.get("convergence")
+    if judged is None:
+        return
     if names := judged.get("not_sampled"):
         yield f"not sampled: {', '.join(names)} has one value in all draws of every chain, but is unknown"
         yield "next: a schedule that resamples it, as schedule=full_scan does"
@@ -77,8 +68,8 @@ def verdict(run: Run, diagnosis: "pd.DataFrame | None" = None) -> Iterator[str]:
         return
     rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
     if judged["converged"] is False:
-        held = ": the best state stands in place of an estimate over all chains" if run.done else ""
-        yield f"not converged, because R-hat of {judged['quantity']} is {rhat}{held}"
+        held = "the best state stands in place of an estimate over all chains"
+        yield f"not converged, because R-hat of {judged['quantity']} is {rhat}: {held}"
         shown = f"smcmc diagnose --all {shlex.quote(str(run.path))} shows every quantity"
         yield f"next: {_longer(run)}, or {_other_sampler(run)}; {shown}"
         return

@@ -122,7 +122,9 @@ def unfinished_lines(run: Run, diagnosis: "pd.DataFrame") -> Iterator[str]:
 
     yield f"not finished: {run.missing}"
     judged = convergence(diagnosis)
-    if judged.quantity is not None:
+    if judged.not_sampled:
+        yield judged.shown
+    elif judged.quantity is not None:
         yield f"the largest so far: {judged.shown}"
 
 
