@@ -32,13 +32,12 @@ def commit() -> str | None:
         return None
     try:
         git = ["git", "-C", str(root)]
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
         changes = subprocess.run(
             [*git, "status", "--porcelain", "--untracked-files=no"],
             capture_output=True,
             text=True,
             check=True,
-            timeout=10,
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.names import WORK
-from splitmerge_cli.runs.certificate import MOST_ITEMS
 from splitmerge_cli.runs.recorders.base import Recorder
 
 if TYPE_CHECKING:
@@ -112,6 +111,9 @@ def check_certificate(cfg: "DictConfig", path: Path, pairs: int, N: int, new: in
     N, new : int
         Items, and new ones.
     """
+    # it imports pandas, which a run does not need before its end
+    from splitmerge_cli.runs.certificate import MOST_ITEMS
+
     of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
     # what is kept of all pairs is replaced whole, so for a while it is there twice
     each = 2 * PAIR_BYTES + 4 * of_items + 16 * new

@@ -41,6 +41,7 @@ FILLED = {
     "[{key}]": "[text]",
     "{shlex.quote(str(run.path))}": "results/sams-emm/20cb8e50d856",
     "{where}": "",
+    "schedule=[{sams: 1}, {gibbs: 1}]": "schedule=[sams,gibbs]",
 }
 """What stands in place of an expression of a message, where it is part of a command."""
 FOLLOWING = {
@@ -64,7 +65,7 @@ FOLLOWING = {
 OTHER = {
     *("algo", "coupling", "each", "format", "k", "kind", "lag", "level", "loss", "m", "moves", "n_workers", "new", "p"),
     *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
-    *("config_dir", "_target_", "data.sha256"),
+    *("config_dir", "_target_", "data.sha256", "store", "pairs"),
 }
 """What a message may set that is no key of a run: parameters of Python functions, options of verify, of launchers, of
 files of a paper."""

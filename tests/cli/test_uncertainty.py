@@ -17,7 +17,8 @@ from splitmerge_cli.runs.identity import run_id
 
 MIXED = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=3", "model=gaussian", "N=24"]
 MIXED += ["sampler=sams", "chains=2", "iterations=1200", "progress=none"]
-STUCK = ["N=60", "init=prior", "sampler=gibbs", "chains=3", "iterations=200", "progress=none"]
+STUCK = ["data=jain_neal", "N=60", "init=prior", "sampler=rm", "schedule=move_only", "chains=3", "iterations=200"]
+STUCK += ["progress=none"]
 
 
 def run_path(result) -> Path:

@@ -77,7 +77,8 @@ def test_log_density_is_that_of_the_mean_density() -> None:
     each = [logsumexp(density + weight, axis=1) for _, density, weight in by_state(options, data, items, states)]
     found = predict(options, data, items, states, states[0].labels).log_density
     np.testing.assert_allclose(found, np.log(np.exp(each).mean(axis=0)), rtol=1e-12)
-    assert np.all(found > np.mean(each, axis=0) + 0.01)
+    # the mean of the logarithms is another number
+    assert np.all(found > np.mean(each, axis=0) + 1e-4)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -223,7 +223,7 @@ def test_weights(read: Callable[..., Dataset]) -> None:
     [
         ("city,other\n1,2\n", "auto", ["1", "2"]),
         ("from,to\nx,y\n", "auto", ["x", "y"]),
-        ("from,to\nto,y\n", "auto", ["from", "to", "y"]),
+        ("from,to\nto,y\n", "auto", ["to", "y"]),
         ("city,other\nx,y\n", True, ["x", "y"]),
         ("city,other\nx,y\n", "False", ["city", "other", "x", "y"]),
         ("city,other,n\nx,y,3\n", "auto", ["x", "y"]),

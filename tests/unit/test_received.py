@@ -18,6 +18,7 @@ from splitmerge_cli import received, terminal
 from splitmerge_cli.received import Refused
 from splitmerge_cli.results import state
 from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.results.read import Run
 
 
@@ -66,8 +67,8 @@ def test_what_is_no_file_of_the_folder_is_not_read(what: str) -> None:
         place = Path("run", name)
         place.parent.mkdir(parents=True, exist_ok=True)
         make(place)
-    run = Run.__new__(Run)
-    run.path = Path("run")
+    write_sealed(Path("run/status.json"), {"state": "done", "config_sha256": "0" * 64})
+    run = Run("run")
     with pytest.raises(DamagedRun, match=r"^run/manifest.json: a .*; expected a regular file.*; smcmc run with resume"):
         _ = run.manifest
     with pytest.raises(DamagedRun, match=r"^run/work/chain-0.npz: a .*; expected a regular file"):

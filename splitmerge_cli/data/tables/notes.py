@@ -61,11 +61,13 @@ def note_identifiers(table: Table, columns: Sequence[int], x: NDArray[Any] | csr
     x : numpy.ndarray or csr_array
         Their numbers ``[rows, columns]``.
     """
-    if isinstance(x, csr_array) or len(columns) < 2 or len(x) < FEW:
+    if len(columns) < 2 or x.shape[0] < FEW:
         return
-    for d, j in enumerate(columns):
+    # of sparse points, which have many columns, the first alone
+    for d, j in enumerate(columns[:1] if isinstance(x, csr_array) else columns):
         name = table.names[j] if table.names else ""
-        if (why := _told_apart(x[:, d], name)) is not None:
+        values = x[:, [d]].toarray().ravel() if isinstance(x, csr_array) else x[:, d]
+        if (why := _told_apart(values, name)) is not None:
             table.notes.append(
                 f"{table.path}: {table.column(j)} {why} and is read as data (data.drop=[{typed(table, j)}] leaves it "
                 "out)"
