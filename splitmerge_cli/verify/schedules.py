@@ -18,6 +18,7 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
 from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
+from splitmerge_cli.verify.chains import BURN_IN
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import (
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 KEYS = ("schedule", "sampler")
 """Keys that make a schedule; options of the sampler, ``sampler.X``, too."""
-BURN_IN = 200
-"""Gibbs scans before samplers that learn."""
 
 
 def verify_schedule(
