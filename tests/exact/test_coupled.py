@@ -98,6 +98,16 @@ def test_other_couplings(case_name: str, name: str, how: str) -> None:
     check(joint_kernel(case.build, partial(made, name), case.states, coupling=how))
 
 
+@pytest.mark.parametrize("how", ["common", "transport"])
+def test_rare_draws_keep_their_law(how: str) -> None:
+    """These couplings leave out the rounding of large probabilities, but no small probability."""
+    x = np.repeat(np.array([[0], [0], [1]], dtype=np.uint8), 9, axis=1)
+    build = partial(Bernoulli, x, concentration=1.0, beta0=0.5, beta1=0.5)
+    kernel = joint_kernel(build, partial(made, "gibbs"), of_size("bernoulli", 3).states, coupling=how)
+    assert ((kernel.P > 1e-8) & (kernel.P < 1e-4)).any()
+    check(kernel)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case_name", "name"),
