@@ -250,6 +250,35 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     return Settled([*settled, f"model.covariance={table['covariance'][0]}"], chosen)
 
 
+def settle_jobs(
+    jobs: Sequence[Sequence[str]], config_dir: str | Path | None, say: Callable[[str], None]
+) -> list[list[str]]:
+    """Overrides of jobs with what ``auto`` stands for, chosen once for all jobs of one model and data set.
+
+    Samplers that race are of one posterior: the sampler of the first job chooses for all.
+    """
+    settled: dict[tuple[str, ...], list[str]] = {}
+    found = []
+    for job in jobs:
+        if is_asked(job):
+            of_model = tuple(given for given in job if given.startswith(("model", "data", "N=", "experiment=")))
+            if of_model not in settled:
+                decided = settle(job, config_dir, say).overrides
+                settled[of_model] = [given for given in decided if given not in job]
+            job = [given for given in job if not _is_auto(given)] + settled[of_model]
+        found.append(list(job))
+    return found
+
+
+def is_asked(overrides: Sequence[str]) -> bool:
+    """Whether overrides leave the model or its covariance to the data."""
+    return any(map(_is_auto, overrides))
+
+
+def _is_auto(override: str) -> bool:
+    return override in (f"model={AUTO}", f"model.covariance={AUTO}")
+
+
 def _as_json(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 

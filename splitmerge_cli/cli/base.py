@@ -103,6 +103,15 @@ def complain(message: str) -> None:
     typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
 
 
+def settle_jobs(jobs: list[list[str]], config_dir: str | None) -> list[list[str]]:
+    """Jobs with what ``model=auto`` and ``model.covariance=auto`` stand for; says what was chosen."""
+    if not any(given.startswith("model") and given.endswith("=auto") for job in jobs for given in job):
+        return jobs
+    from splitmerge_cli.api import selection
+
+    return selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
+
+
 def _complete_override(incomplete: str) -> list[str]:
     """Completions of a ``KEY=VALUE``: names of keys, then the choices of a group."""
     from splitmerge_cli.config import complete

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explained
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explained, settle_jobs
 
 
 @app.command()
@@ -52,6 +52,7 @@ def certify(
     given = list(overrides or [])
     if not any(re.match(r"init=", each) for each in given):
         given.append(f"init={MIXTURE}")
+    [given] = settle_jobs([given], config_dir)
     plan = checked(compose(given, config_dir))
     items = None if new is None else items_of(plan.cfg, plan.dataset, new)
     for note in plan.dataset.notes:

@@ -1,11 +1,12 @@
 """``smcmc race``."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explained, fail
+from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explained, fail, settle_jobs
 
 
 @app.command()
@@ -55,7 +56,7 @@ def race(
             raise ConfigError("--certify: makes pairs of chains; expected keys of smcmc run, no folders")
     else:
         keys, launcher = sweeps.split_hydra(keys)
-        jobs = jobs_of(keys, seeds, seconds, config_dir)
+        jobs = jobs_of(keys, seeds, seconds, config_dir, partial(settle_jobs, config_dir=config_dir))
         outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher, config_dir=config_dir)
         for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
             complain(str(error))

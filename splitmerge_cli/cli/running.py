@@ -20,6 +20,7 @@ from splitmerge_cli.cli.base import (
     console,
     explained,
     fail,
+    settle_jobs,
 )
 from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
@@ -168,6 +169,7 @@ def sweep(
         return
     if len(jobs) > _MANY:
         complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
+    jobs = settle_jobs(jobs, config_dir)
     if dry_run:
         outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
     else:

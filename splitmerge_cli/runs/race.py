@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +31,13 @@ SAME = ("N", "data", "model")
 """What runs of one race share."""
 
 
-def jobs_of(args: Sequence[str], seeds: int, seconds: float, config_dir: str | Path | None = None) -> list[list[str]]:
+def jobs_of(
+    args: Sequence[str],
+    seeds: int,
+    seconds: float,
+    config_dir: str | Path | None = None,
+    settle: Callable[[list[list[str]]], list[list[str]]] = list,
+) -> list[list[str]]:
     """The runs of a race: every sampler from every start with every seed, for the same time.
 
     Parameters
@@ -44,6 +50,8 @@ def jobs_of(args: Sequence[str], seeds: int, seconds: float, config_dir: str | P
         Budget of a chain, unless ``iterations`` or ``budget`` is named.
     config_dir : str or Path, optional
         A folder with the user's own groups.
+    settle : callable
+        Replaces what jobs leave to the data.
 
     Raises
     ------
@@ -55,6 +63,7 @@ def jobs_of(args: Sequence[str], seeds: int, seconds: float, config_dir: str | P
     if not named & {"iterations", "budget"}:
         more["budget"] = f"{seconds:g}"
     jobs = sweep.expand([*args, *(f"{key}={value}" for key, value in more.items() if key not in named)], config_dir)
+    jobs = settle(jobs)
     first: Any = None
     with hydra_adapter.hydra_session(), shared_choices():
         for job in jobs:

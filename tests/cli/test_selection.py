@@ -45,6 +45,18 @@ def test_the_covariance_that_predicts_best_is_taken(smcmc, tilted: np.ndarray, t
     assert smcmc("run", *args, "model.covariance=full").stdout == result.stdout
 
 
+@pytest.mark.parametrize("command", ["race --seeds 1", "sweep --dry-run", "certify --pairs 2"])
+def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted: np.ndarray, tmp_path: Path, command: str) -> None:
+    pd.DataFrame(tilted, columns=["x", "y"]).to_csv(tmp_path / "points.csv", index=False)
+    samplers = "sampler=sams" if command.startswith("certify") else "sampler=sams,sdds"
+    args = ["data=csv", "data.path=points.csv", "model=gaussian", "iterations=50", samplers]
+    result = smcmc(*command.split(), *args, "model.covariance=auto")
+    assert result.stderr.count("model.covariance=auto: full, by the log predictive density") == 1
+    configs = [path.read_text() for path in (tmp_path / "results").rglob("config.yaml")]
+    assert all("covariance: full" in config for config in configs)
+    assert len(configs) == (4 if command.startswith("race") else 0)
+
+
 def test_the_table_is_of_rows_that_were_held_out(tilted: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     found = sm.sample({"name": "gaussian", "covariance": "auto"}, tilted, **FEW)
     assert found.run.config["model"]["covariance"] == "full"
