@@ -156,12 +156,7 @@ def existing(path: str | Path, expected: str) -> Path:
     try:
         found = kind_of(os.stat(path).st_mode)
     except FileNotFoundError:
-        if address := _ADDRESS.match(str(path)):
-            where = f"{address[1]}://{address[2]}"
-            fetch = f"curl -LO {shlex.quote(where)}"
-            raise DataError(
-                f"{where}: an address; expected a file: download it first ({fetch}), name it then"
-            ) from None
+        reject_address(path)
         found = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no such file"
     except NotADirectoryError:
         found = "no such file"
@@ -172,6 +167,14 @@ def existing(path: str | Path, expected: str) -> Path:
     if found is not None:
         raise DataError(f"{path}: {found}; expected {expected}")
     return path
+
+
+def reject_address(path: str | Path) -> None:
+    """Raise `DataError` where a path that is not there is an address of the web."""
+    if address := _ADDRESS.match(str(path)):
+        where = f"{address[1]}://{address[2]}"
+        fetch = f"curl -LO {shlex.quote(where)}"
+        raise DataError(f"{where}: an address; expected a file: download it first ({fetch}), name it then") from None
 
 
 @contextmanager

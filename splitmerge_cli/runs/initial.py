@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.opening import Limit, check_rows, opened
+from splitmerge_cli.data.opening import Limit, check_rows, opened, reject_address
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.model import Model
@@ -133,6 +133,7 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     except DataError:
         raise
     except (FileNotFoundError, NotADirectoryError) as error:
+        reject_address(init)
         raise ConfigError(f"{called}: expected {', '.join(INITIAL)}, or a file with one label per row") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

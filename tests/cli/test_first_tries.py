@@ -44,6 +44,7 @@ def points() -> np.ndarray:
         (["data=csv", "data.path=two.csv", "data.columns=u (m),v"], "such as 'data.columns=["),
         (["data=csv", "data.path=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download"),
         (["data=edges", "data.path=http://a.org/b"], "http://a.org/b: an address; expected a file: download it"),
+        (["data=emm", "init=https://a.org/b"], "https://a.org/b: an address; expected a file: download it"),
         (["data=corpus", "data.path=ftp://a.org/b"], "ftp://a.org/b: an address; expected a file: download it"),
     ],
 )

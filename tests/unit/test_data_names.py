@@ -74,6 +74,32 @@ def test_a_table_that_was_written_twice(read: Callable[..., Dataset], tmp_path: 
     assert data.columns == ["x", "y"] and said(data) == [f"column 1 ('') {INDEX}", f"column 2 ('Unnamed: 0') {INDEX}"]
 
 
+@pytest.mark.parametrize("kind", ["points", "mixed", "binary"])
+def test_a_column_of_classes_is_named(read: Callable[..., Dataset], kind: str) -> None:
+    x = np.arange(24) % 2 if kind == "binary" else np.arange(24) / 7
+    frame = pd.DataFrame({"x": x, "Class": np.arange(24) % 2, "classic": np.arange(24) % 2})
+    [note] = [note for note in said(read(frame, kind=kind)) if "known classes" in note]
+    assert note.startswith("column 3 ('Class') is read as data") and "data.truth=Class leaves it out" in note
+    for asked in ({"truth": "Class"}, {"drop": ["Class"]}, {"columns": ["x", "Class"]}):
+        assert "known classes" not in " ".join(said(read(frame, kind=kind, **asked)))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "noted"),
+    [
+        (["name", "roy", "li", "roy"], True),
+        (["author", *"abcabcabcabc"], True),
+        (["name", "roy", "name"], False),
+        (["roy", "li", "roy"], False),
+        (["d", *"abcabcabcabe"], False),
+    ],
+)
+def test_a_token_that_may_be_a_name_is_noted(read: Callable[..., Dataset], tokens: list[str], noted: bool) -> None:
+    text = "\n".join(tokens) + "\n"
+    assert any("is read as a token (data.header=true" in note for note in said(read(text, kind="tokens"))) == noted
+    assert said(read(text, kind="tokens", header=False)) == []
+
+
 def test_what_is_asked_for_is_read(read: Callable[..., Dataset]) -> None:
     data = read(POINTS, columns=[1, "y"])
     assert data.values.tolist() == [[0, 3], [1, 0.125], [2, 7.5]] and data.notes == []

@@ -18,7 +18,7 @@ from splitmerge_cli.data.tables.columns import codes, header_key, matrix_of, tru
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 from splitmerge_cli.data.tables.matrices import Matrix, read_numbers, read_sparse
 from splitmerge_cli.data.tables.mixed import NoMixedTable, read_mixed
-from splitmerge_cli.data.tables.notes import check_names, note_distinct, note_identifiers
+from splitmerge_cli.data.tables.notes import check_names, note_classes, note_distinct, note_identifiers, note_name
 from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
@@ -141,7 +141,7 @@ def csv(
     else:
         saved = "; save it as .xlsx or .csv" if suffix in (".xls", ".ods", ".xlsb", ".sav", ".dta", ".json") else ""
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}{saved}")
-    return _dataset(table, wanted, N)
+    return _dataset(table, wanted, N, header)
 
 
 def _check_options(path: Path, as_text: bool, suffix: str, texts: Mapping[str, str], sheet: object) -> None:
@@ -187,7 +187,7 @@ def _name(table: Table) -> str:
     return table.path.name.split(".")[0]
 
 
-def _dataset(table: Table, wanted: Wanted, N: int | None) -> Dataset:
+def _dataset(table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
     rows, name = table.rows, _name(table)
     _check_rows(table, rows, table.width, N)
     check_names(table)
@@ -203,11 +203,15 @@ def _dataset(table: Table, wanted: Wanted, N: int | None) -> Dataset:
     if wanted.kind == "tokens":
         tokens, vocabulary = codes(table, kept[0], "a token")
         note_distinct(table, kept[0], tokens, len(vocabulary))
+        if header == "auto":
+            note_name(table, kept[0], tokens, len(vocabulary))
         return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, meta=meta | noted(table.notes))
     binary = wanted.kind == "binary"
     x: NDArray[Any] = _binary(table, kept, wanted) if binary else matrix_of(table, kept, _CHOOSE, wanted.missing)
     if not binary and wanted.columns is None:
         note_identifiers(table, kept, x)
+    if wanted.truth is None and wanted.columns is None:
+        note_classes(table, kept, x)
     if x.dtype == np.float64 and holds_nan(x):
         missing_cells.note(table, kept, x)
     names = [table.names[j] for j in kept] if table.names else None

@@ -51,6 +51,11 @@ NAMED_AS_ID = re.compile(
     r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)"
 )
 """Names of columns that tell the items apart."""
+NAMED_AS_CLASS = re.compile(
+    r"(?i:(true|class|cluster|known)?[_ .-]?(target|class|classes|label|labels|cluster|clusters)|y[_ .-]true"
+    r"|truth|ground[_ .-]?truth|species|diagnosis|outcome)"
+)
+"""Names of columns that hold the classes of the items."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Tables of columns of several types, with cells that may be missing: what each column is read as, and what is said."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +12,8 @@ from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_asked, as_documents, inferred
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, listed, quoted
+from splitmerge_cli.data.tables.notes import note_classes
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, listed, quoted, typed
 from splitmerge_cli.data.tables.wanted import Wanted
 
 SKIP = "skip"
@@ -21,8 +21,6 @@ ALIASES = {"ordinal": "categorical"}
 """Types that are read as others: the order of the levels is not used."""
 SHOWN = 6
 """Levels of a column that a note lists."""
-_PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w.-]*", re.ASCII | re.IGNORECASE)
-"""Names of columns that need no quotes on the command line."""
 
 
 READ_AS = "columns are read as "
@@ -47,12 +45,6 @@ class RejectedColumns(DataError):
     def __init__(self, message: str, problem: str, drop: list[str | int]) -> None:
         super().__init__(message)
         self.problem, self.drop = problem, drop
-
-
-def typed(table: Table, j: int) -> str:
-    """Column `j` as it is typed: its name where that needs no quotes and is that of one column, else its number."""
-    name = table.names[j] if table.names else ""
-    return name if _PLAIN.fullmatch(name) and len(table.named(name)) == 1 else str(j + 1)
 
 
 def asked_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
@@ -108,6 +100,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         )
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
     _note_read(table, readings, read, values)
+    if labels is None and wanted.columns is None:
+        note_classes(table, read, values)
     found = [readings[j].type for j in read]
     return Dataset(
         name,

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.tables.inference import NAMED_AS_ID
-from splitmerge_cli.data.tables.mixed import typed
-from splitmerge_cli.data.tables.table import Table, listed
+from splitmerge_cli.data.tables.inference import NAMED_AS_CLASS, NAMED_AS_ID
+from splitmerge_cli.data.tables.table import Table, listed, quoted, typed
 
 FEW = 3
 """Rows below which it is not said that a column counts them: that may well be chance."""
@@ -72,6 +71,44 @@ def note_identifiers(table: Table, columns: Sequence[int], x: NDArray[Any] | csr
                 f"{table.path}: {table.column(j)} {why} and is read as data (data.drop=[{typed(table, j)}] leaves it "
                 "out)"
             )
+
+
+def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+    """Note which columns are read as data though their names say that they hold the classes of the rows.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of int
+        Positions of the columns that are read.
+    x : numpy.ndarray
+        Their numbers ``[rows, columns]``; codes of words.
+    """
+    if len(columns) < 2 or not table.names:
+        return
+    for d, j in enumerate(columns):
+        if NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
+            continue
+        values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]
+        if len(values) >= SOME and (values == np.floor(values)).all() and 2 * len(np.unique(values)) <= len(values):
+            key = typed(table, j)
+            table.notes.append(
+                f"{table.path}: {table.column(j)} is read as data; if it holds known classes, data.truth={key} leaves "
+                f"it out and compares the clusters with it (data.drop=[{key}] leaves it out alone)"
+            )
+
+
+def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:
+    """Note that the first of the tokens in column `j` may be the name of the column."""
+    first = table.cells(j)[0].as_py() if table.names is None else None
+    if not isinstance(first, str) or (tokens == tokens[0]).sum() > 1:
+        return
+    known = NAMED_AS_ID.fullmatch(first) or NAMED_AS_CLASS.fullmatch(first)
+    if known or (len(tokens) > SOME and 2 * words <= len(tokens) and (np.bincount(tokens) == 1).sum() == 1):
+        table.notes.append(
+            f"{table.path}: row {table.row(0)}: {quoted(first)} is read as a token (data.header=true reads it as the "
+            "name of the column)"
+        )
 
 
 def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:

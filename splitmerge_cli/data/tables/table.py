@@ -33,6 +33,8 @@ NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
 """The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
 INDEX = re.compile(r"__index_level_\d+__")
 """What pandas calls the numbers of the rows in a .parquet file, where they are a column."""
+_PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w.-]*", re.ASCII | re.IGNORECASE)
+"""Names of columns that need no quotes on the command line."""
 
 
 class Table:
@@ -221,3 +223,9 @@ def quoted(cell: str) -> str:
 def is_missing(cell: str) -> bool:
     """Whether a cell of text, or `EMPTY`, stands for a missing one."""
     return cell == EMPTY or cell.strip() in WRITTEN
+
+
+def typed(table: Table, j: int) -> str:
+    """Column `j` as it is typed: its name where that needs no quotes and is that of one column, else its number."""
+    name = table.names[j] if table.names else ""
+    return name if _PLAIN.fullmatch(name) and len(table.named(name)) == 1 else str(j + 1)
