@@ -64,7 +64,8 @@ def certify(
         Iterations by which a chain is ahead of the other, and those over which the estimates are taken; by default a
         pilot chooses.
     seconds : float, optional
-        After so many no further pair is begun; those that were begun are finished.
+        After so many no further pair is begun, and of the pilot none after a fifth of them; those that were begun are
+        finished.
     coupling : str
         How draws of a cluster by the two chains of a pair are coupled: ``maximal``, ``common`` (uniform numbers) or
         ``transport`` (for the distance between the partitions; slow).

@@ -21,7 +21,9 @@ def certify(
     seconds: Annotated[
         float | None,
         typer.Option(
-            help="After so many no further pair is begun; those that were begun are finished.", show_default="no limit"
+            help="After so many no further pair is begun, and of the pilot none after a fifth of them; those that were "
+            "begun are finished.",
+            show_default="no limit",
         ),
     ] = None,
     coupling: Annotated[

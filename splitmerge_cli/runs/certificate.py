@@ -187,7 +187,11 @@ class Certificate:
     def lacks(self) -> list[str]:
         """Why there are no bound and no estimates; empty: there are. The pairs that have met are no sample of all."""
         n, met = len(self.pairs), len(self.met)
-        found = [] if n else ["no pair was begun: the seconds were over"]
+        found = (
+            []
+            if n
+            else ["no pair was begun: the seconds were over (the pilot comes first, unless --lag and -k are named)"]
+        )
         found += [f"{n - met} of {n} pairs have not met"] if met < n else []
         return found + [f"not sampled: {', '.join(self.not_sampled)}"] * bool(self.not_sampled)
 

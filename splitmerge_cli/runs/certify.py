@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 PILOTS = 20
 """Pairs of lag 1 that choose the lag."""
+PILOT_SHARE = 0.2
+"""Share of the seconds of a certificate after which no further of them is begun."""
 FIRST_PILOT = 1 << 30
 """Number of the first of them: their generators are no pair's."""
 FIRST_PAIR = 1 << 29
@@ -125,8 +127,9 @@ def certify(
         As `Schedule` has them; by default a pilot chooses: the lag and k are the .95 quantile of the meeting times of
         `PILOTS` pairs of lag 1, and m is 5 k.
     seconds : float
-        After so many seconds no further pair is begun; those that were begun, by this command or by one that was
-        interrupted, are finished, for to leave out the long ones would make the bound too small.
+        After so many seconds no further pair is begun, and of the pilot none after a fifth of them; those that were
+        begun, by this command or by one that was interrupted, are finished, for to leave out the long ones would make
+        the bound too small.
     on_pair : callable
     coupling : str
         Of draws of a cluster, one of `COUPLINGS`.
@@ -218,7 +221,7 @@ def _certify(
     if cfg.resume and stored.is_file():
         schedule, begun, known = _read(stored, identity)
     if schedule is None:
-        schedule = chosen(plan, named, kind.coupling)
+        schedule = chosen(plan, named, kind.coupling, PILOT_SHARE * seconds)
     # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
     announced, last = begun, time.monotonic()
 
@@ -275,15 +278,19 @@ def _plain(cfg: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in found.items()}
 
 
-def chosen(plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING) -> Schedule:
-    """The schedule: what was named, and what a pilot chooses."""
+def chosen(
+    plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING, seconds: float = math.inf
+) -> Schedule:
+    """The schedule: what was named, and what a pilot chooses, of which pairs are begun for so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
     most = int(plan.cfg.iterations)
     if lag is None or k is None:
         # of those that have not met by then nothing is taken but that
         alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)))
+        end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
-        pilots = [pair.meeting for pair in _made(plan, alone, iter(numbers), Coupled(coupling))]
+        begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
+        pilots = [pair.meeting for pair in _made(plan, alone, begun, Coupled(coupling))]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
         lag = max(1, min(round(typical), most - 1)) if lag is None else lag

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 
-def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 30.0) -> Any:
-    """Wait until `condition` is true while `process` runs; its value."""
+def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 600.0) -> Any:
+    """Wait until `condition` is true while `process` runs, on however busy a machine; its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if value := condition():

@@ -301,6 +301,27 @@ def test_seconds_end_with_the_pairs_that_were_begun(tmp_path: Path, monkeypatch:
     assert found(5) == (11, 11)
 
 
+@pytest.mark.parametrize(("seconds", "made"), [(0.01, 1), (25.0, 5), (np.inf, certify.PILOTS)])
+def test_the_pilot_takes_a_fifth_of_the_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, made: int
+) -> None:
+    """By a clock that counts pairs."""
+    numbers: list[int] = []
+    make = certify._pair
+
+    def counted(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+        numbers.append(number)
+        return make(plan, schedule, number, *args)
+
+    clock = SimpleNamespace(monotonic=lambda: len(numbers), thread_time=time.thread_time)
+    monkeypatch.setattr(certify, "_pair", counted)
+    monkeypatch.setattr(certify, "time", clock)
+    plan = certify.checked(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
+    found = certify.certify(plan, 2, seconds=seconds)
+    assert sum(number >= certify.FIRST_PILOT for number in numbers) == made
+    assert len(found.pairs) == (0 if seconds < 1 else 2)
+
+
 @pytest.mark.parametrize("at", [certify.FIRST_PILOT + 3, 4])
 def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Neither of the pairs that happened to be finished, nor a lag of some of the pilot's."""
