@@ -2,10 +2,14 @@
 
 import sys
 import warnings
+from functools import cache
 
 
 class NotConverged(UserWarning):
-    """What is told of a posterior may be wrong, because the chains have not converged, or cannot show it."""
+    """What is told of a posterior may be wrong, because the chains have not converged, or cannot show it.
+
+    Beside scikit-learn it is a ``sklearn.exceptions.ConvergenceWarning``, too.
+    """
 
 
 class UnseenWords(UserWarning):
@@ -17,4 +21,13 @@ def warn(message: str, category: type[UserWarning]) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("splitmerge_cli", "sklearn"):
         level, frame = level + 1, frame.f_back
+    # a program that filters the warning of scikit-learn has imported it
+    known = sys.modules.get("sklearn.exceptions")
+    if category is NotConverged and known is not None:
+        category = _as_both(known.ConvergenceWarning)
     warnings.warn(message, category, stacklevel=level)
+
+
+@cache
+def _as_both(other: type[UserWarning]) -> type[UserWarning]:
+    return type(NotConverged.__name__, (NotConverged, other), {"__module__": NotConverged.__module__})

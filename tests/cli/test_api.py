@@ -15,6 +15,7 @@ import pytest
 import xarray
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -116,8 +117,9 @@ def test_a_narrow_terminal_hides_no_column(posterior: sm.Posterior, monkeypatch:
 
 def test_a_picture_of_what_has_not_converged_warns(posterior: sm.Posterior) -> None:
     assert posterior.caution is not None
-    with pytest.warns(sm.NotConverged, match="have not converged"):
-        posterior.plot("n_clusters")
+    for category in (sm.NotConverged, ConvergenceWarning):
+        with pytest.warns(category, match="have not converged"):
+            posterior.plot("n_clusters")
 
 
 def test_a_folder_is_passed_on(posterior: sm.Posterior, iris: pd.DataFrame, tmp_path: Path) -> None:

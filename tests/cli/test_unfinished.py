@@ -81,7 +81,7 @@ def test_it_is_not_converged_and_every_summary_says_what_is_missing(paths: dict[
         of = sm.Posterior.load(paths["texts" if name == "topic_word" else "table"])
         with pytest.warns(sm.NotConverged, match=HAS) as told:
             call(of)
-        assert [(warning.filename, warning.category) for warning in told] == [(__file__, sm.NotConverged)], name
+        assert [warning.filename for warning in told] == [__file__], name
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in NO_SUMMARY - {"load"}:
