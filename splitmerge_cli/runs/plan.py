@@ -21,7 +21,7 @@ from splitmerge_cli.results.files import require_writable
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import kind_of, loaded
 from splitmerge_cli.runs.disk import check_disk
-from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_dir, run_id
+from splitmerge_cli.runs.identity import file_digests, group_dir, is_done, of_data, run_id
 from splitmerge_cli.runs.initial import read_labels
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.recorders.base import Recorder
@@ -71,8 +71,8 @@ class Plan:
 
     @property
     def path(self) -> Path:
-        """The folder of the run."""
-        return run_dir(self.cfg, self.digests)
+        """The folder of the run; see `run_dir`."""
+        return group_dir(self.cfg) / self.id
 
     @property
     def done(self) -> bool:

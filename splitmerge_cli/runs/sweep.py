@@ -176,10 +176,13 @@ def _checked(job: list[str], config_dir: str | Path | None, alike: dict[str, Pla
     try:
         composed = draft(job, config_dir)
         require_model(composed)
-        if done := finished(composed):
+        # nothing is built for a finished run, unless others like it were planned before
+        if not alike and (done := finished(composed)):
             return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
         cfg = composed.checked()
         key = json.dumps({name: value for name, value in plain(cfg).items() if name != "seed"}, sort_keys=True)
+        if key not in alike and (done := finished(composed)):
+            return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
         if key not in alike:
             # no chain is kept
             alike[key] = replace(prepare(cfg), _built={})
