@@ -194,6 +194,13 @@ def test_state_of_topics(V, settled, random):
     np.testing.assert_array_equal(model.labels, again.labels)
 
 
+@pytest.mark.parametrize(("settled", "scans"), [(64, 150), (63, 50), (15, 16), (3, 5)])
+def test_scans_after_a_sample(settled, scans):
+    """150 of a corpus that starts at random, a third of its own after each sample of a quarter of the documents."""
+    model = HDP(np.arange(64) % 2, np.arange(65), 2)
+    assert model._settle(Rng(1), 2, settled) == scans
+
+
 @pytest.mark.parametrize("lengths", [[3], [0, 7, 0], [0, 1, 0, 1], [1, 1, 1, 9]])
 def test_few_documents(lengths):
     n = sum(lengths)

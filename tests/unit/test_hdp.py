@@ -1,5 +1,7 @@
 """Topics of documents: counts, weights and lists in step whatever is moved, extremes, the prior."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -173,6 +175,18 @@ def test_likelihood_of_a_large_mass_keeps_its_digits():
     exact = sum(np.log(1e6 + t) for n in np.bincount(WORDS) for t in range(n))
     exact -= sum(np.log(V * 1e6 + t) for t in range(len(WORDS)))
     assert model.log_lik_total() == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("mass", [49.9, 50.0, 80.0])
+@pytest.mark.parametrize("n", [15, 16, 40, 300])
+def test_likelihood_is_a_product_on_either_side_of_its_series(mass, n):
+    """Single terms where a difference of log gammas or Stirling's series stands."""
+    model = HDP(np.zeros(n, dtype=int), [0, n], 1, eta=mass)
+    two = HDP(np.arange(n) % 2, [0, n], 2, eta=mass / 2)
+    eta = math.fsum(math.log(mass / 2 + t) for half in (n // 2, n - n // 2) for t in range(half))
+    exact = eta - math.fsum(math.log(mass + t) for t in range(n))
+    assert model.log_lik_total() == pytest.approx(0.0, abs=1e-9)
+    assert two.log_lik_total() == pytest.approx(exact, abs=1e-9)
 
 
 def test_draws_of_the_prior_have_its_law():
