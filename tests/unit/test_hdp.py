@@ -189,6 +189,19 @@ def test_likelihood_is_a_product_on_either_side_of_its_series(mass, n):
     assert two.log_lik_total() == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.parametrize("gamma", [0.3, 2.0])
+def test_a_topic_that_a_move_opens_takes_its_expected_share(gamma):
+    """Of beta_u, which Beta(1, gamma) breaks."""
+    model = build(gamma=gamma)
+    scatter(model, 5)
+    model.start_parameters(Rng(1))
+    *others, unseen = model.weights
+    model._move(7, 5)
+    expected = [*others, unseen / (1.0 + gamma), unseen * gamma / (1.0 + gamma)]
+    np.testing.assert_allclose(model.weights, expected, rtol=1e-12)
+    check_counts(model)
+
+
 def test_draws_of_the_prior_have_its_law():
     """Partitions of four tokens in two documents; with one word the likelihood is 1."""
     docs, states = [0, 0, 0, 1], mixture_states(4)
