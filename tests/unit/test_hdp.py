@@ -111,7 +111,7 @@ def test_any_number_of_topics(K):
     check_counts(model)
 
 
-@pytest.mark.parametrize("name", ["gibbs", "gibbs-site", "smag-coin", "smag-text", "sdds"])
+@pytest.mark.parametrize("name", ["gibbs", "gibbs-site", "partially_collapsed", "smag-coin", "smag-text", "sdds"])
 def test_a_chain_goes_on_from_its_state(name):
     sampler, options = SAMPLERS[name]
 
