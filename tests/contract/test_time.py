@@ -1,0 +1,74 @@
+"""What depends on the time is listed, with what it changes: results do so only where seconds were asked for."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import splitmerge_cli
+
+ROOT = Path(splitmerge_cli.__file__).parent
+CLOCKS = {"monotonic", "time", "perf_counter", "thread_time", "process_time", "sleep", "time_ns", "now", "today"}
+# Path -> what the time changes there
+ALLOWED = {
+    "api/certificates.py": "progress",
+    "api/selection.py": "the column `seconds` of the table of covariances, which decides nothing",
+    "cli/kept.py": "the name of a folder",
+    "data/published/download.py": "a download is given up, with a message",
+    "papers/crate.py": "the date of a crate of metadata",
+    "papers/report.py": "the date of a page",
+    "results/files.py": "a lock that another process holds for so long is an error: nothing is written",
+    "results/store.py": "when a run began and was written to, which status.json says",
+    "runs/certify.py": "pairs that are begun (--seconds), the column `seconds` (timing), when pairs are stored",
+    "runs/dask_workers.py": "patience: workers that do not come are an error",
+    "runs/drive.py": "budget: when sampling ends; otherwise progress, when checkpoints are written, how a stop goes on",
+    "runs/job.py": "after how long the process of a stopped job is ended: its run is continued",
+    "runs/progress.py": "progress",
+    "runs/queued_jobs.py": "when the queue is asked; a job that left it without a result is continued",
+    "runs/sweep.py": "when a run that another process writes is looked at again",
+    "shards/messages.py": "when a worker that does not answer is looked for: it is waited for while it is there",
+    "shards/run.py": "when checkpoints are written",
+}
+
+
+def asks_the_time(tree: ast.AST) -> bool:
+    """Whether a module asks a clock, sleeps, or waits for so long and no longer."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in CLOCKS:
+            if ast.unparse(node.value) in ("time", "datetime", "date"):
+                return True
+        elif isinstance(node, ast.Call):
+            if any(word.arg == "timeout" for word in node.keywords):
+                return True
+        elif isinstance(node, ast.ImportFrom) and node.module == "time":
+            return True
+    return False
+
+
+def test_every_module_that_depends_on_the_time_is_listed() -> None:
+    paths = sorted(ROOT.rglob("*.py"))
+    found = {path.relative_to(ROOT).as_posix() for path in paths if asks_the_time(ast.parse(path.read_text()))}
+    assert found == ALLOWED.keys()
+
+
+def test_of_compiled_modules_two_ask_the_time() -> None:
+    """For the budget and the column `seconds`; and what ends a process that does not stop."""
+    clock = re.compile(r"\w*(time|sleep|alarm|timer)\(")
+    sources = [path for kind in ("*.pyx", "*.pxd", "*.h") for path in ROOT.rglob(kind)]
+    found = {path.stem for path in sources if clock.search(path.read_text())}
+    assert found == {"chain", "interrupt"}
+
+
+@pytest.mark.parametrize(
+    ("source", "asks"),
+    [
+        ("time.monotonic() + 1", True),
+        ("wait(jobs, timeout=3)", True),
+        ("from time import sleep", True),
+        ("datetime.now(UTC)", True),
+        ("chain.time + times.now", False),
+    ],
+)
+def test_the_rule_sees_clocks(source: str, asks: bool) -> None:
+    assert asks_the_time(ast.parse(source)) is asks
