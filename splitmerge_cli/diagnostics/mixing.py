@@ -1,14 +1,13 @@
 """How well chains mix: R-hat, effective sample size, autocorrelation time.
 
-Thin calls into arviz-stats, plus what it leaves to the caller: a series that never changes, or a single chain, has no
-such value, and NaN is returned for it instead of a number that looks like good news.
+As Vehtari et al. 2021 define them. arviz-stats has the same numbers, to which the tests hold these; to import it takes
+longer than a short run. A series that never changes, or a single chain, has no such value: NaN is returned for it
+instead of a number that looks like good news.
 """
 
-from typing import Any
-
 import numpy as np
-from arviz_stats.base import array_stats
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
@@ -75,36 +74,85 @@ def rhat(draws: ArrayLike) -> float:
 
     Source: Vehtari et al. 2021. `draws` is ``[chains, draws]``; NaN where undefined (see `why_no_rhat`).
     """
-    return _rhat(draws, "rank")
+    x = _chains(draws)
+    if why_no_rhat(x):
+        return np.nan
+    halves = _halves(_scaled(x))
+    bulk = _rhat(_normal_scores(halves))
+    folded = np.abs(halves - np.median(halves))
+    # two values that are as far from their median leave the folded part without a value; the other one is taken
+    return bulk if np.all(folded == folded[0, 0]) else max(bulk, _rhat(_normal_scores(folded)))
 
 
 def rhat_classic(draws: ArrayLike) -> float:
     """Gelman-Rubin R-hat, sqrt(((n - 1)/n W + B/n) / W), of ``[chains, draws]``; NaN where undefined."""
-    return _rhat(draws, "identity")
-
-
-def _rhat(draws: ArrayLike, method: str) -> float:
     x = _chains(draws)
-    if why_no_rhat(x, split=method == "rank"):
-        return np.nan
-    # two values that are as far from their median leave the folded part without a value; the other one is taken
-    with np.errstate(invalid="ignore"):
-        return float(array_stats.rhat(_scaled(x), chain_axis=0, draw_axis=1, method=method))
+    return np.nan if why_no_rhat(x, split=False) else _rhat(_scaled(x))
+
+
+def _rhat(x: NDArray[np.float64]) -> float:
+    """sqrt(((n - 1) W + B) / (n W)), B being n times the variance of the means (equations 1 to 4)."""
+    n = x.shape[1]
+    within = np.mean(np.var(x, axis=1, ddof=1))
+    between = n * np.var(np.mean(x, axis=1), ddof=1)
+    return float(np.sqrt((between / within + n - 1) / n))
+
+
+def _halves(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half chains; of an odd number of draws the one in the middle is left out."""
+    half = x.shape[1] // 2
+    return np.vstack([x[:, :half], x[:, -half:]])
+
+
+def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Normal quantiles of the ranks over all chains, ties having their mean rank (equation 14)."""
+    _, place, count = np.unique(x, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(count) - (count - 1) / 2
+    return ndtri((ranks - 3 / 8) / (x.size + 1 / 4))[place].reshape(x.shape)
 
 
 def ess(draws: ArrayLike) -> float:
     """Bulk effective sample size of ``[chains, draws]`` (or of one chain ``[draws]``); NaN where undefined."""
-    return _ess(draws, method="bulk")
+    x = _chains(draws)
+    return np.nan if why_no_ess(x) else _ess(_normal_scores(_halves(_scaled(x))))
 
 
 def ess_tail(draws: ArrayLike) -> float:
     """Effective sample size of the .05 and .95 quantiles, the smaller one; NaN where undefined."""
-    return _ess(draws, method="tail", prob=(0.05, 0.95))
-
-
-def _ess(draws: ArrayLike, **how: Any) -> float:
     x = _chains(draws)
-    return np.nan if why_no_ess(x) else float(array_stats.ess(_scaled(x), chain_axis=0, draw_axis=1, **how))
+    if why_no_ess(x):
+        return np.nan
+    x = _scaled(x)
+    return min(_ess(_halves((x <= np.quantile(x, p)).astype(np.float64))) for p in (0.05, 0.95))
+
+
+def _ess(x: NDArray[np.float64]) -> float:
+    """Draws over the integrated autocorrelation time, the sum of which ends with Geyer's initial monotone sequence
+    (equations 10 to 13)."""
+    chains, n = x.shape
+    if np.ptp(x) < np.finfo(np.float64).resolution:
+        return float(x.size)
+    covariance = _autocovariance(x)
+    within = np.mean(covariance[:, 0]) * n / (n - 1)
+    total = within * (n - 1) / n + (np.var(np.mean(x, axis=1), ddof=1) if chains > 1 else 0.0)
+    rho = 1 - (within - np.mean(covariance, axis=0)) / total
+    rho[0] = 1.0
+    # sums at lags 2 k and 2 k + 1, up to the first that is not positive: of it, or of the last that there may be, the
+    # even lag alone counts, once
+    most = max(0, (n - 3) // 2)
+    pairs = rho[: 2 * most + 2].reshape(-1, 2).sum(axis=1)
+    last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else most
+    even = rho[2 * last] if rho[2 * last] > 0 or pairs[last] >= 0 else 0.0
+    time = 2 * np.minimum.accumulate(pairs[:last]).sum() + even - 1
+    return float(x.size / max(time, 1 / np.log10(x.size)))
+
+
+def _autocovariance(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each chain ``[..., draws]`` at all lags, divided by the number of draws."""
+    n = x.shape[-1]
+    padded = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(x - x.mean(axis=-1, keepdims=True), padded)
+    return np.fft.irfft(np.abs(spectrum) ** 2, padded)[..., :n] / n
 
 
 def autocorrelation_time(series: ArrayLike) -> float:
@@ -143,7 +191,8 @@ def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
     changes = (x != x[..., :1]).any(axis=-1)
     if x.shape[-1] < MIN_DRAWS or not changes.any():
         return times
-    r = array_stats.autocorr(_scaled(x[changes]))
+    r = _autocovariance(_scaled(x[changes]))
+    r = r / r[..., :1]
     pairs = r[..., : r.shape[-1] // 2 * 2].reshape(len(r), -1, 2).sum(axis=-1)
     counted = np.logical_and.accumulate(pairs > 0, axis=-1)
     times[changes] = 2 * np.where(counted, pairs, 0).sum(axis=-1) - 1

@@ -10,7 +10,7 @@ from typing import Any
 
 from splitmerge_cli import __version__
 
-_PACKAGES = ("numpy", "scipy", "pyarrow", "pandas", "hydra-core", "omegaconf", "arviz-stats", "scikit-learn")
+_PACKAGES = ("numpy", "scipy", "pyarrow", "pandas", "hydra-core", "omegaconf", "scikit-learn")
 
 
 def versions() -> dict[str, str]:

@@ -7,6 +7,7 @@ from arviz_stats.base import array_stats
 from rich.console import Console
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
+from sklearn import metrics
 
 from splitmerge_cli.diagnostics import agreement, mixing, summary
 
@@ -59,6 +60,49 @@ def test_the_tail_is_that_of_the_quantiles_of_05_and_95():
     below = [(x <= np.quantile(x, q)).astype(float) for q in (0.05, 0.95)]
     expected = min(array_stats.ess(b, chain_axis=0, draw_axis=1, method="mean") for b in below)
     assert mixing.ess_tail(x) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", ["correlated", "ties", "two values", "apart", "one stuck", "drifting"])
+def test_measures_are_those_of_arviz(kind: str) -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(60):
+        chains, n = generator.integers(1, 6), generator.integers(4, 200)
+        x = ar1(generator.uniform(-0.95, 0.99), n, int(generator.integers(1000)), chains=chains).reshape(chains, n)
+        if kind == "ties":
+            x = np.round(x)
+        elif kind == "two values":
+            x = (x > generator.normal()).astype(float)
+        elif kind == "apart":
+            x = x + 3 * generator.normal(size=(chains, 1))
+        elif kind == "one stuck":
+            x[generator.integers(chains)] = 1.0
+        elif kind == "drifting":
+            x = np.cumsum(x, axis=1)
+        axes = {"chain_axis": 0, "draw_axis": 1}
+        if mixing.why_no_rhat(x) is None:
+            assert mixing.rhat(x) == pytest.approx(array_stats.rhat(x, **axes, method="rank"), rel=1e-12)
+            classic = array_stats.rhat(x, **axes, method="identity")
+            assert mixing.rhat_classic(x) == pytest.approx(classic, rel=1e-12)
+        if mixing.why_no_ess(x) is None:
+            assert mixing.ess(x) == pytest.approx(array_stats.ess(x, **axes, method="bulk"), rel=1e-12)
+            tail = array_stats.ess(x, **axes, method="tail", prob=(0.05, 0.95))
+            assert mixing.ess_tail(x) == pytest.approx(tail, rel=1e-12)
+
+
+def test_scores_are_those_of_scikit_learn() -> None:
+    generator = np.random.default_rng(4)
+    others = {
+        "nmi": metrics.normalized_mutual_info_score,
+        "ari": metrics.adjusted_rand_score,
+        "rand": metrics.rand_score,
+    }
+    for t in range(300):
+        N = generator.integers(1, 60)
+        truth, labels = (generator.integers(generator.integers(1, 9), size=N) for _ in range(2))
+        labels = truth if t % 5 == 0 else np.arange(N) if t % 7 == 0 else labels
+        for name, other in others.items():
+            assert agreement.SCORES[name](truth, labels) == pytest.approx(other(truth, labels), abs=1e-12)
 
 
 def test_no_measure_depends_on_the_scale():
