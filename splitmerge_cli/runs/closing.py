@@ -5,7 +5,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from splitmerge_cli.config import choices
+from splitmerge_cli.config import choice, choices
+from splitmerge_cli.config.files import value_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, summaries
 
@@ -54,8 +55,12 @@ def verdict(run: Run) -> Iterator[str]:
     if judged is None:
         return
     if names := judged.get("not_sampled"):
-        yield f"not sampled: {', '.join(names)} has one value in all draws of every chain, but is unknown"
-        yield "next: a schedule that resamples it, as schedule=full_scan does"
+        # every schedule resamples all that is unknown: what did not change was drawn, and rejected
+        model = run.config["model"]["name"]
+        known = choice("model", model) if model in choices("model") else {}
+        fixed = " ".join(f"model.{name}={value_text(known[name]) if name in known else 'NUMBER'}" for name in names)
+        yield f"not sampled: {', '.join(names)} has one value in all draws of every chain: every new one was rejected"
+        yield f"next: a value in place of the prior, {fixed}; or, where a column holds few numbers, read it as categories"
         return
     if judged["converged"] is None:
         if run.config["chains"] == 1:

@@ -208,3 +208,14 @@ def test_directions_and_weights_of_edges_are_spoken_of() -> None:
         "ties.csv: weights say which pairs are edges, those whose rows add up to more than 0 (data.threshold); the "
         "model reads no weights",
     ]
+
+
+def test_a_scale_that_is_stuck_is_not_sampled_and_the_advice_ends_it(smcmc: Any) -> None:
+    """Clusters of one value each draw `kappa0` to the end of its range, where every new value is rejected."""
+    x = np.random.default_rng(0).normal(size=200)
+    pd.DataFrame({"u": x > 0, "v": x < -1}).astype(float).to_csv("two.csv", index=False)
+    asked = ["run", "data=csv", "data.path=two.csv", "model=gaussian", "model.b0=hierarchical", "sampler=sams"]
+    stuck = smcmc(*asked, "chains=2", "iterations=300", "model.kappa0=hierarchical").stderr.splitlines()
+    assert "not sampled: kappa0 has one value in all draws of every chain: every new one was rejected" in stuck
+    assert any(line.startswith("next: a value in place of the prior, model.kappa0=0.1;") for line in stuck)
+    assert "not sampled" not in smcmc(*asked, "chains=2", "iterations=300", "model.kappa0=0.1").stderr

@@ -116,7 +116,9 @@ def test_what_is_asked_for_is_read(read: Callable[..., Dataset]) -> None:
         (",x\n0,1\n5,2\n", 3, "'5'"),
         (",x\n2,1\n3,2\n", 2, "'2'"),
         (",x\n0,1\n1,2\n0,3\n", 4, "'0'"),
-        (",x\na,1\nb,2\n", 2, "'a'"),
+        (",x\na,1\na,2\n", 2, "'a'"),
+        (",x\na,1\n7,2\n", 2, "'a'"),
+        (",x\na,1\nNA,2\n", 2, "'a'"),
         (",x\n0.5,1\n1.5,2\n", 2, "'0.5'"),
         ("Unnamed: 0,x\n1,1\n1,2\n", 3, "'1'"),
         (",x\n0,1\n,2\n", 3, "an empty cell"),
@@ -131,6 +133,21 @@ def test_a_column_without_a_name_that_does_not_count_is_asked_about(
     with pytest.raises(DataError, match=message):
         read(text)
     assert read(text, drop=[1]).values.shape[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"), [("points", ["1", "2", "3"]), ("mixed", [".5", "1.5", ".25"]), ("binary", ["0", "1", "1"])]
+)
+def test_a_column_of_words_without_a_name_names_the_items(
+    read: Callable[..., Dataset], kind: str, rows: list[str]
+) -> None:
+    """As R writes the names of rows."""
+    text = ",x\n" + "".join(f"{name},{cell}\n" for name, cell in zip(("ann", "bob", "cid"), rows, strict=True))
+    data = read(text, kind=kind)
+    assert data.names == ["ann", "bob", "cid"] and data.values.tolist() == [[float(cell)] for cell in rows]
+    assert "column 1 ('') has no name and another word in every row, the names of the items" in data.notes[0]
+    assert read(text, kind=kind, N=2).names == ["ann", "bob"]
+    assert read(text, kind=kind, drop=[1]).names is None
 
 
 def test_an_index_that_stops_counting_far_down(read: Callable[..., Dataset]) -> None:

@@ -205,7 +205,8 @@ def _dataset(table: Table, wanted: Wanted, N: int | None, header: str | bool) ->
         note_distinct(table, kept[0], tokens, len(vocabulary))
         if header == "auto":
             note_name(table, kept[0], tokens, len(vocabulary))
-        return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, meta=meta | noted(table.notes))
+        meta |= noted(table.notes)
+        return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, names=table.names_of_items(), meta=meta)
     binary = wanted.kind == "binary"
     x: NDArray[Any] = _binary(table, kept, wanted) if binary else matrix_of(table, kept, _CHOOSE, wanted.missing)
     if not binary and wanted.columns is None:
@@ -214,8 +215,9 @@ def _dataset(table: Table, wanted: Wanted, N: int | None, header: str | bool) ->
         note_classes(table, kept, x)
     if x.dtype == np.float64 and holds_nan(x):
         missing_cells.note(table, kept, x)
-    names = [table.names[j] for j in kept] if table.names else None
-    return Dataset(name, wanted.kind, x, labels, columns=names, meta=meta | noted(table.notes))
+    columns = [table.names[j] for j in kept] if table.names else None
+    meta |= noted(table.notes)
+    return Dataset(name, wanted.kind, x, labels, columns=columns, names=table.names_of_items(), meta=meta)
 
 
 def _binary(table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[np.uint8 | np.float64]:

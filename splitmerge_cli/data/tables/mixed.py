@@ -79,7 +79,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     kept = [j for j in kept if types.get(j) != SKIP]
     Limit.now().check(table.path, 8 * table.rows * len(kept), " as numbers")
     readings: dict[int, Reading] = {}
-    names: list[str] | None = None
+    names = table.names_of_items()
     for j in kept:
         cells = cells_of(table, j, wanted.missing)
         key = typed(table, j)

@@ -54,6 +54,8 @@ class Table:
         Columns that the file itself says to hold categories.
     hint : str
         What is said beside the error of a missing cell in one of the columns `hinted`.
+    item_names : list of str or None
+        Names of all rows of the file, where a column without a name holds them.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -62,6 +64,7 @@ class Table:
         self.notes: list[str] = []
         self.categories: set[int] = set()
         self.hint, self.hinted = "", frozenset[int]()
+        self.item_names: list[str] | None = None
 
     @property
     def width(self) -> int:
@@ -77,6 +80,10 @@ class Table:
         """Keep the first so many rows; None: all."""
         if rows is not None:
             self.columns = [column.slice(0, rows) for column in self.columns]
+
+    def names_of_items(self) -> list[str] | None:
+        """`item_names` of the rows that are kept."""
+        return None if self.item_names is None else self.item_names[: self.rows]
 
     def block(self, columns: Sequence[int]) -> NDArray[Any] | None:
         """Numbers ``[rows, columns]`` of some columns where the table has them as one array, else None."""
@@ -109,7 +116,7 @@ class Table:
         """Columns without a name that seem to hold no cell, as a separator at the end of every row makes them."""
         return []
 
-    def leave_out(self, unnamed: Collection[int], reads: str, ask: str) -> None:
+    def leave_out(self, unnamed: Collection[int], reads: str, ask: str, items: bool = False) -> None:
         """Note which of the `unnamed` columns are left out.
 
         Parameters
@@ -120,17 +127,22 @@ class Table:
             What would read them, for the notes.
         ask : str
             What says which columns are read, for messages; ``{n}`` stands for the number of the column.
+        items : bool
+            Whether a row is an item. Then words that differ from row to row, as the row names that R writes, become
+            `item_names`.
 
         Raises
         ------
         DataError
-            One that has no name does not number the rows, so that it may hold data.
+            One that has no name neither numbers nor names the rows, so that it may hold data.
         """
         for j in unnamed:
             if self.names and INDEX.fullmatch(self.names[j]):
                 why = "is the index of pandas"
             elif (start := self.counts_from(j)) is not None:
                 why = f"has no name and counts the rows from {start}"
+            elif items and self.item_names is None and (names := _row_names(self.cells(j))):
+                self.item_names, why = names, "has no name and another word in every row, the names of the items"
             else:
                 i = _first_uncounted(self.cells(j))
                 raise DataError(
@@ -201,6 +213,13 @@ def _counted_from(column: pa.ChunkedArray) -> int | None:
     else:
         same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))
     return start if pc.all(same, skip_nulls=False).as_py() else None
+
+
+def _row_names(column: pa.ChunkedArray) -> list[str] | None:
+    """The cells of a column if they are words, another one in each row; None if they are not."""
+    cells = [str(cell).strip() for cell in column.to_pylist()]
+    words = all(cell[:1].isalpha() and not is_missing(cell) for cell in cells)
+    return cells if words and len(set(cells)) == len(cells) > 1 else None
 
 
 def _first_uncounted(column: pa.ChunkedArray) -> int:

@@ -86,7 +86,8 @@ class Wanted:
             asked.add(index(table, "data.truth", self.truth))
         ask = "data.drop=[{n}], which leaves it out, or data.columns, which says all that is read"
         blank = [j for j in table.blank() if j not in asked]
-        table.leave_out([j for j in table.unnamed() if j not in (*asked, *blank)], "data.columns would read it", ask)
+        unnamed = [j for j in table.unnamed() if j not in (*asked, *blank)]
+        table.leave_out(unnamed, "data.columns would read it", ask, items=True)
         table.leave_out_blank(blank, ask)
         if self.kind == "tokens" and isinstance(table, Text) and (found := table.other_delimiter()):
             separator = next(name for name, words in WORDS.items() if words == found)
