@@ -60,7 +60,7 @@ def verdict(run: Run) -> Iterator[str]:
         known = choice("model", model) if model in choices("model") else {}
         fixed = " ".join(f"model.{name}={value_text(known[name]) if name in known else 'NUMBER'}" for name in names)
         yield f"not sampled: {', '.join(names)} has one value in all draws of every chain: every new one was rejected"
-        yield f"next: a value in place of the prior, {fixed}; or, where a column holds few numbers, read it as categories"
+        yield f"next: a value in place of the prior, {fixed}, or categories of a column of few numbers"
         return
     if judged["converged"] is None:
         if run.config["chains"] == 1:

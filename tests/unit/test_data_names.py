@@ -443,3 +443,33 @@ def test_a_table_of_words_that_may_begin_with_names(tmp_path: Path) -> None:
         corpus(path)
     assert corpus(path, header=True).vocabulary == ["x"] and corpus(path, header=False).vocabulary == ["1", "x"]
     assert corpus(write(path, "0,1,2\n0,5,3\nb,x,1\n")).vocabulary == ["1", "5", "x"]
+
+
+@pytest.mark.parametrize(
+    "ending", ["csv", "semicolon.csv", "tsv", "txt", "data", "csv.gz", "parquet", "feather", "xlsx"]
+)
+@pytest.mark.parametrize("others", [True, False])
+def test_texts_of_a_table_are_read_as_the_message_says(tmp_path: Path, ending: str, others: bool) -> None:
+    """`data=csv` on a column of texts names the column that `data=corpus` reads, whatever the format."""
+    words = ["coffee tea milk sugar cup morning"] * 6 + ["goal match ball team coach season"] * 6
+    texts = pd.DataFrame(
+        {"stars": range(1, 13), "text": [f"{words[i]} number {'abcdefghijkl'[i]}{i}" for i in range(12)]}
+    )
+    table, path = texts if others else texts[["text"]], tmp_path / f"t.{ending}"
+    if ending in ("parquet", "feather"):
+        getattr(table, f"to_{ending}")(path)
+    elif ending == "xlsx":
+        table.to_excel(path, index=False)
+    else:
+        ends = {"semicolon.csv": ";", "tsv": "\t", "txt": "\t"}.get(ending, ",")
+        table.to_csv(path, sep=ends, index=False)
+    with pytest.raises(DataError, match="reads it as documents") as found:
+        files.csv(path, kind="mixed")
+    column = re.search(r"data\.path=\S+ data\.columns=\[(\w+)\] reads it", str(found.value))
+    assert column is not None and column[1] == "text"
+    assert corpus(path, columns=[column[1]]).values.tokens.J == 12
+
+
+def test_lines_of_text_stay_documents_where_they_are_asked_for_by_number(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("".join(f"some words of line number {i}\n" for i in range(12)))
+    assert corpus(tmp_path / "t.txt", columns=[1]).values.tokens.J == corpus(tmp_path / "t.txt").values.tokens.J == 12

@@ -25,6 +25,7 @@ from splitmerge_cli.data.corpora.words import keep_words, require_words
 from splitmerge_cli.data.opening import existing, readable, sha256_of, unpacked
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
+from splitmerge_cli.data.tables.separators import BY_SUFFIX
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
 ENDINGS = {
@@ -52,6 +53,8 @@ FOREIGN = {
     ".pdf",
     ".docx",
 }
+TABLES = {".xlsx", ".feather", *BY_SUFFIX}
+"""Tables besides of which one column may hold texts."""
 HEAD = 1 << 16
 """Bytes that are looked at to tell a format."""
 WHAT = "a table of document and word, sparse counts (.npz), LDA-C, UCI's bag of words, texts, or a folder of texts"
@@ -91,7 +94,7 @@ def corpus(
         without it, for ``tokens`` those of the table; not for ``text``.
     columns : sequence of str or int, optional
         ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first), or one of
-        texts, a document a row, whose words are those of ``text``; by default
+        texts, a document a row, whose words are those of ``text`` (of .xlsx, .feather and .txt files, too); by default
         those with such names, or the first, second and third, but for first ones that have no name and count the rows.
     header : {"auto", True, False}
         ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
@@ -126,7 +129,7 @@ def corpus(
     require_split(heldout, heldout_by, split_seed)
     require(bool(str(path)), "data.path", path, WHAT)
     path = Path(path) if Path(path).is_dir() else existing(path, WHAT)
-    told = _told(path, encoding) if format == "auto" else format
+    told = _told(path, encoding, columns) if format == "auto" else format
     if path.is_dir() and told != "text":
         raise DataError(f"data.format={told}: {path} is a folder; expected a file (a folder is read as text)")
     require(columns is None or told == "tokens", "data.columns", columns, f"null with data.format={told}")
@@ -168,8 +171,8 @@ def _require_columns(columns: Sequence[str | int] | None) -> None:
     require(good, "data.columns", columns, expected)
 
 
-def _told(path: Path, encoding: str) -> str:
-    """The format of a file or folder.
+def _told(path: Path, encoding: str, columns: Sequence[str | int] | None = None) -> str:
+    """The format of a file or folder, of which `columns` are asked for.
 
     Raises
     ------
@@ -179,6 +182,8 @@ def _told(path: Path, encoding: str) -> str:
     if path.is_dir():
         return "text"
     suffix = suffix_of(path)
+    if columns is not None and len(columns) == 1 and suffix in TABLES:
+        return "tokens"
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format says which)")
     return ENDINGS.get(suffix) or _by_lines(path, encoding)

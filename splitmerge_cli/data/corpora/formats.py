@@ -25,7 +25,9 @@ from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.encoded import read_text, suffix_of
-from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
+from splitmerge_cli.data.tables.separators import BY_SUFFIX, SEPARATORS, WORDS, layout
+from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, listed, quoted
 from splitmerge_cli.data.tables.text import Text
 
@@ -131,12 +133,13 @@ def read_tokens(
 
 def read_text_column(path: Path, column: str | int, header: str | bool, encoding: str, N: int | None) -> Read:
     """A column of texts, a document a row; words as of `read_texts`. Other parameters as of `read_tokens`."""
-    if suffix_of(path) == ".parquet":
+    suffix = suffix_of(path)
+    if suffix == ".parquet":
         table: Table = read_parquet(path, MOST_COLUMNS)
+    elif suffix == ".feather":
+        table = read_feather(path)
     else:
-        table = text = Text(
-            path, read_text(path, encoding), "," if suffix_of(path) == ".csv" else "\t", most=MOST_COLUMNS
-        )
+        table = text = read_sheet(path) if suffix == ".xlsx" else _with_column(path, column, encoding)
         if header is True or (header == "auto" and _names_texts(text, column)):
             text.take_header()
         text.parse([{}])
@@ -144,6 +147,20 @@ def read_text_column(path: Path, column: str | int, header: str | bool, encoding
     checked_N(path, N, table.rows)
     counts, vocabulary = _counted(path, (text or "" for text in texts.to_pylist()))
     return Read(Corpus(tokens_of(counts, path), len(vocabulary)), vocabulary, table.notes)
+
+
+def _with_column(path: Path, column: str | int, encoding: str) -> Text:
+    """A text file, its cells ended by what its name says or, if it has no such column then, by what its rows say."""
+    data, usual = read_text(path, encoding), BY_SUFFIX.get(suffix_of(path), "tab")
+    usual = "tab" if usual == "space" else usual
+    table = Text(path, data, SEPARATORS[usual], most=MOST_COLUMNS)
+    if position(column, table.width) is not None or column in [cell.strip() for cell in table.top[0]]:
+        return table
+    found = layout(data, usual).separator
+    if found not in (usual, "space"):
+        table = Text(path, data, SEPARATORS[found], most=MOST_COLUMNS)
+        table.notes.append(f"{path}: {WORDS[found]} ends a cell")
+    return table
 
 
 def _names_texts(table: Text, column: str | int) -> bool:

@@ -206,7 +206,9 @@ def _dataset(table: Table, wanted: Wanted, N: int | None, header: str | bool) ->
         if header == "auto":
             note_name(table, kept[0], tokens, len(vocabulary))
         meta |= noted(table.notes)
-        return Dataset(name, wanted.kind, tokens, labels, vocabulary=vocabulary, names=table.names_of_items(), meta=meta)
+        return Dataset(
+            name, wanted.kind, tokens, labels, vocabulary=vocabulary, names=table.names_of_items(), meta=meta
+        )
     binary = wanted.kind == "binary"
     x: NDArray[Any] = _binary(table, kept, wanted) if binary else matrix_of(table, kept, _CHOOSE, wanted.missing)
     if not binary and wanted.columns is None:
