@@ -17,7 +17,7 @@ COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(VENV)/installed ## install, run SDDS on generated data, draw Figure 3 of paper 000 at quick scale
+demo: $(VENV)/installed-core ## install, run SDDS on generated data, draw Figure 3 of paper 000 at quick scale
 	$(BIN)/smcmc run sampler=sdds data=emm N=500 iterations=20000 chains=4 seed=1
 	$(BIN)/smcmc reproduce sdds-fig3 --scale quick
 
@@ -77,19 +77,25 @@ clean: ## remove what was built (results stay)
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
+$(VENV)/installed-core: $(VENV)/bin/python $(SOURCES)
+	@echo "installing and compiling: two to three minutes"
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+# what is compiled already is not compiled again
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	@echo "installing and compiling: two to three minutes"
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	touch $@
+	touch $@ $(VENV)/installed-core
 
 $(VENV)/installed-lint: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
-	touch $@ $(VENV)/installed
+	touch $@ $(VENV)/installed $(VENV)/installed-core
 
 $(VENV)/installed-site: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable '.[test,site]'
-	touch $@ $(VENV)/installed
+	touch $@ $(VENV)/installed $(VENV)/installed-core
 
 $(VENV)/installed-articles: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable '.[test,articles]'
-	touch $@ $(VENV)/installed
+	touch $@ $(VENV)/installed $(VENV)/installed-core

@@ -15,11 +15,13 @@ Environment variables read at build time:
 
 import os
 import platform
+import sys
 from pathlib import Path
 
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 DEBUG = os.environ.get("SMCMC_DEBUG") == "1"
 SANITIZERS = {"address": "address,undefined,float-cast-overflow", "thread": "thread"}
@@ -62,12 +64,34 @@ extensions = [
     )
     for source in sources
 ]
+# what Cython writes for memoryviews, once for all modules (Cython generates the file)
+SHARED = "splitmerge_cli.core._cyutility"
+extensions.append(
+    Extension(
+        SHARED,
+        [f"{SHARED.replace('.', '/')}.c"],
+        # it holds no loop of ours
+        extra_compile_args=["-O2" if arg == "-O3" else arg for arg in compile_args],
+        extra_link_args=link_args,
+    )
+)
+
+
+class BuildExt(build_ext):
+    """Keeps what an editable installation compiles where ``build_ext --inplace``, and the next one, look for it."""
+
+    def run(self) -> None:
+        if self.editable_mode:
+            self.build_lib = f"build/lib.{self.plat_name}-{sys.implementation.cache_tag}"
+        super().run()
+
 
 subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/**/__init__.py"))
 groups = sorted(".".join(p.parent.parts[1:]) for p in Path("conf").glob("*/**/__init__.py"))
 
 setup(
     options=options,
+    cmdclass={"build_ext": BuildExt},
     packages=["splitmerge_cli", *subpackages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
     package_dir={"splitmerge_cli.conf": "conf"},
     package_data={
@@ -77,6 +101,7 @@ setup(
     ext_modules=cythonize(
         extensions,
         build_dir="build/sanitize/c" if SANITIZE else None,
+        shared_utility_qualified_name=SHARED,
         nthreads=0 if DEBUG else min(4, os.cpu_count() or 1),
         compiler_directives={
             "language_level": 3,
