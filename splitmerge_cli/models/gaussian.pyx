@@ -954,10 +954,12 @@ cdef class Gaussian(Normal):
         away that it leaves no digits of the others."""
         cdef Py_ssize_t k, n, column, m = self.K - 1, D = self.D, start
         cdef double kappa, shrink, log_det
+        cdef double[:] given_middle = <double[:D]> <double *> self.middle
+        cdef double[:] given_units = <double[:D]> <double *> self.units
+        cdef double[:] posterior_mean = <double[:D]> self.mean, posterior_scatter = <double[:self.n_squares]> self.scatter
         density = np.empty((self.N - first, m + 1))
-        middle, units = (np.asarray(<double[:D]> <double *> self.middle),
-                         np.asarray(<double[:D]> <double *> self.units))
-        mean, scatter = np.asarray(<double[:D]> self.mean), np.asarray(<double[:self.n_squares]> self.scatter)
+        middle, units = np.asarray(given_middle), np.asarray(given_units)
+        mean, scatter = np.asarray(posterior_mean), np.asarray(posterior_scatter)
         step = max(1, COLUMNS // D)
         self.begin_scan()
         for start in range(first, self.N, step):
