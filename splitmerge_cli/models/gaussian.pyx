@@ -956,7 +956,8 @@ cdef class Gaussian(Normal):
         cdef double kappa, shrink, log_det
         cdef double[:] given_middle = <double[:D]> <double *> self.middle
         cdef double[:] given_units = <double[:D]> <double *> self.units
-        cdef double[:] posterior_mean = <double[:D]> self.mean, posterior_scatter = <double[:self.n_squares]> self.scatter
+        cdef double[:] posterior_mean = <double[:D]> self.mean
+        cdef double[:] posterior_scatter = <double[:self.n_squares]> self.scatter
         density = np.empty((self.N - first, m + 1))
         middle, units = np.asarray(given_middle), np.asarray(given_units)
         mean, scatter = np.asarray(posterior_mean), np.asarray(posterior_scatter)
