@@ -36,7 +36,7 @@ compile_args += ["-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function",
 if MARCH:
     compile_args.append(f"-march={MARCH}")
 link_args: list[str] = []
-options: dict[str, dict[str, object]] = {"build_ext": {"parallel": os.cpu_count()}}
+options: dict[str, dict[str, object]] = {}
 if SANITIZE:
     # an undefined operation ends the process, as a bad access does: each is a finding
     link_args = [f"-fsanitize={SANITIZERS[SANITIZE]}", "-fno-sanitize-recover=all"]
@@ -78,9 +78,12 @@ extensions.append(
 
 
 class BuildExt(build_ext):
-    """Keeps what an editable installation compiles where ``build_ext --inplace``, and the next one, look for it."""
+    """Uses all processors, and keeps what an editable installation compiles where ``build_ext --inplace``, and the
+    next one, look for it."""
 
     def run(self) -> None:
+        # an editable installation forgets the options of `setup`
+        self.parallel = self.parallel or os.cpu_count()
         if self.editable_mode:
             self.build_lib = f"build/lib.{self.plat_name}-{sys.implementation.cache_tag}"
         super().run()
