@@ -74,28 +74,30 @@ clean: ## remove what was built (results stay)
 	rm -rf $(VENV) build dist docs/_build docs/_generated bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find splitmerge_cli -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
 
+# what compiles stands in the environment itself: in one made for each build all headers would be new
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"]))' \
+	  | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 
 $(VENV)/installed-core: $(VENV)/bin/python $(SOURCES)
 	@echo "installing and compiling: two to three minutes"
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	touch $@
 
-# what is compiled already is not compiled again
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	@echo "installing and compiling: two to three minutes"
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
 	touch $@ $(VENV)/installed-core
 
 $(VENV)/installed-lint: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,lint]'
 	touch $@ $(VENV)/installed $(VENV)/installed-core
 
 $(VENV)/installed-site: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable '.[test,site]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,site]'
 	touch $@ $(VENV)/installed $(VENV)/installed-core
 
 $(VENV)/installed-articles: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable '.[test,articles]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,articles]'
 	touch $@ $(VENV)/installed $(VENV)/installed-core
