@@ -66,7 +66,7 @@ docs: $(VENV)/installed-site ## the documentation site, in docs/_build/html; a w
 linkcheck: $(VENV)/installed-site ## whether the external links of the site lead somewhere (needs the network)
 	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
 
-wheel: $(VENV)/bin/python ## a wheel for any x86-64 of the last decade
+wheel: $(VENV)/builds ## a wheel for any x86-64 of the last decade
 	$(BIN)/python -m pip install --quiet build
 	SMCMC_MARCH=$${SMCMC_MARCH-x86-64-v2} $(BIN)/python -m build --wheel
 
@@ -75,29 +75,30 @@ clean: ## remove what was built (results stay)
 	find splitmerge_cli -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
 
 # what compiles stands in the environment itself: in one made for each build all headers would be new
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
-	$(PYTHON) -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"]))' \
+$(VENV)/builds: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c 'import tomllib; print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"]))' \
 	  | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
 
-$(VENV)/installed-core: $(VENV)/bin/python $(SOURCES)
+$(VENV)/installed-core: $(VENV)/builds $(SOURCES)
 	@echo "installing and compiling: two to three minutes"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+$(VENV)/installed: $(VENV)/builds $(SOURCES)
 	@echo "installing and compiling: two to three minutes"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
 	touch $@ $(VENV)/installed-core
 
-$(VENV)/installed-lint: $(VENV)/bin/python $(SOURCES)
+$(VENV)/installed-lint: $(VENV)/builds $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,lint]'
 	touch $@ $(VENV)/installed $(VENV)/installed-core
 
-$(VENV)/installed-site: $(VENV)/bin/python $(SOURCES)
+$(VENV)/installed-site: $(VENV)/builds $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,site]'
 	touch $@ $(VENV)/installed $(VENV)/installed-core
 
-$(VENV)/installed-articles: $(VENV)/bin/python $(SOURCES)
+$(VENV)/installed-articles: $(VENV)/builds $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,articles]'
 	touch $@ $(VENV)/installed $(VENV)/installed-core
