@@ -78,14 +78,16 @@ extensions.append(
 
 
 class BuildExt(build_ext):
-    """Uses all processors, and keeps what an editable installation compiles where ``build_ext --inplace``, and the
-    next one, look for it."""
+    """Uses all processors. An editable installation keeps what it compiles where the next one, and ``build_ext
+    --inplace``, look for it; a wheel, which may be for another machine, is compiled anew."""
 
     def run(self) -> None:
         # an editable installation forgets the options of `setup`
         self.parallel = self.parallel or os.cpu_count()
-        if self.editable_mode:
-            self.build_lib = f"build/lib.{self.plat_name}-{sys.implementation.cache_tag}"
+        if not self.editable_mode and not self.inplace:
+            self.force = True
+        elif not SANITIZE:
+            self.build_lib = f"build/editable.{self.plat_name}-{sys.implementation.cache_tag}"
         super().run()
 
 
