@@ -84,10 +84,11 @@ class BuildExt(build_ext):
     def run(self) -> None:
         # an editable installation forgets the options of `setup`
         self.parallel = self.parallel or os.cpu_count()
-        if not self.editable_mode and not self.inplace:
-            self.force = True
-        elif not SANITIZE:
+        in_place = self.editable_mode or self.inplace
+        if in_place and not SANITIZE:
             self.build_lib = f"build/editable.{self.plat_name}-{sys.implementation.cache_tag}"
+        elif not SANITIZE:
+            self.force = True
         super().run()
 
 
