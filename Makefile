@@ -82,23 +82,15 @@ $(VENV)/builds: pyproject.toml
 	touch $@
 
 $(VENV)/installed-core: $(VENV)/builds $(SOURCES)
-	@echo "installing and compiling: two to three minutes"
+	@echo "installing and compiling: two minutes or so the first time"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	touch $@
 
 $(VENV)/installed: $(VENV)/builds $(SOURCES)
-	@echo "installing and compiling: two to three minutes"
+	@echo "installing and compiling: two minutes or so the first time"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
 	touch $@ $(VENV)/installed-core
 
-$(VENV)/installed-lint: $(VENV)/builds $(SOURCES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,lint]'
-	touch $@ $(VENV)/installed $(VENV)/installed-core
-
-$(VENV)/installed-site: $(VENV)/builds $(SOURCES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,site]'
-	touch $@ $(VENV)/installed $(VENV)/installed-core
-
-$(VENV)/installed-articles: $(VENV)/builds $(SOURCES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,articles]'
+$(addprefix $(VENV)/installed-,lint site articles): $(VENV)/installed-%: $(VENV)/builds $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test,$*]'
 	touch $@ $(VENV)/installed $(VENV)/installed-core

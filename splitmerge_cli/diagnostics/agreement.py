@@ -1,6 +1,6 @@
 """Agreement of a clustering with the true one; 1 is perfect for all five scores.
 
-scikit-learn has nmi, ari and rand, too, to which the tests hold these; to import it takes as long as a short run.
+scikit-learn has nmi, ari and rand, too, to which the tests hold these: its import would lengthen a short run.
 """
 
 import numpy as np
@@ -19,9 +19,10 @@ def _sizes(table: csc_array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
     return table.data, table.sum(axis=1), table.sum(axis=0)
 
 
-def _pairs(sizes: NDArray[np.int64]) -> int:
-    """Pairs of items within clusters of these sizes."""
-    return int((sizes * (sizes - 1) // 2).sum())
+def _pairs(truth: ArrayLike, labels: ArrayLike) -> list[int]:
+    """Pairs of items that share both clusters, the true one, the found one; and all pairs."""
+    table = _table(truth, labels)
+    return [int((n * (n - 1) // 2).sum()) for n in (*_sizes(table), np.array([table.sum()]))]
 
 
 def _entropy(sizes: NDArray[np.int64]) -> float:
@@ -39,9 +40,7 @@ def nmi(truth: ArrayLike, labels: ArrayLike) -> float:
 
 def ari(truth: ArrayLike, labels: ArrayLike) -> float:
     """Adjusted Rand index: 0 on average for a random clustering."""
-    table = _table(truth, labels)
-    both, true, found = map(_pairs, _sizes(table))
-    every = _pairs(np.array([table.sum()]))
+    both, true, found, every = _pairs(truth, labels)
     expected = true * found / every if every else 0.0
     most = (true + found) / 2
     return (both - expected) / (most - expected) if true != both or found != both else 1.0
@@ -55,9 +54,7 @@ def purity(truth: ArrayLike, labels: ArrayLike) -> float:
 
 def rand(truth: ArrayLike, labels: ArrayLike) -> float:
     """Rand index: share of the pairs of items on which the two agree, together or apart; not corrected for chance."""
-    table = _table(truth, labels)
-    both, true, found = map(_pairs, _sizes(table))
-    every = _pairs(np.array([table.sum()]))
+    both, true, found, every = _pairs(truth, labels)
     return (every + 2 * both - true - found) / every if every else 1.0
 
 

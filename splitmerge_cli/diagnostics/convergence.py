@@ -34,7 +34,7 @@ class Convergence:
     ess_of : str or None
         The quantity that has it.
     not_sampled : tuple of str
-        Hyper-parameters that are unknown, but have one value in all draws of every chain: no move changed them.
+        Hyper-parameters that are unknown, but have one value in the second half of every chain.
     """
 
     converged: bool | None
@@ -69,7 +69,7 @@ def convergence(diagnosis: pd.DataFrame) -> Convergence:
     draws = _overall(diagnosis, "ess/")
     constant = draws.loc[draws["note"] == CONSTANT, "quantity"]
     if not_sampled := tuple(name for name in constant if name not in OF_PARTITIONS):
-        return Convergence(False, note="one value in all draws of every chain", not_sampled=not_sampled)
+        return Convergence(False, note="one value in the second half of every chain", not_sampled=not_sampled)
     rows = _overall(diagnosis, "rhat/")
     notes = rows["note"].tolist()
     for name, note in zip(rows["quantity"], notes, strict=True):

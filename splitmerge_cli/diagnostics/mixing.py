@@ -1,7 +1,7 @@
 """How well chains mix: R-hat, effective sample size, autocorrelation time.
 
-As Vehtari et al. 2021 define them. arviz-stats has the same numbers, to which the tests hold these; to import it takes
-longer than a short run. A series that never changes, or a single chain, has no such value: NaN is returned for it
+As Vehtari et al. 2021 define them. arviz-stats has the same numbers, to which the tests hold these: its import would
+lengthen a short run. A series that never changes, or a single chain, has no such value: NaN is returned for it
 instead of a number that looks like good news.
 """
 

@@ -3,15 +3,11 @@
 import shlex
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.config.files import value_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, summaries
-
-if TYPE_CHECKING:
-    pass
 
 FEW_DRAWS = 100
 """Effective sample size below which intervals and certainties are noisy."""
@@ -55,12 +51,11 @@ def verdict(run: Run) -> Iterator[str]:
     if judged is None:
         return
     if names := judged.get("not_sampled"):
-        # every schedule resamples all that is unknown: what did not change was drawn, and rejected
         model = run.config["model"]["name"]
         known = choice("model", model) if model in choices("model") else {}
         fixed = " ".join(f"model.{name}={value_text(known[name]) if name in known else 'NUMBER'}" for name in names)
-        yield f"not sampled: {', '.join(names)} has one value in all draws of every chain: every new one was rejected"
-        yield f"next: a value in place of the prior, {fixed}, or categories of a column of few numbers"
+        yield f"not sampled: {', '.join(names)} (unknown, but one value in the second half of every chain)"
+        yield f"next: a value in place of the prior, {fixed}"
         return
     if judged["converged"] is None:
         if run.config["chains"] == 1:

@@ -30,7 +30,7 @@ def assemble(
 ) -> None:
     """Write the parquet files, the diagnosis and the summary of complete chains; `found`: of the last look at chains
     that end when they have run long enough."""
-    # imported late: pandas takes as long as a short run
+    # imported late: until here a run does without
     import pandas as pd
 
     from splitmerge_cli.diagnostics.convergence import convergence

@@ -216,6 +216,6 @@ def test_a_scale_that_is_stuck_is_not_sampled_and_the_advice_ends_it(smcmc: Any)
     pd.DataFrame({"u": x > 0, "v": x < -1}).astype(float).to_csv("two.csv", index=False)
     asked = ["run", "data=csv", "data.path=two.csv", "model=gaussian", "model.b0=hierarchical", "sampler=sams"]
     stuck = smcmc(*asked, "chains=2", "iterations=300", "model.kappa0=hierarchical").stderr.splitlines()
-    assert "not sampled: kappa0 has one value in all draws of every chain: every new one was rejected" in stuck
-    assert any(line.startswith("next: a value in place of the prior, model.kappa0=0.1, or ") for line in stuck)
+    assert "not sampled: kappa0 (unknown, but one value in the second half of every chain)" in stuck
+    assert "next: a value in place of the prior, model.kappa0=0.1" in stuck
     assert "not sampled" not in smcmc(*asked, "chains=2", "iterations=300", "model.kappa0=0.1").stderr

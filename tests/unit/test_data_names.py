@@ -470,6 +470,21 @@ def test_texts_of_a_table_are_read_as_the_message_says(tmp_path: Path, ending: s
     assert corpus(path, columns=[column[1]]).values.tokens.J == 12
 
 
+def test_texts_in_the_first_of_several_columns_end_where_they_end(tmp_path: Path) -> None:
+    """A column that is asked for by its number is there whatever ends the cells."""
+    (tmp_path / "t.csv").write_text("".join(f"some words;{i}\n" for i in range(12)))
+    read = corpus(tmp_path / "t.csv", columns=[1])
+    assert read.vocabulary == ["some", "words"] and read.notes == [f"{tmp_path / 't.csv'}: a semicolon ends a cell"]
+
+
+def test_several_sheets_of_texts_are_asked_about(tmp_path: Path) -> None:
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        for name in ("a", "b"):
+            pd.DataFrame({"text": ["some words"]}).to_excel(book, sheet_name=name, index=False)
+    with pytest.raises(DataError, match=r"sheets that hold cells: a, b; expected one sheet; save that of the texts as"):
+        corpus(tmp_path / "t.xlsx", columns=["text"])
+
+
 def test_lines_of_text_stay_documents_where_they_are_asked_for_by_number(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("".join(f"some words of line number {i}\n" for i in range(12)))
     assert corpus(tmp_path / "t.txt", columns=[1]).values.tokens.J == corpus(tmp_path / "t.txt").values.tokens.J == 12

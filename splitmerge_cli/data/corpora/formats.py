@@ -54,6 +54,7 @@ CHOOSE = (
     "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.columns=[TEXT] reads "
     "one column of texts; data.format says what else a file holds"
 )
+ONE_SHEET = "one sheet; save that of the texts as a .csv file"
 COUNT = f"a count, a whole number from 0 to {LARGEST}"
 PAIR = f"WORD:COUNT, two whole numbers, the count from 1 to {LARGEST}"
 _LDAC = re.compile(rb"(?:[ \t]*+\d{1,10}+(?:[ \t]++\d{1,10}+:\d{1,10}+)*+[ \t]*+\r?+\n)*+")
@@ -139,7 +140,7 @@ def read_text_column(path: Path, column: str | int, header: str | bool, encoding
     elif suffix == ".feather":
         table = read_feather(path)
     else:
-        table = text = read_sheet(path) if suffix == ".xlsx" else _with_column(path, column, encoding)
+        table = text = read_sheet(path, ask=ONE_SHEET) if suffix == ".xlsx" else _text_table(path, encoding)
         if header is True or (header == "auto" and _names_texts(text, column)):
             text.take_header()
         text.parse([{}])
@@ -149,17 +150,14 @@ def read_text_column(path: Path, column: str | int, header: str | bool, encoding
     return Read(Corpus(tokens_of(counts, path), len(vocabulary)), vocabulary, table.notes)
 
 
-def _with_column(path: Path, column: str | int, encoding: str) -> Text:
-    """A text file, its cells ended by what its name says or, if it has no such column then, by what its rows say."""
-    data, usual = read_text(path, encoding), BY_SUFFIX.get(suffix_of(path), "tab")
-    usual = "tab" if usual == "space" else usual
-    table = Text(path, data, SEPARATORS[usual], most=MOST_COLUMNS)
-    if position(column, table.width) is not None or column in [cell.strip() for cell in table.top[0]]:
-        return table
+def _text_table(path: Path, encoding: str) -> Text:
+    """A text file; what ends its cells is found as `data=csv` finds it, but for spaces, which stand within texts."""
+    data, usual = read_text(path, encoding), BY_SUFFIX.get(suffix_of(path), "comma")
     found = layout(data, usual).separator
-    if found not in (usual, "space"):
-        table = Text(path, data, SEPARATORS[found], most=MOST_COLUMNS)
-        table.notes.append(f"{path}: {WORDS[found]} ends a cell")
+    end = usual if found == "space" else found
+    table = Text(path, data, SEPARATORS[end], most=MOST_COLUMNS)
+    if end != usual:
+        table.notes.append(f"{path}: {WORDS[end]} ends a cell")
     return table
 
 

@@ -31,7 +31,7 @@ class Sheet(Text):
             yield number, cells
 
 
-def read_sheet(path: Path, sheet: str | int | None = None) -> Sheet:
+def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> Sheet:
     """A sheet of an .xlsx file: the cells that are stored, empty rows and columns around them left out.
 
     Parameters
@@ -40,6 +40,8 @@ def read_sheet(path: Path, sheet: str | int | None = None) -> Sheet:
         The file.
     sheet : str or int, optional
         Its name, or its number (1 the first); by default the only one that holds cells.
+    ask : str
+        What is expected where several hold cells; by default that `sheet` says which.
 
     Raises
     ------
@@ -53,7 +55,7 @@ def read_sheet(path: Path, sheet: str | int | None = None) -> Sheet:
     try:
         formulas = _check_members(path, data)
         book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
-        found = _chosen(path, book.worksheets, sheet)
+        found = _chosen(path, book.worksheets, sheet, ask)
         before, text = _as_text(path, found)
     except DataError:
         raise
@@ -87,7 +89,7 @@ def _check_members(path: Path, data: bytes) -> bool:
     return formulas
 
 
-def _chosen(path: Path, sheets: list[Any], sheet: str | int | None) -> Any:
+def _chosen(path: Path, sheets: list[Any], sheet: str | int | None, ask: str) -> Any:
     names = [found.title for found in sheets]
     for found in sheets:
         found.reset_dimensions()  # what a file says of them may be wrong
@@ -98,7 +100,7 @@ def _chosen(path: Path, sheets: list[Any], sheet: str | int | None) -> Any:
         if len(filled) > 1:
             raise DataError(
                 f"{path}: sheets that hold cells: {listed([found.title for found in filled])}; expected "
-                f"data.sheet={_typed(filled[0].title, names)}, or another of them"
+                + (ask or f"data.sheet={_typed(filled[0].title, names)}, or another of them")
             )
         if not filled:
             raise DataError(f"{path}: the file is empty; expected a sheet with at least one row")
