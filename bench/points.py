@@ -25,7 +25,7 @@ from sklearn.mixture import BayesianGaussianMixture
 from splitmerge_cli.config import draft
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.runs.dask_workers import DaskWorkers
+from splitmerge_cli.sweeps.dask_workers import DaskWorkers
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.subcluster import Subcluster

@@ -29,7 +29,7 @@ import splitmerge_cli as smcmc
 from bench import real_documents
 from splitmerge_cli.data.stacking import new_items
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.runs.predictive import State, predict
+from splitmerge_cli.studies.predictive import State, predict
 
 SEED = 0
 FOLDS = 5

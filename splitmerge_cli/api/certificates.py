@@ -19,8 +19,8 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.stacking import new_items
 from splitmerge_cli.plots import certificate as plots
 from splitmerge_cli.plots.style import save, styled
-from splitmerge_cli.runs import certify as runs
-from splitmerge_cli.runs.certificate import Certificate
+from splitmerge_cli.studies import certify as studies
+from splitmerge_cli.studies.certificate import Certificate
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 
@@ -122,7 +122,7 @@ def made(
     coupling: str = runs.COUPLING,
     new: Dataset | None = None,
 ) -> Certificate:
-    """Make a certificate, write its tables and its picture; parameters as of `splitmerge_cli.runs.certify.certify`."""
+    """Make a certificate, write its tables and its picture; parameters as of `splitmerge_cli.studies.certify.certify`."""
     for name, value, least in [("pairs", pairs, 2), ("lag", lag, 1), ("k", k, 0), ("m", m, 1)]:
         if value is not None and value < least:
             raise ConfigError(f"{name}={value}: expected at least {least}")
@@ -136,7 +136,7 @@ def made(
 
     with SweepProgress(plan.cfg.progress, pairs, lambda: at, "pairs"):
         most = math.inf if seconds is None else seconds
-        found = runs.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
+        found = studies.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
     found.write()
     with styled():
         save(plots.meetings(found), found.path / FIGURE)

@@ -13,7 +13,7 @@ from splitmerge_cli.results.read import Run
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.corpora.corpus import Tokens
-    from splitmerge_cli.runs.predictive import Prediction, State
+    from splitmerge_cli.studies.predictive import Prediction, State
 
 MOST_STATES = 50
 """States that predictions of documents average over at most, each with particles and scans of its own."""
@@ -52,7 +52,7 @@ def predict(
     wanted: str,
 ) -> "Prediction":
     """Predict new documents, each by itself; `wanted`: ``density`` or ``probability``, the other is NaN."""
-    from splitmerge_cli.runs import new_documents
+    from splitmerge_cli.studies import new_documents
 
     particles, scans = (new_documents.PARTICLES, 0) if wanted == "density" else (0, new_documents.SCANS)
     config = run.config

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.credible_ball import CredibleBall
     from splitmerge_cli.diagnostics.point_estimate import Estimate
-    from splitmerge_cli.runs.predictive import Prediction, State
+    from splitmerge_cli.studies.predictive import Prediction, State
 
 MOST_STATES = 200
 """States that predictions average over at most, evenly spread over the second halves of all chains."""
@@ -486,7 +486,7 @@ class Posterior:
             states = self._states(documents.MOST_STATES)
             return documents.predict(self.run, self.dataset, new, states, self._labels, wanted)
         from splitmerge_cli.data.stacking import new_items
-        from splitmerge_cli.runs.predictive import predict
+        from splitmerge_cli.studies.predictive import predict
 
         found = new_items(self.dataset, new)
         return predict(self.run.config["model"], self.dataset, found, self._states(MOST_STATES), self._labels)
@@ -494,7 +494,7 @@ class Posterior:
     def _states(self, most: int) -> "list[State]":
         """Draws with their hyper-parameters, evenly spread."""
         from splitmerge_cli.diagnostics.point_estimate import evenly
-        from splitmerge_cli.runs.predictive import State
+        from splitmerge_cli.studies.predictive import State
 
         partitions = self.partitions
         trace = self.run.trace()

@@ -12,8 +12,8 @@ from splitmerge_cli.api import certificates
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.plots import race as plots
 from splitmerge_cli.plots.style import save, styled
-from splitmerge_cli.runs.certify import MIXTURE, checked
-from splitmerge_cli.runs.race import Race
+from splitmerge_cli.studies.certify import MIXTURE, checked
+from splitmerge_cli.studies.race import Race
 
 FIGURE = "race"
 

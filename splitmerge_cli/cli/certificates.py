@@ -48,8 +48,8 @@ def certify(
     """
     from splitmerge_cli.api.certificates import made
     from splitmerge_cli.config import compose
-    from splitmerge_cli.runs.certify import MIXTURE, checked
-    from splitmerge_cli.runs.predictive import items_of
+    from splitmerge_cli.studies.certify import MIXTURE, checked
+    from splitmerge_cli.studies.predictive import items_of
 
     given = list(overrides or [])
     if not any(re.match(r"init=", each) for each in given):

@@ -160,7 +160,7 @@ def sweep(
     info: Info = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    from splitmerge_cli.runs import sweep as sweeps
+    from splitmerge_cli.sweeps import sweep as sweeps
 
     given, own = sweeps.split_hydra(overrides or [])
     jobs = sweeps.expand(given, config_dir)

@@ -22,7 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 from splitmerge_cli.config import ConfigError, plain
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery
-from splitmerge_cli.runs.sweep import expand
+from splitmerge_cli.sweeps.sweep import expand
 
 FOLDER = "experiment"
 """Where a paper's folder holds the files of its experiments."""

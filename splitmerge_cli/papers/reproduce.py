@@ -21,7 +21,7 @@ from splitmerge_cli.results.files import replaced, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.runs.sweep import JobOutcome, find_run, interruption, open_run, run_jobs
+from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, open_run, run_jobs
 from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"

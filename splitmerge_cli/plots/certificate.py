@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from splitmerge_cli.plots.style import COLOURS, FULL, REFERENCE, footnote
-from splitmerge_cli.runs.certificate import DISTANCES, Certificate
+from splitmerge_cli.studies.certificate import DISTANCES, Certificate
 
 
 def meetings(certificate: Certificate) -> Figure:

@@ -17,7 +17,7 @@ from splitmerge_cli.plots.points import ALONE, by_size, style_of
 from splitmerge_cli.plots.runs import data_name, option
 from splitmerge_cli.plots.style import FULL, NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 MOST_NODES = 2000
 """Nodes up to which a network is laid out; of larger ones the matrix alone is drawn, as a density."""

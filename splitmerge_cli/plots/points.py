@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.plots.runs import option, subject
 from splitmerge_cli.plots.style import FULL, footnote, plain_text
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#8A8A2B")
 MARKERS = ("o", "s", "^", "D", "v", "P")

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from splitmerge_cli.plots.runs import thinned
 from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote, powers
-from splitmerge_cli.runs.race import Race
+from splitmerge_cli.studies.race import Race
 
 SPARE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Colours of samplers that have none of their own."""

@@ -16,7 +16,7 @@ from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, mat
 from splitmerge_cli.plots.runs import option, thinned
 from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote, plain_text
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 SHOWN = 12
 """Topics that are drawn at most, the largest."""

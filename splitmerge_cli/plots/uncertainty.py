@@ -17,7 +17,7 @@ from splitmerge_cli.plots.runs import option, subject
 from splitmerge_cli.plots.style import COLOURS, FULL, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import second_half_partitions
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 BORDER = "#D55E00"
 MOST_NUMBERS = 12

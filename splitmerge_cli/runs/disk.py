@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from splitmerge_cli.runs.plan import Plan
 
-PAIR_BYTES = 1_500
-"""Of what is stored of a pair of chains beside the estimates of pairs of items."""
 DISK_SHARE = 0.5
 """Share of the free disk beyond which a run is not begun."""
 
@@ -59,7 +57,7 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
     path : Path
     """
     sizes = _recorded_bytes(cfg, recorder, columns)
-    free = _free(path)
+    free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
     # unfinished run has recorded is no longer free
     kept = sum(file.stat().st_size for file in path.glob(f"{WORK}/*.arrows"))
@@ -92,52 +90,19 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
     if fitting:
         advice = "such as " + " ".join(f"{key}={step}" for key, step in fitting[0].items() if step != every[key])
     raise ConfigError(
-        f"{largest}={every[largest]}: the run would record up to {_size(needed)}, of {cfg.chains} chains of "
-        f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {_size(free)} that are "
+        f"{largest}={every[largest]}: the run would record up to {format_bytes(needed)}, of {cfg.chains} chains of "
+        f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {format_bytes(free)} that are "
         f"free for out={cfg.out}, {advice}"
     )
 
 
-def check_certificate(cfg: "DictConfig", path: Path, pairs: int, N: int, new: int) -> None:
-    """Raise a `ConfigError` where the certificate of the folder `path` would take more than a share of the disk's free
-    space.
-
-    Parameters
-    ----------
-    cfg : DictConfig
-    path : Path
-    pairs : int
-        How many there are to be.
-    N, new : int
-        Items, and new ones.
-    """
-    # it imports pandas, which a run does not need before its end
-    from splitmerge_cli.runs.certificate import MOST_ITEMS
-
-    of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
-    # what is kept of all pairs is replaced whole, so for a while it is there twice
-    each = 2 * PAIR_BYTES + 4 * of_items + 16 * new
-    tables = 48 * of_items + 40 * new
-    free = _free(path)
-    kept = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
-    room = DISK_SHARE * free + kept - tables
-    if pairs * each <= room:
-        return
-    enough = int(room // each)
-    advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
-    raise ConfigError(
-        f"pairs={pairs}: the certificate would take up to {_size(pairs * each + tables - kept)}; expected at most "
-        f"{DISK_SHARE:.0%} of the {_size(free)} that are free for out={cfg.out}, {advice}"
-    )
-
-
-def _free(path: Path) -> int:
+def free_bytes(path: Path) -> int:
     """Bytes that are free for a folder that need not be there."""
     folder = next(place for place in [path, *path.absolute().parents] if place.is_dir())
     return shutil.disk_usage(folder).free
 
 
-def _size(count: float) -> str:
+def format_bytes(count: float) -> str:
     """A number of bytes for people."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if count < 1000:

@@ -440,7 +440,7 @@ def run_on_shards(
     RunError
         Workers were lost again and again; the same command continues the run.
     """
-    from splitmerge_cli.runs.dask_workers import DaskWorkers
+    from splitmerge_cli.sweeps.dask_workers import DaskWorkers
     from splitmerge_cli.shards.messages import DaskShards
 
     # of what is finished there nothing is written

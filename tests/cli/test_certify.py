@@ -24,8 +24,8 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.runs import certify
-from splitmerge_cli.runs.certificate import Schedule
+from splitmerge_cli.studies import certify
+from splitmerge_cli.studies.certificate import Schedule
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 
@@ -394,7 +394,7 @@ def test_python_says_what_is_wrong() -> None:
 def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> None:
     """Two rows given five others: from pairs that stop soon after their start, without bias."""
     from splitmerge_cli.data.objects import from_object
-    from splitmerge_cli.runs.predictive import State, by_state
+    from splitmerge_cli.studies.predictive import State, by_state
     from splitmerge_cli.verify.cases import small_case
 
     case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})
@@ -418,7 +418,7 @@ def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path)
     """By themselves they would be constant columns, which are left out, or numbers of another type."""
     from splitmerge_cli.config import compose
     from splitmerge_cli.runs import prepare
-    from splitmerge_cli.runs.predictive import items_of
+    from splitmerge_cli.studies.predictive import items_of
 
     rows = "".join(f"{k % 3},{'fm'[k % 2]},US,{k + 0.5},{k % 3}\n" for k in range(12))
     (tmp_path / "t.csv").write_text("class,sex,land,x,grade\n" + rows)

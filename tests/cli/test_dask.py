@@ -16,7 +16,7 @@ from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli.results.files import locked
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.runs import remote
-from splitmerge_cli.runs.job import Task
+from splitmerge_cli.sweeps.job import Task
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 

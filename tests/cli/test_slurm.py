@@ -16,7 +16,7 @@ import pytest
 
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli.results.read import find_runs
-from splitmerge_cli.runs.queued_jobs import in_queue
+from splitmerge_cli.sweeps.queued_jobs import in_queue
 
 JOBS = ["sampler=sdds", "data=emm", "N=200", "chains=1", "timing=false", "progress=none"]
 SLURM = ["hydra/launcher=submitit_slurm", "hydra.launcher.timeout_min=10"]

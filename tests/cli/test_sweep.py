@@ -18,9 +18,9 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import LOCK, WORK
-from splitmerge_cli.runs import job
+from splitmerge_cli.sweeps import job
 from splitmerge_cli.runs.progress import SweepProgress
-from splitmerge_cli.runs.sweep import check_jobs, expand, run_jobs
+from splitmerge_cli.sweeps.sweep import check_jobs, expand, run_jobs
 
 GRID = ["sampler=rm,sdds", "N=20,30", "iterations=50", "chains=1", "progress=none"]
 ONE = ["sampler=rm", "N=20", *GRID[2:]]
@@ -277,7 +277,7 @@ def test_the_message_says_how_the_process_of_a_job_ended(code: int, status: str,
 
 def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "splitmerge_cli.runs.launch.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
+        "splitmerge_cli.sweeps.launch.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
     )
     result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=2")
     assert result.exit_code == 1
@@ -395,7 +395,7 @@ def test_jobs_that_differ_in_their_seed_are_planned_once(smcmc, monkeypatch: pyt
     """Their folders are those of runs that are made one by one."""
     planned = []
     real = runs.prepare
-    monkeypatch.setattr("splitmerge_cli.runs.sweep.prepare", lambda cfg: planned.append(cfg.seed) or real(cfg))
+    monkeypatch.setattr("splitmerge_cli.sweeps.sweep.prepare", lambda cfg: planned.append(cfg.seed) or real(cfg))
     jobs = expand(["sampler=rm", "N=20,30", "seed=range(5)", "iterations=50", "chains=1"])
     found = check_jobs(jobs)
     assert planned == [0, 0]

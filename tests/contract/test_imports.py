@@ -25,14 +25,19 @@ MAY = {
     "config": {"core", "papers"},
     "__main__": {"cli", "runs"},
     "runs": {"config", "core", "data", "diagnostics", "models", "results"},
-    "plots": {"diagnostics", "results", "runs"},
-    # a figure never samples: its runs are made by `runs.sweep`, its exact numbers by `verify`
-    "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "verify"},
+    "sweeps": {"config", "core", "data", "results", "runs"},
+    "studies": {"config", "core", "data", "diagnostics", "results", "runs", "sweeps"},
+    "plots": {"diagnostics", "results", "runs", "studies"},
+    # a figure never samples: its runs are made by `sweeps.sweep`, its exact numbers by `verify`
+    "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "studies", "sweeps", "verify"},
     "verify": {"config", "core", "data", "models", "priors", "results", "runs", "samplers"},
-    "api": {"config", "data", "diagnostics", "plots", "results", "runs"},
-    "shards": {"config", "core", "data", "results", "runs", "samplers"},
+    "api": {"config", "data", "diagnostics", "plots", "results", "runs", "studies", "sweeps"},
+    "shards": {"config", "core", "data", "results", "runs", "samplers", "sweeps"},
     "estimators": {"api"},
-    "cli": {"api", "config", "data", "diagnostics", "papers", "priors", "results", "runs", "shards", "verify"},
+    "cli": {
+        *("api", "config", "data", "diagnostics", "papers", "priors", "results", "runs", "shards", "studies", "sweeps"),
+        "verify",
+    },
 }
 # what is read, and what is printed: every part may import them
 EDGES = ("received", "terminal")
@@ -142,9 +147,9 @@ def test_the_rule_sees_imports(tmp_path: Path) -> None:
 
 
 # what a figure may use of the runs: grids of them, and what a race of stored ones says
-OF_RUNS = {"splitmerge_cli.runs.sweep", "splitmerge_cli.runs.race"}
+OF_RUNS = {"splitmerge_cli.runs.stored", "splitmerge_cli.sweeps.sweep", "splitmerge_cli.studies.race"}
 
 
 def test_figures_make_runs_by_sweeps_alone() -> None:
     for file in (ROOT / "papers").glob("*/*.py"):
-        assert {module for module in imports(file) if part_of(module) == "runs"} <= OF_RUNS, file.name
+        assert {module for module in imports(file) if part_of(module) in ("runs", "studies", "sweeps")} <= OF_RUNS, file.name

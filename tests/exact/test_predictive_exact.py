@@ -15,7 +15,7 @@ from splitmerge_cli.config import ConfigError, choice, locate
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.stacking import new_items, node_added, stacked
-from splitmerge_cli.runs.predictive import Following, State, by_state, predict
+from splitmerge_cli.studies.predictive import Following, State, by_state, predict
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import partitions
 

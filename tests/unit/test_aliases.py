@@ -10,7 +10,7 @@ from splitmerge_cli.config import ConfigError, aliases, check_stored, compose, d
 from splitmerge_cli.config.aliases import ALIASES, Alias
 from splitmerge_cli.results.manifest import Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs import finished, open_run, run, run_id
-from splitmerge_cli.runs.sweep import expand
+from splitmerge_cli.sweeps.sweep import expand
 
 
 @pytest.fixture(autouse=True)

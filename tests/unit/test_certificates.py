@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from splitmerge_cli.diagnostics import certificates
 from splitmerge_cli.diagnostics.certificates import bound, lag_terms, log_of_mean, log_of_mean_of_items, unbiased
 from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.runs.certificate import (
+from splitmerge_cli.studies.certificate import (
     CO_CLUSTERING,
     LOG_PREDICTIVE,
     PARTITION,

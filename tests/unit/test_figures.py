@@ -23,7 +23,7 @@ from splitmerge_cli.plots.style import COLOURS, LINES, save, styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs import run as make_run
-from splitmerge_cli.runs.sweep import JobOutcome
+from splitmerge_cli.sweeps.sweep import JobOutcome
 
 EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
 

@@ -159,7 +159,7 @@ def test_a_checkpoint_whose_arrays_are_packed_is_damaged() -> None:
 ROOT = Path(splitmerge_cli.__file__).parent
 RECEIVING = (
     *(f"results/{name}.py" for name in ("manifest", "read", "state", "streams")),
-    *("runs/certificate.py", "runs/summaries.py", "papers/archive.py", "papers/kept.py"),
+    *("studies/certificate.py", "runs/summaries.py", "papers/archive.py", "papers/kept.py"),
 )
 
 

@@ -26,7 +26,7 @@ from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote, legend
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 SAMPLERS = ("gibbs", "sm", "arm")
 EXAMPLES = {f"jain_neal_example{k}": f"bernoulli example {k}" for k in (1, 2, 3)}

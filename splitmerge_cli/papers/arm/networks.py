@@ -33,7 +33,7 @@ from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, 
 from splitmerge_cli.plots.runs import option, pick, thinned
 from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote, legend, powers
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
 from splitmerge_cli.verify.transitions import total_variation
 

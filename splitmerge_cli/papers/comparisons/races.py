@@ -9,7 +9,7 @@ import pandas as pd
 
 from splitmerge_cli.plots.style import NAMES
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.race import race_of
+from splitmerge_cli.studies.race import race_of
 
 MODELS = {
     "gaussian": "Gaussian",

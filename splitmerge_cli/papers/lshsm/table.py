@@ -18,7 +18,7 @@ from splitmerge_cli.papers.verdicts import Verdict, by_distance, untestable
 from splitmerge_cli.plots.runs import option
 from splitmerge_cli.plots.style import FULL, footnote
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 METRICS = ("nmi", "accuracy")
 SETTINGS = {

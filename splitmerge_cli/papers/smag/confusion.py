@@ -31,7 +31,7 @@ from splitmerge_cli.papers.smag.runs import (
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign
 from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 SHOWN = ("gibbs", "coin", "text")
 REFERENCE = "knowing topics and mixtures"

@@ -18,7 +18,7 @@ from splitmerge_cli.papers.verdicts import Verdict, within
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.sweep import dataset_of
+from splitmerge_cli.runs.stored import dataset_of
 
 LARGE = 10
 """Points of a true line from which on it counts in the search for errors."""

@@ -17,12 +17,12 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs.errors import RunError
-from splitmerge_cli.runs.job import Ended, blocked, end_jobs, safe_imports
-from splitmerge_cli.runs.remote import RemoteTask, on_worker
+from splitmerge_cli.sweeps.job import Ended, blocked, end_jobs, safe_imports
+from splitmerge_cli.sweeps.remote import RemoteTask, on_worker
 
 
 class DaskWorkers:
-    """An engine of `splitmerge_cli.runs.remote`.
+    """An engine of `splitmerge_cli.sweeps.remote`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from splitmerge_cli.diagnostics import race as races
 from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.tables import SealedFolder
-from splitmerge_cli.runs import sweep
+from splitmerge_cli.sweeps import sweep
 
 STARTS = ("one_cluster", "singletons")
 """Where chains start, unless `init` is named."""

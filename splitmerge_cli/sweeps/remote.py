@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from splitmerge_cli.config import shared_choices
 from splitmerge_cli.results.files import is_locked, locked
-from splitmerge_cli.runs.job import Ended, Sweep, Task, made_here, task_of
+from splitmerge_cli.sweeps.job import Ended, Sweep, Task, made_here, task_of
 
 Composed = Callable[[Sequence[str]], tuple[Any, Any]]
 """Composes a job from its overrides: its configuration, and Hydra's own node."""

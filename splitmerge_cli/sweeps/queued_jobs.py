@@ -25,8 +25,8 @@ from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.identity import is_written
-from splitmerge_cli.runs.job import Ended
-from splitmerge_cli.runs.remote import RemoteTask, on_worker
+from splitmerge_cli.sweeps.job import Ended
+from splitmerge_cli.sweeps.remote import RemoteTask, on_worker
 
 LOOK = 2.0
 """Seconds between two looks at the queue."""
@@ -78,7 +78,7 @@ class Call:
 
 
 class QueuedJobs:
-    """An engine of `splitmerge_cli.runs.remote`.
+    """An engine of `splitmerge_cli.sweeps.remote`.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ from splitmerge_cli.results.files import DamagedRun, Locked, locked, undamaged
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import LOCK
 from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.certificate import (
+from splitmerge_cli.studies.certificate import (
     CO_CLUSTERING,
     LOG_PREDICTIVE,
     MOST_ITEMS,
@@ -49,10 +49,10 @@ from splitmerge_cli.runs.certificate import (
     digest_of,
     write_estimates,
 )
-from splitmerge_cli.runs.disk import check_certificate
+from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.plan import Plan, prepare, threads
-from splitmerge_cli.runs.predictive import Following
+from splitmerge_cli.studies.predictive import Following
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -69,6 +69,8 @@ CHUNK = 4_096
 """Iterations whose rows have room at a time."""
 STORED = 10.0
 """Seconds between two writes of the pairs."""
+PAIR_BYTES = 1_500
+"""Of what is stored of a pair of chains beside the estimates of pairs of items."""
 FORMAT = 2
 """Of what is stored; what was stored in another is another certificate."""
 MIXTURE = "mixture"
@@ -482,3 +484,33 @@ def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     """`QUANTITIES` and the hyper-parameters of both chains, shape (rows, 2, quantities)."""
     of_state = [rows[name][..., None] for name in ("n_clusters", "K", "log_joint")]
     return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)
+
+
+def check_certificate(cfg: "DictConfig", path: Path, pairs: int, N: int, new: int) -> None:
+    """Raise a `ConfigError` where the certificate of the folder `path` would take more than a share of the disk's free
+    space.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+    path : Path
+    pairs : int
+        How many there are to be.
+    N, new : int
+        Items, and new ones.
+    """
+    of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
+    # what is kept of all pairs is replaced whole, so for a while it is there twice
+    each = 2 * PAIR_BYTES + 4 * of_items + 16 * new
+    tables = 48 * of_items + 40 * new
+    free = free_bytes(path)
+    kept = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
+    room = DISK_SHARE * free + kept - tables
+    if pairs * each <= room:
+        return
+    enough = int(room // each)
+    advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
+    raise ConfigError(
+        f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - kept)}; expected at most "
+        f"{DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={cfg.out}, {advice}"
+    )

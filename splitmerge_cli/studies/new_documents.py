@@ -16,7 +16,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.runs.datasets import construct
-from splitmerge_cli.runs.predictive import Prediction, State
+from splitmerge_cli.studies.predictive import Prediction, State
 
 PARTICLES = 20
 """Of the filter, for each document and state."""

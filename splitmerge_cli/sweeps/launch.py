@@ -13,8 +13,8 @@ from splitmerge_cli.config import ConfigError, draft, hydra_adapter, load, place
 from splitmerge_cli.config.composition import rewrite
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.runs.errors import RunError
-from splitmerge_cli.runs.job import Ended, Recorded, Sweep, in_process, isolated, read_records
-from splitmerge_cli.runs.remote import Engine, Remote
+from splitmerge_cli.sweeps.job import Ended, Recorded, Sweep, in_process, isolated, read_records
+from splitmerge_cli.sweeps.remote import Engine, Remote
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Launch:
             engine: Engine = found(**chosen.options)
             return engine
         if chosen.target.startswith("hydra_plugins.hydra_submitit_launcher."):
-            from splitmerge_cli.runs.queued_jobs import QueuedJobs
+            from splitmerge_cli.sweeps.queued_jobs import QueuedJobs
 
             named = [o.split("=")[0].removeprefix("hydra.launcher.").lstrip("+") for o in self.overrides]
             cluster = "slurm" if chosen.target.endswith(".SlurmLauncher") else "local"

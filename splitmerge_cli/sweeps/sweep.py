@@ -28,11 +28,11 @@ from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import complete, finished, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
-from splitmerge_cli.runs.job import Ended, blocked, safe_imports
-from splitmerge_cli.runs.launch import Launch
+from splitmerge_cli.sweeps.job import Ended, blocked, safe_imports
+from splitmerge_cli.sweeps.launch import Launch
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
-from splitmerge_cli.runs.queued_jobs import forget
+from splitmerge_cli.sweeps.queued_jobs import forget
 from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.undecided import require_model
 

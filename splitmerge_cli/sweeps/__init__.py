@@ -1,0 +1,1 @@
+"""Grids of runs: expanded, launched on this machine or on others, only what is missing."""
