@@ -19,10 +19,10 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.stacking import new_items
 from splitmerge_cli.plots import certificate as plots
 from splitmerge_cli.plots.style import save, styled
-from splitmerge_cli.studies import certify as studies
-from splitmerge_cli.studies.certificate import Certificate
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
+from splitmerge_cli.studies import certify as studies
+from splitmerge_cli.studies.certificate import Certificate
 
 FIGURE = "certificate"
 
@@ -38,7 +38,7 @@ def certify(
     k: int | None = None,
     m: int | None = None,
     seconds: float | None = None,
-    coupling: str = runs.COUPLING,
+    coupling: str = studies.COUPLING,
     new: Any = None,
     seed: int = 0,
     store: str | Path | None = None,
@@ -104,10 +104,10 @@ def certify(
     """
     keys: dict[str, Any] = {"seed": seed, "iterations": iterations, "workers": workers, "progress": shown(progress)}
     keys = {key: value for key, value in keys.items() if value is not None}
-    given = {"init": runs.MIXTURE} | dict(options or {})
+    given = {"init": studies.MIXTURE} | dict(options or {})
     settled, _ = overrides_of(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
-    plan = runs.checked(compose([*settled.overrides, override("out", str(folder))]))
+    plan = studies.checked(compose([*settled.overrides, override("out", str(folder))]))
     found = None if new is None else new_items(plan.dataset, new)
     return made(plan, pairs, lag, k, m, seconds, coupling, found)
 
@@ -119,10 +119,10 @@ def made(
     k: int | None = None,
     m: int | None = None,
     seconds: float | None = None,
-    coupling: str = runs.COUPLING,
+    coupling: str = studies.COUPLING,
     new: Dataset | None = None,
 ) -> Certificate:
-    """Make a certificate, write its tables and its picture; parameters as of `splitmerge_cli.studies.certify.certify`."""
+    """Make a certificate, write its tables and its picture; parameters as of `studies.certify.certify`."""
     for name, value, least in [("pairs", pairs, 2), ("lag", lag, 1), ("k", k, 0), ("m", m, 1)]:
         if value is not None and value < least:
             raise ConfigError(f"{name}={value}: expected at least {least}")

@@ -40,8 +40,8 @@ def race(
     from splitmerge_cli.api import races
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.runs import interrupts
-    from splitmerge_cli.sweeps import sweep as sweeps
     from splitmerge_cli.studies.race import jobs_of, race_of
+    from splitmerge_cli.sweeps import sweep as sweeps
 
     keys = [each for each in given if "=" in each]
     folders = [each for each in given if "=" not in each]

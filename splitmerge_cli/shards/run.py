@@ -440,8 +440,8 @@ def run_on_shards(
     RunError
         Workers were lost again and again; the same command continues the run.
     """
-    from splitmerge_cli.sweeps.dask_workers import DaskWorkers
     from splitmerge_cli.shards.messages import DaskShards
+    from splitmerge_cli.sweeps.dask_workers import DaskWorkers
 
     # of what is finished there nothing is written
     if not any(Path(cfg.out).glob(f"shards-*/{MANIFEST}")):

@@ -35,6 +35,9 @@ from splitmerge_cli.results.files import DamagedRun, Locked, locked, undamaged
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import LOCK
 from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
+from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.studies.certificate import (
     CO_CLUSTERING,
     LOG_PREDICTIVE,
@@ -49,9 +52,6 @@ from splitmerge_cli.studies.certificate import (
     digest_of,
     write_estimates,
 )
-from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
-from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
-from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.studies.predictive import Following
 
 if TYPE_CHECKING:
@@ -486,7 +486,7 @@ def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)
 
 
-def check_certificate(cfg: "DictConfig", path: Path, pairs: int, N: int, new: int) -> None:
+def check_certificate(cfg: DictConfig, path: Path, pairs: int, N: int, new: int) -> None:
     """Raise a `ConfigError` where the certificate of the folder `path` would take more than a share of the disk's free
     space.
 
@@ -511,6 +511,6 @@ def check_certificate(cfg: "DictConfig", path: Path, pairs: int, N: int, new: in
     enough = int(room // each)
     advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
     raise ConfigError(
-        f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - kept)}; expected at most "
-        f"{DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={cfg.out}, {advice}"
+        f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - kept)}; expected at "
+        f"most {DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={cfg.out}, {advice}"
     )

@@ -28,13 +28,13 @@ from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import complete, finished, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
-from splitmerge_cli.sweeps.job import Ended, blocked, safe_imports
-from splitmerge_cli.sweeps.launch import Launch
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
-from splitmerge_cli.sweeps.queued_jobs import forget
 from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.undecided import require_model
+from splitmerge_cli.sweeps.job import Ended, blocked, safe_imports
+from splitmerge_cli.sweeps.launch import Launch
+from splitmerge_cli.sweeps.queued_jobs import forget
 
 LOOK = 0.2
 """Seconds between two looks at runs that another process makes."""

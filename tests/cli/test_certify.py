@@ -24,10 +24,10 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.studies import certify
-from splitmerge_cli.studies.certificate import Schedule
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.studies import certify
+from splitmerge_cli.studies.certificate import Schedule
 
 CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
 SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]

@@ -20,11 +20,11 @@ from splitmerge_cli.results import state, store, streams
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.summary import Summary
-from splitmerge_cli.studies import certify
-from splitmerge_cli.sweeps import sweep
 from splitmerge_cli.runs import build, drive, finish, initial
 from splitmerge_cli.runs.disk import recorded_bytes
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
+from splitmerge_cli.studies import certify
+from splitmerge_cli.sweeps import sweep
 
 ARGS = ["N=20", "chains=1", "iterations=20000", "timing=false", "progress=none"]
 

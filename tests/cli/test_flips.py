@@ -20,17 +20,17 @@ from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.store import ChainStore
-from splitmerge_cli.studies import certify
-from splitmerge_cli.sweeps import queued_jobs
 from splitmerge_cli.runs import drive
-from splitmerge_cli.sweeps.job import Task
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.studies.race import race_of
-from splitmerge_cli.sweeps.remote import RemoteTask
 from splitmerge_cli.shards.messages import LocalShards, ShardLost
 from splitmerge_cli.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.shards.shard import Shard
 from splitmerge_cli.shards.source import open_source
+from splitmerge_cli.studies import certify
+from splitmerge_cli.studies.race import race_of
+from splitmerge_cli.sweeps import queued_jobs
+from splitmerge_cli.sweeps.job import Task
+from splitmerge_cli.sweeps.remote import RemoteTask
 from splitmerge_cli.verify import posteriors
 
 RUN = ["N=20", "iterations=200", "timing=false", "progress=none"]

@@ -18,8 +18,8 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.results.files import is_locked, locked
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import LOCK, WORK
-from splitmerge_cli.sweeps import job
 from splitmerge_cli.runs.progress import SweepProgress
+from splitmerge_cli.sweeps import job
 from splitmerge_cli.sweeps.sweep import check_jobs, expand, run_jobs
 
 GRID = ["sampler=rm,sdds", "N=20,30", "iterations=50", "chains=1", "progress=none"]

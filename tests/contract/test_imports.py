@@ -26,7 +26,7 @@ MAY = {
     "__main__": {"cli", "runs"},
     "runs": {"config", "core", "data", "diagnostics", "models", "results"},
     "sweeps": {"config", "core", "data", "results", "runs"},
-    "studies": {"config", "core", "data", "diagnostics", "results", "runs", "sweeps"},
+    "studies": {"config", "core", "data", "diagnostics", "models", "results", "runs", "sweeps"},
     "plots": {"diagnostics", "results", "runs", "studies"},
     # a figure never samples: its runs are made by `sweeps.sweep`, its exact numbers by `verify`
     "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "studies", "sweeps", "verify"},
@@ -152,4 +152,6 @@ OF_RUNS = {"splitmerge_cli.runs.stored", "splitmerge_cli.sweeps.sweep", "splitme
 
 def test_figures_make_runs_by_sweeps_alone() -> None:
     for file in (ROOT / "papers").glob("*/*.py"):
-        assert {module for module in imports(file) if part_of(module) in ("runs", "studies", "sweeps")} <= OF_RUNS, file.name
+        assert {module for module in imports(file) if part_of(module) in ("runs", "studies", "sweeps")} <= OF_RUNS, (
+            file.name
+        )

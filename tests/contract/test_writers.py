@@ -30,7 +30,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "api/posterior.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
     "api/sampling.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
     "api/certificates.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
-    "studies/certificate.py": ({"np.save", "open", "replaced"}, "estimates of a pair: the sealed pairs.json has digests"),
+    "studies/certificate.py": (
+        {"np.save", "open", "replaced"},
+        "estimates of a pair: the sealed pairs.json has digests",
+    ),
     "shards/shard.py": (
         {"ParquetWriter", "np.save", "open", "replaced", "write_table"},
         "labels, which a worker writes: the sealed checkpoint, or the manifest, has their digests",

@@ -8,8 +8,8 @@ import pytest
 
 from splitmerge_cli.papers import experiments
 from splitmerge_cli.results.manifest import write_sealed
-from splitmerge_cli.sweeps import sweep
 from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines, SweepProgress, SweepState
+from splitmerge_cli.sweeps import sweep
 from splitmerge_cli.sweeps.sweep import _Poll
 
 
