@@ -15,7 +15,7 @@ import pytest
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli.results.files import locked
 from splitmerge_cli.results.read import find_runs
-from splitmerge_cli.runs import remote
+from splitmerge_cli.sweeps import remote
 from splitmerge_cli.sweeps.job import Task
 
 pytest.importorskip("distributed", reason="Dask is not installed")
