@@ -58,27 +58,11 @@ cdef extern from "fixed_point.h":
     ctypedef struct whole:
         pass
 
+cdef extern from "log_rise.h":
+    pass
+
 cdef extern from *:
     """
-    #include <math.h>
-
-    /* log Gamma(a + x) - log Gamma(a): Stirling's series where a is large, not a difference of two large numbers. */
-    static double log_rise_far(double a, double x)
-    {
-        const double b = a + x;
-        if (a < 64.0)
-            return lgamma(b) - lgamma(a);
-        return (a - 0.5) * log1p(x / a) + x * (log(b) - 1.0)
-               + (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (b * b)) / (b * b)) / b
-               - (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (a * a)) / (a * a)) / a;
-    }
-
-    /* The same for a = shape + s, from the table of log rising factorials of shape as far as it goes. */
-    static inline double log_rise(const double *rise, int64_t length, double shape, int64_t s, int64_t x)
-    {
-        return s + x < length ? rise[s + x] - rise[s] : log_rise_far(shape + s, (double)x);
-    }
-
     /* Log predictive of an item's cells in the eight clusters of a block, but for what is the same in all of them. The
        rows of a block, eight lanes each: one of zeros, which a missing discrete cell reads; one for each level of each
        discrete column; for each column of counts a constant, a slope, the sum (a whole number) and two logs that score

@@ -1,0 +1,39 @@
+/* Logarithms of rising factorials a (a + 1) ... (a + x - 1), for sums of counts. */
+#ifndef SMCMC_LOG_RISE_H
+#define SMCMC_LOG_RISE_H
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* log Gamma(a + x) - log Gamma(a): Stirling's series where a is large, not a difference of two large numbers. */
+static double log_rise_far(double a, double x)
+{
+    const double b = a + x;
+    if (a < 64.0)
+        return lgamma(b) - lgamma(a);
+    return (a - 0.5) * log1p(x / a) + x * (log(b) - 1.0)
+           + (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (b * b)) / (b * b)) / b
+           - (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (a * a)) / (a * a)) / a;
+}
+
+/* The same for a = shape + s, from the table of log rising factorials of shape as far as it goes. */
+static inline double log_rise(const double *rise, int64_t length, double shape, int64_t s, int64_t x)
+{
+    return s + x < length ? rise[s + x] - rise[s] : log_rise_far(shape + s, (double)x);
+}
+
+/* out[k] += log of the rising factorial (a + sum[k])_x, for m neighbouring clusters. */
+static inline void add_log_rises(const double *rise, int64_t length, double a, const int64_t *sum, int64_t x,
+                                 ptrdiff_t m, double *out)
+{
+    int64_t largest = 0;
+    for (ptrdiff_t k = 0; k < m; k++)
+        largest = sum[k] > largest ? sum[k] : largest;
+    if (largest + x < length)
+        for (ptrdiff_t k = 0; k < m; k++)
+            out[k] += rise[sum[k] + x] - rise[sum[k]];
+    else
+        for (ptrdiff_t k = 0; k < m; k++)
+            out[k] += log_rise(rise, length, a, sum[k], x);
+}
+#endif

@@ -1,0 +1,25 @@
+# Vectors of counts, their sums by cluster, and what mixtures of them share.
+from libc.stdint cimport int32_t, int64_t
+
+from splitmerge_cli.core.model cimport Model
+
+
+cdef class CountVectors(Model):
+    cdef readonly Py_ssize_t D
+    cdef const int64_t *start           # [N + 1] entries of item i begin here
+    cdef const int32_t *column          # [entries] columns of counts that are not 0, ascending within an item
+    cdef const int32_t *value           # [entries]
+    cdef const int64_t *total           # [N] sum of an item's counts
+    cdef const int64_t *constant        # [N] log of the term of an item alone, in multiples of `unit`
+    cdef double unit
+    cdef double pseudo_count            # what is added to every sum of a column
+    cdef const double *rise             # [length] log of pseudo_count (pseudo_count + 1) ...
+    cdef Py_ssize_t length
+    # -- statistics of a cluster
+    cdef int64_t *sums                  # [D, cap] of the counts of a column
+    cdef int64_t *total_sum             # [cap] of `total`
+    cdef int64_t *constant_sum          # [cap] of `constant`
+
+    cdef int take_counts(self, data, double pseudo_count) except -1
+    cdef void score_clusters(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil
+    cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil

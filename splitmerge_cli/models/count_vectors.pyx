@@ -1,0 +1,201 @@
+"""Vectors of counts, their sums by cluster, and the loops that mixtures of them share.
+
+A model of such vectors supplies ``score_clusters``, the log predictives of an item in neighbouring clusters, and
+``cluster_log_lik`` and ``log_union``. Items are held as their counts that are not 0, so that words, species or genes of
+which most are absent cost nothing.
+"""
+from libc.math cimport INFINITY, exp
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import gammaln
+
+from splitmerge_cli.core.log_scale cimport log_rising
+from splitmerge_cli.core.memory cimport doubles_of, ints_of, larger, longs_of
+
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.shared import as_array, shared
+
+LONGEST_TABLE = 1 << 16
+"""Entries of the table of rising factorials; larger sums are worth two logarithms."""
+
+cdef extern from "log_rise.h":
+    double log_rise(const double *rise, int64_t length, double a, int64_t s, int64_t x) noexcept nogil
+    void add_log_rises(const double *rise, int64_t length, double a, const int64_t *sum, int64_t x, Py_ssize_t m,
+                       double *out) noexcept nogil
+
+
+def _prepare(values, bint ordered):
+    """Entries that are not 0, row by row, with the total and the constant term of each row; `ordered`: whether the term
+    counts the orders of a multinomial."""
+    if issparse(values):
+        row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+        column, value = values.indices, values.data
+    else:
+        row, column = np.nonzero(values)
+        value = values[row, column]
+    N = values.shape[0]
+    total = np.bincount(row, value, N).astype(np.int64)
+    constant = -np.bincount(row, gammaln(value + 1.0), N)
+    if ordered:
+        constant += gammaln(total + 1.0)
+    unit = float(resolution(max(np.abs(constant).max(), 1.0), N))
+    by_column = np.bincount(column, value, values.shape[1]) if len(column) else np.zeros(1)
+    return {
+        "start": np.searchsorted(row, np.arange(N + 1)).astype(np.int64),
+        # no pointer leads into an empty array
+        "column": np.append(column, 0).astype(np.int32), "value": np.append(value, 0).astype(np.int32),
+        "total": total, "constant": np.rint(constant / unit).astype(np.int64), "unit": unit,
+        "largest": int(by_column.max()), "all": int(total.sum()), "D": values.shape[1],
+    }
+
+
+def _rising(double a, Py_ssize_t length):
+    """Log rising factorials of a, of 0 to length - 1 factors."""
+    cdef double[::1] rise = np.empty(length)
+    log_rising(a, length - 1, &rise[0])
+    return {"rise": np.asarray(rise)}
+
+
+def prepare_counts(x, ordered):
+    """Return the `Prepared` of a table of counts, which all models of it share.
+
+    Parameters
+    ----------
+    x : array_like of int, or csr_array of int, shape (N, D)
+        Whole numbers from 0.
+    ordered : bool
+        Whether the constant term counts the orders of a multinomial.
+
+    Raises
+    ------
+    ValueError
+        For another shape, or a value that is no whole number from 0 to 2^31 - 1.
+    """
+    values = x if issparse(x) else as_array(x)
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError("x: expected a table of counts with at least one row and one column")
+    cells = values.data if issparse(values) else values
+    if not ((cells >= 0) & (cells <= 2**31 - 1) & (cells == np.floor(cells))).all():
+        raise ValueError("x: a value is no whole number from 0 to 2^31 - 1")
+    return shared(_prepare, values, ordered)
+
+
+cdef class CountVectors(Model):
+    """Base class of mixtures of vectors of counts: statistics, and the loops over clusters."""
+
+    kind = "counts"
+
+    cdef int take_counts(self, data, double pseudo_count) except -1:
+        """Take what ``prepare_counts`` returned, and the table of rising factorials of `pseudo_count`."""
+        self.D, self.unit, self.pseudo_count = data.D, data.unit, pseudo_count
+        self._hold(data)
+        self.start, self.column, self.value = longs_of(data.start), ints_of(data.column), ints_of(data.value)
+        self.total, self.constant = longs_of(data.total), longs_of(data.constant)
+        self.length = min(data.largest + 1, LONGEST_TABLE)
+        table = shared(_rising, pseudo_count, self.length)
+        self._hold(table)
+        self.rise = doubles_of(table.rise)
+        return 0
+
+    def __dealloc__(self):
+        free(self.sums)
+        free(self.total_sum)
+        free(self.constant_sum)
+
+    # -- statistics
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        cdef Py_ssize_t d, k, old = self.cap
+        cdef int64_t *sums = <int64_t *> larger(NULL, 0, 8 * self.D * cap)
+        for d in range(self.D):
+            for k in range(old):
+                sums[d * cap + k] = self.sums[d * old + k]
+        free(self.sums)
+        self.sums = sums
+        self.total_sum = <int64_t *> larger(self.total_sum, 8 * old, 8 * cap)
+        self.constant_sum = <int64_t *> larger(self.constant_sum, 8 * old, 8 * cap)
+        return 0
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t d
+        for d in range(self.D):
+            self.sums[d * self.cap + k] = 0
+        self.total_sum[k] = self.constant_sum[k] = 0
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef int64_t t
+        for t in range(self.start[i], self.start[i + 1]):
+            self.sums[self.column[t] * self.cap + k] += self.value[t]
+        self.total_sum[k] += self.total[i]
+        self.constant_sum[k] += self.constant[i]
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef int64_t t
+        for t in range(self.start[i], self.start[i + 1]):
+            self.sums[self.column[t] * self.cap + k] -= self.value[t]
+        self.total_sum[k] -= self.total[i]
+        self.constant_sum[k] -= self.constant[i]
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        cdef Py_ssize_t d
+        for d in range(self.D):
+            self.sums[d * self.cap + dst] = self.sums[d * self.cap + src]
+        self.total_sum[dst] = self.total_sum[src]
+        self.constant_sum[dst] = self.constant_sum[src]
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        cdef Py_ssize_t d
+        for d in range(self.D):
+            self.sums[d * self.cap + dst] += self.sums[d * self.cap + src]
+        self.total_sum[dst] += self.total_sum[src]
+        self.constant_sum[dst] += self.constant_sum[src]
+
+    # -- probabilities
+    cdef void score_clusters(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
+        """out[:m]: log predictives of item i in columns first, ..., first + m - 1, which do not count it."""
+        cdef Py_ssize_t k
+        cdef int64_t t
+        for k in range(m):
+            out[k] = self.constant[i] * self.unit
+        for t in range(self.start[i], self.start[i + 1]):
+            add_log_rises(self.rise, self.length, self.pseudo_count, self.sums + self.column[t] * self.cap + first,
+                          self.value[t], m, out)
+
+    cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Constant terms and log rising factorials of all columns, of the items in cluster a and, unless b is -1, b."""
+        cdef Py_ssize_t d
+        cdef const int64_t *row = self.sums
+        cdef double total = (self.constant_sum[a] + (self.constant_sum[b] if b >= 0 else 0)) * self.unit
+        for d in range(self.D):
+            total += log_rise(self.rise, self.length, self.pseudo_count, 0, row[a] + (row[b] if b >= 0 else 0))
+            row += self.cap
+        return total
+
+    cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef double found
+        self.score_clusters(i, k, 1, &found)
+        return found
+
+    cdef void scan(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
+        cdef bint alone = own >= 0 and self.size[own] == 1
+        cdef double top = -INFINITY
+        if own >= 0:
+            self.leave(i, own)
+        self.score_clusters(i, 0, m, self.w)
+        for k in range(m):
+            self.w[k] += self.log_weight(i, k)
+        if own >= 0:
+            self.join(i, own)
+        if alone:
+            self.w[m - 1] = -INFINITY
+        for k in range(m):
+            top = max(top, self.w[k])
+        for k in range(m):
+            self.w[k] = exp(self.w[k] - top)
+
+    def statistics(self):
+        """dict of ndarray: sums, shape (K, D), a copy."""
+        return {"sums": np.array([[self.sums[d * self.cap + k] for d in range(self.D)] for k in range(self.K)])}
