@@ -155,8 +155,8 @@ def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> t
         other = (total * overall - n * held) / rest
         within = np.maximum(about.sum(axis=0) - about - rest * (other - overall) ** 2, 0.0)
         divergence = _normal(n, held, squares, rest, other, within, spread)
-        kinds = np.array(types)
-        count, binary = kinds == "count", kinds == "binary"
+        of_column = np.array(types)
+        count, binary = of_column == "count", of_column == "binary"
         divergence[:, count] = _poisson(n, held, rest, other, overall)[:, count]
         p, q = (np.stack([1 - share, share], axis=-1)[:, binary] for share in (held, other))
         divergence[:, binary] = _discrete(p, q, n[:, binary], rest[:, binary])

@@ -279,15 +279,15 @@ def standardised(found: Found) -> tuple[Points, list[str]]:
     place = {name: j for j, name in enumerate(dataset.columns or [])}
     for f in widest[known.deviation[widest] > 0]:
         j, level = int(known.column[f]), known.level[f]
-        kind = known.types[j]
+        type = known.types[j]
         # statistics may be of the widest columns alone
         at = place.get(known.columns[j], j) if len(known.columns) < dataset.values.shape[1] else j
         x = column(dataset, at, rows)
-        if kind == "categorical":
+        if type == "categorical":
             x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))
-        scale = np.sqrt(known.overall[f]) if kind == "categorical" else known.deviation[f]
+        scale = np.sqrt(known.overall[f]) if type == "categorical" else known.deviation[f]
         parts.append(np.nan_to_num((x - known.overall[f]) / scale))
-        names.append(known.columns[j] if kind in ("real", "count") else f"{known.columns[j]}={level}")
+        names.append(known.columns[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
     return np.column_stack(parts), told_apart(names, SHORT)
 
 
