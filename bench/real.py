@@ -27,8 +27,8 @@ from sklearn.preprocessing import StandardScaler
 
 import splitmerge_cli as smcmc
 from bench import real_documents
-from splitmerge_cli.data.stacking import new_items
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.studies.predictive import State, predict
 
 SEED = 0
@@ -200,7 +200,7 @@ def networks(iterations: int | None) -> Iterator[dict[str, Any]]:
                 else:
                     labels = by_appearance(fit(known))
                     state = State(labels, int(labels.max()) + 1, {})
-                    new, model = new_items(fold.dataset, ties), fold.run.config["model"]
+                    new, model = get_kind(fold.dataset.kind).new_items(fold.dataset, ties), fold.run.config["model"]
                     density.append(predict(model, fold.dataset, new, [state], labels).log_density / len(known))
             every = np.concatenate(density)
             yield {

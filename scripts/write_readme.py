@@ -11,10 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from splitmerge_cli.config import choice, choices, compose, plain
+from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.papers import overview
-from splitmerge_cli.runs.datasets import construct, kind_of, loaded
 from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,21 +24,13 @@ CLAIMS_BEGIN = "<!-- claims by verdict: written by scripts/write_readme.py -->"
 CLAIMS_END = "<!-- end of claims by verdict -->"
 
 
-def uncollapsed(model: str) -> Model:
-    """A small instance of a model that keeps its parameters."""
-    cfg = compose([f"model={model}", f"data={model}", "N=8", "model.conjugate=false"])
-    dataset = loaded(plain(cfg.data), kind_of(cfg.model), {})
-    built: Model = construct("model", cfg.model, lambda cls, options: cls.from_data(dataset, **options))
-    return built
-
-
 def columns() -> dict[str, Model]:
     """An instance of each model, by the head of its column."""
     found: dict[str, Model] = {}
     for name in choices("model"):
         found[f"`{name}`"] = example(name)
         if "conjugate" in choice("model", name):
-            found[f"`{name}`, uncollapsed"] = uncollapsed(name)
+            found[f"`{name}`, uncollapsed"] = example(name, conjugate=False)
     return found
 
 

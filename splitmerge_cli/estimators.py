@@ -143,7 +143,7 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     def _of_numbers(self) -> bool:
         """Whether the model reads numbers alone."""
         name = str(self.model if isinstance(self.model, str) else self.model.get("name"))
-        return name != AUTO and kind_of_model(name) in ("points", "binary")
+        return name != AUTO and kind_of_model(name).is_numeric
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Run the chains.

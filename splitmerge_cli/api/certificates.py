@@ -16,7 +16,7 @@ from typing import Any
 from splitmerge_cli.api.sampling import override, overrides_of, shown
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.data.stacking import new_items
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.plots import certificate as plots
 from splitmerge_cli.plots.style import save, styled
 from splitmerge_cli.runs.plan import Plan
@@ -108,7 +108,7 @@ def certify(
     settled, _ = overrides_of(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
     plan = studies.checked(compose([*settled.overrides, override("out", str(folder))]))
-    found = None if new is None else new_items(plan.dataset, new)
+    found = None if new is None else get_kind(plan.dataset.kind).new_items(plan.dataset, new)
     return made(plan, pairs, lag, k, m, seconds, coupling, found)
 
 

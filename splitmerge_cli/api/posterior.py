@@ -16,12 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.api.cautions import NotConverged, warn
 from splitmerge_cli.api.tables import Table
-from splitmerge_cli.config import ConfigError, locate
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, RESAMPLED
+from splitmerge_cli.runs.datasets import kind_of
 
 if TYPE_CHECKING:
     import xarray
@@ -98,7 +100,7 @@ class Posterior:
         if data is not None:
             from splitmerge_cli.api.selection import columns_read
 
-            kind, wanted = str(locate(run.config["model"]["_target_"]).kind), run.config["data"].get("sha256")
+            kind, wanted = kind_of(run.config["model"]).name, run.config["data"].get("sha256")
 
             def read(given: Any) -> Dataset | None:
                 found = from_object(given, kind, truth)
@@ -385,7 +387,7 @@ class Posterior:
     # -- in the data's own terms
     @property
     def _of_documents(self) -> bool:
-        return bool(locate(self.run.config["model"]["_target_"]).kind == "documents")
+        return kind_of(self.run.config["model"]).has_topics
 
     def cluster_summary(self) -> Table:
         """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
@@ -434,9 +436,8 @@ class Posterior:
             The data are no table of columns.
         """
         from splitmerge_cli.diagnostics.cluster_summary import columns
-        from splitmerge_cli.diagnostics.column_statistics import KINDS
 
-        if self.dataset.kind not in KINDS:
+        if not get_kind(self.dataset.kind).has_columns:
             raise ConfigError(f"model={self.run.config['model']['name']}: has no columns; expected a table of them")
         self._warn()
         return Table(columns(self.dataset, self._labels))
@@ -485,10 +486,9 @@ class Posterior:
 
             states = self._states(documents.MOST_STATES)
             return documents.predict(self.run, self.dataset, new, states, self._labels, wanted)
-        from splitmerge_cli.data.stacking import new_items
         from splitmerge_cli.studies.predictive import predict
 
-        found = new_items(self.dataset, new)
+        found = get_kind(self.dataset.kind).new_items(self.dataset, new)
         return predict(self.run.config["model"], self.dataset, found, self._states(MOST_STATES), self._labels)
 
     def _states(self, most: int) -> "list[State]":

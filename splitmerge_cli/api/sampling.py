@@ -18,12 +18,14 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
-from splitmerge_cli.config import ConfigError, choices, compose, draft, locate
+from splitmerge_cli.config import ConfigError, choices, compose, draft
 from splitmerge_cli.config.groups import choice
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.datasets import kind_of
 from splitmerge_cli.runs.errors import Interrupted
 
 
@@ -171,19 +173,16 @@ def _chosen(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
     return {group: value["name"]} | {f"{group}.{key}": option for key, option in value.items() if key != "name"}
 
 
-_FILES = {"documents": "corpus", "graph": "edges"}
-
-
 def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, Any]]:
     """The data set of an object, and the keys that name it."""
-    kind = "mixed" if model == AUTO else locate(choice("model", model)["_target_"]).kind
+    kind = get_kind("mixed") if model == AUTO else kind_of(choice("model", model))
     if isinstance(data, str | Path):
         if truth is not None:
             raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")
         if isinstance(data, str) and data in choices("data"):
             return None, {"data": data}
-        return None, {"data": _FILES.get(kind, "csv"), "data.path": str(data)}
-    dataset = from_object(data, kind, truth)
+        return None, {"data": kind.reader, "data.path": str(data)}
+    dataset = from_object(data, kind.name, truth)
     return dataset, {"data": "given", "data.sha256": hold(dataset)}
 
 

@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.cautions import NotConverged
-from splitmerge_cli.config import ConfigError, choice, choices, compose, draft, plain, shared_choices
+from splitmerge_cli.config import ConfigError, choice, compose, draft, locate, plain, shared_choices
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.wanted import typed_list
+from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.runs.datasets import construct, kind_of, loaded
 from splitmerge_cli.runs.identity import file_digests, finished, of_data
 
@@ -148,18 +149,10 @@ def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
 
 def model_for(dataset: Dataset) -> str:
     """The model that reads a data set as it is; a table is given as kind ``mixed``."""
-    if dataset.kind != MIXED:
-        return next(name for name in choices("model") if kind_of_model(name) == dataset.kind)
-    types = {column.type for column in dataset.types or ()}
-    if not np.isnan(dataset.values).any():
-        if types == {"real"}:
-            return "gaussian"
-        if types == {"binary"}:
-            return "bernoulli"
-    return MIXED
+    return get_kind(get_kind(dataset.kind).conversion(dataset)).model
 
 
-def kind_of_model(name: str) -> str:
+def kind_of_model(name: str) -> Kind:
     """The kind of data that a model reads."""
     return kind_of(choice("model", name))
 
@@ -169,16 +162,13 @@ def model_for_object(data: Any) -> tuple[str, Any]:
     themselves, of a data frame for another model than `mixed` the columns that are data."""
     if isinstance(data, Dataset):
         return model_for(data), data
-    if hasattr(data, "nodes") and hasattr(data, "edges"):
-        return "irm", data
-    if isinstance(data, list | tuple) and all(isinstance(item, str) for item in data):
-        return "hdp", data
-    if issparse(data):
-        return "gaussian", data
+    for kind in kinds().values():
+        if kind.recognises(data):
+            return kind.model, data
     table = from_object(data, MIXED)
     model, kept = model_for(table), columns_read(data, table)
     try:
-        read = from_object(kept, kind_of_model(model))
+        read = from_object(kept, kind_of_model(model).name)
     except DataError:
         return MIXED, data
     # of an array, whose new rows will have all columns, all are read
@@ -237,8 +227,9 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
                 say(f"model.covariance=auto: {covariance}, as {run.path} says")
                 return Settled(decided, chosen)
     dataset = _read(settled, config_dir)
-    if dataset.kind != "points":
-        raise ConfigError(f"model.covariance=auto: data={cfg['data']['name']} holds {dataset.kind}; expected points")
+    accepted, reason = locate(cfg["model"]["_target_"]).accepts(dataset)
+    if not accepted:
+        raise ConfigError(f"model.covariance=auto: data={cfg['data']['name']}: {reason}")
     options = {key: value for key, value in cfg["model"].items() if key != "_target_"}
     with warnings.catch_warnings():
         # chains too short to converge tell covariances apart
@@ -306,7 +297,7 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
     except NoMixedTable:
         dataset = _read([*of_data, "model=gaussian"], config_dir)
     model = model_for(dataset)
-    if dataset.kind == MIXED and model != MIXED:
+    if get_kind(dataset.kind).any_columns and model != MIXED:
         columns = _columns(of_data, model, dataset, config_dir)
         if columns is None:
             model, columns = MIXED, []

@@ -174,6 +174,7 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
     from splitmerge_cli.config import choice, compose, locate, places, plain, unshared
     from splitmerge_cli.data.published import sets
+    from splitmerge_cli.kinds import kinds
 
     if name in sets.SETS:
         of = sets.SETS[name]
@@ -181,10 +182,9 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     options = choice("data", name, places(config_dir))
     if "path" in options:
         # a table is of the kind that the model reads
-        kind, items = ("the model's", "rows of the file") if "kind" in options else ("documents", "those of the file")
-        if "nodes" in options:
-            kind, items = "graph", "nodes of the file"
-        return kind, items, "data.path=FILE"
+        kind = next((kind for kind in kinds().values() if kind.reader == name and "kind" not in options), None)
+        named, item = ("the model's", "row") if kind is None else (kind.name, kind.item)
+        return named, f"{item}s of the file", "data.path=FILE"
     given = unshared("data", plain(compose([f"data={name}"], config_dir).data))
     generated = given.get("N") is not None
     if generated:

@@ -11,7 +11,7 @@ from typing import Any
 
 from splitmerge_cli.config.errors import ConfigError, one_line, show
 
-REQUIRED = {"data": (), "model": ("kind", "from_data"), "sampler": ("MOVES", "supports")}
+REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
 """What the ``_target_`` of a group has, beside that it can be called."""
 
 

@@ -14,7 +14,10 @@ from splitmerge_cli.core.shared import Prepared
 
 class Model(Partition):
     kind: ClassVar[str]
+    READS_MISSING: ClassVar[bool]
     OPTIONS: ClassVar[tuple[Option, ...]]
+    @classmethod
+    def accepts(cls, data: Any) -> tuple[bool, str]: ...
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Self: ...
     @classmethod

@@ -55,6 +55,7 @@ cdef class Model(Partition):
     """
 
     kind = ""
+    READS_MISSING = False               # whether cells of a table may be missing
     OPTIONS = ()
     """Its options; see ``core/options.py``."""
 
@@ -320,28 +321,47 @@ cdef class Model(Partition):
 
     # -- Python side
     @classmethod
+    def accepts(cls, data):
+        """Whether the model reads a Dataset, and why not: by default those of its ``kind`` without missing cells.
+
+        Returns
+        -------
+        accepted : bool
+        reason : str
+            Empty where it is accepted.
+        """
+        if data.kind != cls.kind:
+            return False, f"reads {cls.kind}, not {data.kind}"
+        if not cls.READS_MISSING and data.missing:
+            return False, f"{data.first_missing}, which model=gaussian and model=mixed read"
+        return True, ""
+
+    @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset, whose arrays become read-only: all models of it share them.
 
         Parameters
         ----------
         data : Dataset
-            Its ``kind`` must be this class's ``kind``.
+            One that the model accepts.
         **params
             Passed to the constructor.
 
         Raises
         ------
         ValueError
-            When the kind differs, a cell is missing or a parameter is out of range; the message names the key.
+            When it is not accepted or a parameter is out of range; the message names the key.
         """
-        if data.kind != cls.kind:
-            raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
-        if data.missing:
-            raise ValueError(f"{data.first_missing}; expected a table without missing cells (model=gaussian and "
-                             "model=mixed read such tables)")
+        cls._require(data)
         freeze(data.values)
         return cls(data.values, **params)
+
+    @classmethod
+    def _require(cls, data):
+        """Raise a ValueError unless the model accepts a data set."""
+        accepted, reason = cls.accepts(data)
+        if not accepted:
+            raise ValueError(reason)
 
     cdef int _start(self) except -1:
         """All items in one cluster; where there are none, no cluster."""

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.received import DataError as DataError
 
-KINDS = ("tokens", "binary", "points", "graph", "documents", "mixed")
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30
@@ -46,18 +45,10 @@ class Dataset:
     ----------
     name : str
         Short name for files and titles.
-    kind : {"tokens", "binary", "points", "graph", "documents", "mixed"}
-        What `values` holds; a model supports one kind.
+    kind : str
+        Name of the kind of data (`splitmerge_cli.kinds`); a model reads one.
     values : numpy.ndarray, scipy.sparse.csr_array or Corpus
-        ``tokens``: int32 ``[N]``, codes 0 .. n_tokens - 1. ``binary``: uint8 ``[N, D]``, 0 or 1; float64 where cells
-        are missing, these NaN. ``points``: float64 or float32 ``[N, D]``, NaN where a cell is missing, or csr_array
-        ``[N, D]`` of float64 whose indices of a row ascend, without stored zeros, none missing; of magnitude 1e30 at
-        most; perhaps mapped from a file and then not writable. ``graph``: the adjacency
-        matrix of a simple undirected graph, csr_array ``[N, N]`` of uint8: symmetric, every entry 1, nothing on the
-        diagonal, indices of a row ascending. ``documents``: a
-        `splitmerge_cli.data.corpora.corpus.Corpus`; the items are its training tokens. ``mixed``: float64 ``[N, D]``,
-        NaN where a cell is missing; codes (binary, categorical), whole numbers from 0 (count) or finite numbers (real),
-        as `types` says.
+        As the class of the kind says: one item in each row (``documents``: in each training token).
     truth : numpy.ndarray or None
         int32 ``[N]``, true cluster of each item, -1 where it is not known; ``documents``: true topic of each token.
     vocabulary : list of str or None
@@ -75,8 +66,8 @@ class Dataset:
     Raises
     ------
     DataError
-        Another kind; no items; another number of true labels or of names than of items; ``points``, a ``graph``,
-        ``documents`` or ``mixed`` columns that are not as said.
+        An unknown kind; values that are not as it says; no items; another number of true labels or of names than of
+        items.
     """
 
     name: str
@@ -90,96 +81,19 @@ class Dataset:
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise DataError(f"kind={self.kind}: expected one of {', '.join(KINDS)}")
-        if self.kind == "graph":
-            self._check_graph()
-        elif self.kind == "documents":
-            self._check_documents()
+        from splitmerge_cli.kinds import get_kind
+
+        get_kind(self.kind).check(self)
         if self.N == 0:
             raise DataError(f"{self.name}: no items; expected at least one")
         if self.truth is not None and len(self.truth) != self.N:
             raise DataError(f"{self.name}: {len(self.truth)} true labels for {self.N} items")
         if self.names is not None and len(self.names) != self.N:
             raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
-        if self.kind == "points":
-            self._check_points()
-        elif self.kind == "mixed":
-            self._check_mixed()
 
-    def _check_points(self) -> None:
-        x = self.values
-        if isinstance(x, csr_array):
-            types: tuple[Any, ...] = (np.float64,)
-        elif isinstance(x, np.ndarray):
-            types = (np.float64, np.float32)
-        else:
-            raise DataError(f"{self.name}: {type(x).__name__}; expected an array or a csr_array")
-        if x.ndim != 2 or x.shape[1] == 0 or x.dtype not in types:
-            expected = "a csr_array of float64" if isinstance(x, csr_array) else "float64 or float32"
-            raise DataError(f"{self.name}: {x.dtype} of shape {x.shape}; expected {expected} [N, D], D at least 1")
-        if isinstance(x, csr_array):
-            check_rows(self.name, x)
-        if (bad := place_not_finite(x, missing=not isinstance(x, csr_array))) is not None:
-            raise DataError(f"{self.name}: {self._place(*bad)}: {x[bad]:g}; expected {FINITE}")
-        if isinstance(x, csr_array) and (zero := first_entry(x, lambda data: data == 0)) is not None:
-            raise DataError(f"{self.name}: {self._place(*zero)}: a stored zero; expected none")
-
-    def _check_mixed(self) -> None:
-        x = self.values
-        if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
-            found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
-            raise DataError(f"{self.name}: {found}; expected float64 [N, D], D at least 1")
-        if self.types is None or len(self.types) != x.shape[1]:
-            types = "none" if self.types is None else len(self.types)
-            raise DataError(f"{self.name}: types of columns: {types}; expected {x.shape[1]}")
-        for j, column in enumerate(self.types):
-            if column.type not in COLUMN_TYPES:
-                raise DataError(f"{self.name}: type {column.type}: expected one of {', '.join(COLUMN_TYPES)}")
-            if column.type == "binary" and len(column.levels) != 2:
-                raise DataError(f"{self.name}: a binary column of {len(column.levels)} levels; expected 2")
-            cells = x[:, j]
-            if column.type == "real":
-                good, expected = np.abs(cells) <= MAGNITUDE, FINITE
-            else:
-                most = len(column.levels) - 1 if column.type != "count" else LARGEST
-                good = (cells >= 0) & (cells <= most) & (cells == np.floor(cells))
-                expected = f"a whole number from 0 to {most}"
-            bad = ~(good | np.isnan(cells))
-            if bad.any():
-                i = int(np.argmax(bad))
-                raise DataError(f"{self.name}: {self._place(i, j)}: {cells[i]:g}; expected {expected}")
-
-    def _place(self, i: int, j: int) -> str:
+    def place(self, i: int, j: int) -> str:
         """A cell as messages name it."""
-        return f"row {i + 1}, column {j + 1}" + (f" ('{self.columns[j]}')" if self.columns else "")
-
-    def _check_graph(self) -> None:
-        x = self.values
-        if not isinstance(x, csr_array) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
-            found = f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
-            raise DataError(f"{self.name}: {found}; expected a csr_array [N, N] of uint8")
-        if (x.data != 1).any():
-            raise DataError(f"{self.name}: an entry that is not 1; expected 1 for every edge and no stored zero")
-        check_rows(self.name, x)
-        row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-        if (row == x.indices).any():
-            raise DataError(f"{self.name}: an entry on the diagonal; expected no item tied to itself")
-        other = x.T.tocsr()
-        if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
-            raise DataError(f"{self.name}: expected a symmetric matrix")
-
-    def _check_documents(self) -> None:
-        from splitmerge_cli.data.corpora.corpus import Corpus
-
-        x = self.values
-        if not isinstance(x, Corpus):
-            raise DataError(f"{self.name}: {type(x).__name__}; expected a Corpus")
-        words = "none" if self.vocabulary is None else len(self.vocabulary)
-        if words != x.V:
-            raise DataError(f"{self.name}: words of the vocabulary: {words}; expected {x.V}")
-        if x.shape[0] == 0:
-            raise DataError(f"{self.name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
+        return place_of(i, j, self.columns)
 
     @property
     def N(self) -> int:
@@ -192,17 +106,17 @@ class Dataset:
         x = self.values
         if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
             return 0
-        return sum(int(np.isnan(block).sum()) for _, block in _blocks(x) if np.isnan(block.min()))
+        return sum(int(np.isnan(block).sum()) for _, block in blocks(x) if np.isnan(block.min()))
 
     @property
     def first_missing(self) -> str:
         """The first missing cell, and how many there are, for messages; raises a `ValueError` where there is none."""
         i = next(
             start + int(np.isnan(block).any(axis=1).argmax())
-            for start, block in _blocks(self.values)
+            for start, block in blocks(self.values)
             if np.isnan(block.min())
         )
-        place = self._place(i, int(np.isnan(self.values[i]).argmax()))
+        place = self.place(i, int(np.isnan(self.values[i]).argmax()))
         return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
 
     @property
@@ -229,10 +143,15 @@ def numbered_labels(labels: Any) -> NDArray[np.int32]:
     return pd.factorize(pd.Series(given))[0].astype(np.int32)
 
 
+def place_of(i: int, j: int, columns: Sequence[str] | None) -> str:
+    """A cell as messages name it, row and column from 1."""
+    return f"row {i + 1}, column {j + 1}" + (f" ('{columns[j]}')" if columns else "")
+
+
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
 
 
-def _blocks(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+def blocks(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     """Parts of an array of `BLOCK` numbers, a row at least, each with the number of its first row."""
     step = max(1, BLOCK // max(1, x.size // len(x))) if x.size else 1
     for start in range(0, len(x) if x.size else 0, step):
@@ -241,13 +160,13 @@ def _blocks(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 def holds_nan(x: NDArray[np.floating]) -> bool:
     """Whether an array holds a NaN, without a second array of its size."""
-    return any(np.isnan(block.min()) for _, block in _blocks(x))
+    return any(np.isnan(block.min()) for _, block in blocks(x))
 
 
 def first_not_finite(x: NDArray[Any], missing: bool = False) -> int | None:
     """Flat position of the first value that is infinite, larger than `MAGNITUDE` or, unless `missing`, NaN; None if all
     are well."""
-    for start, block in _blocks(x):
+    for start, block in blocks(x):
         # no temporary array where all is well; a NaN makes both NaN
         if not (block.min() >= -MAGNITUDE and block.max() <= MAGNITUDE):
             good = np.abs(block) <= MAGNITUDE

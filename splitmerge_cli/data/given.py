@@ -52,9 +52,7 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
     yield from (dataset.kind, dataset.vocabulary, dataset.columns, dataset.types, dataset.names, dataset.truth)
     x = dataset.values
     if isinstance(x, csr_array):
-        # those of graphs were int64, of which ids of runs were made
-        wide = np.int64 if dataset.kind == "graph" else x.indices.dtype
-        yield from (x.shape, x.indptr.astype(wide, copy=False), x.indices.astype(wide, copy=False), x.data)
+        yield from (x.shape, x.indptr, x.indices, x.data)
     elif isinstance(x, np.ndarray):
         yield x
     else:  # documents

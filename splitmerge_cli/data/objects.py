@@ -1,7 +1,6 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -10,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, numbered_labels
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of
+from splitmerge_cli.kinds import get_kind
 
 
 def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> Dataset:
@@ -43,13 +43,10 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
         if truth is not None:
             raise DataError("truth: expected None beside a Dataset, which holds its own")
         return data
-    labels = None if truth is None else numbered_labels(truth)
-    if kind not in _READERS:
-        raise DataError(f"data: {type(data).__name__}; data of kind {kind} are made by a reader of splitmerge_cli.data")
-    return _READERS[kind](data, labels, name)
+    return get_kind(kind).from_object(data, None if truth is None else numbered_labels(truth), name)
 
 
-def _frame(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
+def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
     """Values of a table, names of its columns and of its rows, where it has them."""
     if not isinstance(data, pd.DataFrame) and not issparse(data) and hasattr(data, "to_pandas"):
         data = data.to_pandas()
@@ -64,37 +61,29 @@ def _frame(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
         raise DataError(f"data: {error}; expected rows of the same length") from error
 
 
-def _table(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
-    values, columns, names = _frame(data)
+def table_of(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
+    values, columns, names = frame_of(data)
     if values.ndim != 2:
         shape = "a row; data.reshape(-1, 1) makes it a column" if values.ndim == 1 else f"{values.ndim} dimensions"
         raise DataError(f"data: {shape}; expected {what} [N, D]")
     return values, columns, names
 
 
-def _with_nan(values: Any) -> Any:
+def with_nan(values: Any) -> Any:
     """Values of a table with NaN for whatever else stands for a missing cell."""
     if not isinstance(values, np.ndarray) or values.dtype != object:
         return values
     return np.where(pd.isna(values), np.nan, values)
 
 
-def _points(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
-    values, columns, names = _table(data, "numbers")
-    values = _with_nan(values)
-    if issparse(values):
-        matrix = csr_array(values).astype(np.float64)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        return Dataset(name, "points", matrix, truth, columns=columns, names=names)
-    if values.dtype not in (np.float32, np.float64):
-        values = _as_numbers(values, columns)
-    # the caller's array stays writable, and what the models read does not change
-    values = np.array(values, order="C")
-    return Dataset(name, "points", values, truth, columns=columns, names=names)
+def numbers_of(values: NDArray[Any], columns: list[str] | None, expected: str) -> NDArray[np.float64]:
+    """Cells as float64.
 
-
-def _as_numbers(values: NDArray[Any], columns: list[str] | None) -> NDArray[np.float64]:
+    Raises
+    ------
+    DataError
+        A cell is no number; the message says what was `expected`.
+    """
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     out = np.empty(values.shape)
@@ -106,75 +95,12 @@ def _as_numbers(values: NDArray[Any], columns: list[str] | None) -> NDArray[np.f
                 try:
                     float(cell)
                 except (TypeError, ValueError):
-                    called = f" ('{columns[j]}')" if columns else ""
                     raise DataError(
-                        f"data: row {i + 1}, column {j + 1}{called}: {cell!r}; expected a number. A table whose "
-                        "columns are of several types: model='mixed'"
+                        f"data: {place_of(i, j, columns)}: {cell!r}; expected {expected}. A table whose columns are of "
+                        "several types: model='mixed'"
                     ) from None
             raise
     return out
-
-
-def _binary(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
-    values, columns, names = _table(data, "0 and 1")
-    values = _with_nan(values.toarray() if issparse(values) else values)
-    absent = pd.isna(values)
-    good = np.isin(values, [0, 1]) | absent
-    if not good.all():
-        i, j = (int(k) for k in np.argwhere(~good)[0])
-        called = f" ('{columns[j]}')" if columns else ""
-        raise DataError(f"data: row {i + 1}, column {j + 1}{called}: {values[i, j]}; expected 0 or 1")
-    if not values.size:
-        raise DataError("data: no items; expected at least one")
-    found = np.ascontiguousarray(values, dtype=np.float64 if absent.any() else np.uint8)
-    return Dataset(name, "binary", found, truth, columns=columns, names=names)
-
-
-def _tokens(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
-    values, _, names = _frame(data)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise DataError(f"data: {values.ndim} dimensions; expected a sequence of tokens")
-    codes, seen = pd.factorize(values)
-    if (codes < 0).any():
-        raise DataError(f"data: item {int(np.argmax(codes < 0)) + 1}: no token; expected a string or a number")
-    return Dataset(name, "tokens", codes.astype(np.int32), truth, vocabulary=[str(s) for s in seen], names=names)
-
-
-def _graph(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
-    from splitmerge_cli.data.graphs.adjacency import adjacency, sizes
-
-    names: list[str] | None = None
-    if hasattr(data, "nodes") and hasattr(data, "edges"):
-        names = [str(node) for node in data.nodes]
-        number = {node: k for k, node in enumerate(data.nodes)}
-        ends = np.array([(number[a], number[b]) for a, b, *_ in data.edges], dtype=np.int64).reshape(-1, 2)
-        N = len(number)
-    else:
-        values, names, _ = _table(data, "an adjacency matrix")
-        if values.shape[0] != values.shape[1]:
-            raise DataError(f"data: shape {values.shape}; expected an adjacency matrix [N, N]")
-        N = values.shape[0]
-        ends = np.stack(values.nonzero(), axis=1).astype(np.int64)
-    ends = np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1)
-    ends = np.unique(ends, axis=0) if len(ends) else ends
-    matrix = adjacency(N, ends[:, 0], ends[:, 1])
-    return Dataset(name, "graph", matrix, truth, names=names, meta=sizes(matrix))
-
-
-def _documents(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
-    from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
-
-    data, names = texts_of(data)
-    vocabulary: list[str] | None = None
-    if has_counts(data):
-        counts, vocabulary, names = counts_of(data)
-    else:
-        counts, vocabulary = _counted(data)
-    words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
-    corpus = Corpus(tokens_of(counts), counts.shape[1], names, truth)
-    return dataset(name, corpus, words)
 
 
 def texts_of(data: Any) -> tuple[Any, list[str] | None]:
@@ -215,7 +141,7 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
     DataError
         A count is negative or no whole number.
     """
-    values, vocabulary, names = _table(data, "counts of words")
+    values, vocabulary, names = table_of(data, "counts of words")
     try:
         counts = csr_array(values)
         # of a data frame of several types
@@ -231,7 +157,7 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
     return counts, vocabulary, names
 
 
-def _counted(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[str]]:
+def count_words(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[str]]:
     """Counts of words of texts; words as scikit-learn's CountVectorizer finds them, or as they are given."""
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -249,35 +175,3 @@ def _counted(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[
         raise DataError(f"data: {error}; expected texts, or sequences of words") from error
     counts.sort_indices()
     return counts, [str(word) for word in vectorizer.get_feature_names_out()]
-
-
-def _mixed(data: Any, truth: NDArray[np.int32] | None, name: str) -> Dataset:
-    import pyarrow as pa
-
-    from splitmerge_cli.data.tables.mixed import read_mixed
-    from splitmerge_cli.data.tables.parquet import from_arrow
-    from splitmerge_cli.data.tables.wanted import Wanted
-
-    if not isinstance(data, pd.DataFrame):
-        values, columns, names = _table(data, "cells")
-        data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
-        data.columns = data.columns.map(str)
-    try:
-        # a categorical column is one of the values that it has
-        plain = data.astype({c: object for c in data.columns if isinstance(data[c].dtype, pd.CategoricalDtype)})
-        table = pa.Table.from_pandas(plain.rename(columns=str), preserve_index=False)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise DataError(f"data: {error}; expected a value of one type in each column") from error
-    found = read_mixed(from_arrow(name, table), Wanted("mixed", None, None, []), None, name)
-    _, _, names = _frame(data)
-    return replace(found, truth=truth, names=found.names if names is None else names)
-
-
-_READERS = {
-    "points": _points,
-    "binary": _binary,
-    "tokens": _tokens,
-    "graph": _graph,
-    "documents": _documents,
-    "mixed": _mixed,
-}

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from splitmerge_cli.diagnostics.cluster_table import number
-from splitmerge_cli.diagnostics.column_statistics import KINDS, Statistics, statistics
+from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
+from splitmerge_cli.kinds import get_kind
 
 TELLING = 3
-"""Columns, tokens or nodes that are named of a cluster."""
+"""Columns that are named of a cluster."""
 LEVEL = 0.95
 """Of the intervals."""
 
@@ -43,10 +44,8 @@ def clusters(
     -------
     pandas.DataFrame
         Columns cluster, size, share (of the items); certainty (mean over its items) and prototype (name or number of
-        the item of highest certainty), where `certainty` is given; ``points``, ``binary``, ``mixed``: telling, the
-        columns of largest divergence (see `columns`) with their means, and those of all other clusters; ``tokens``:
-        telling, the commonest tokens; ``graph``: telling, the nodes of most ties, density, the share of pairs of its
-        nodes that are tied, and density_outside, the same of pairs of one of its nodes and another.
+        the item of highest certainty), where `certainty` is given; of a table: telling, the columns of most divergence
+        (see `columns`) with their means, and those of all other clusters; of other data those of `Kind.describe`.
     """
     own = np.asarray(labels)
     sizes = np.bincount(own)
@@ -57,18 +56,18 @@ def clusters(
         frame["certainty"] = (np.bincount(own, sure) / sizes)[order]
         best = [int(np.flatnonzero(own == k)[np.argmax(sure[own == k])]) for k in order]
         frame["prototype"] = [i + first if dataset.names is None else dataset.names[i] for i in best]
-    if dataset.kind in KINDS:
+    kind = get_kind(dataset.kind)
+    if kind.has_columns:
         known = statistics(dataset, own) if described is None else described
-        frame["telling"] = ["; ".join(_said(known, int(k))) for k in order]
-    elif dataset.kind == "tokens":
-        frame["telling"] = ["; ".join(_commonest(dataset, own == k)) for k in order]
-    elif dataset.kind == "graph":
-        frame["telling"] = ["; ".join(_most_ties(dataset, own == k, first)) for k in order]
-        frame[["density", "density_outside"]] = [_densities(dataset.values, own == k) for k in order]
+        frame["telling"] = ["; ".join(_telling(known, int(k))) for k in order]
+    else:
+        descriptions = [kind.describe(dataset, own == k, first) for k in order]
+        for column in descriptions[0]:
+            frame[column] = [description[column] for description in descriptions]
     return frame
 
 
-def _said(known: Statistics, k: int) -> Iterator[str]:
+def _telling(known: Statistics, k: int) -> Iterator[str]:
     """The columns in which a cluster differs most from the others."""
     told = np.nan_to_num(known.divergence[k], nan=-1.0)
     for j in np.argsort(-told, kind="stable")[:TELLING]:
@@ -90,34 +89,13 @@ def _feature(known: Statistics, k: int, j: int) -> int:
     return int(of_column.start + np.argmax(np.nan_to_num(known.mean[k, of_column])))
 
 
-def _most_ties(dataset: Any, here: NDArray[np.bool_], first: int) -> Iterator[str]:
-    items = np.flatnonzero(here)
-    degree = np.diff(dataset.values.indptr)[items]
-    for at in np.argsort(-degree, kind="stable")[:TELLING]:
-        yield f"{items[at] + first if dataset.names is None else dataset.names[items[at]]} ({degree[at]})"
-
-
-def _commonest(dataset: Any, here: NDArray[np.bool_]) -> Iterator[str]:
-    found = np.bincount(dataset.values[here], minlength=1)
-    for token in np.argsort(-found, kind="stable")[:TELLING]:
-        if found[token]:
-            yield f"{dataset.vocabulary[token] if dataset.vocabulary else token} ({found[token]})"
-
-
-def _densities(matrix: Any, here: NDArray[np.bool_]) -> tuple[float, float]:
-    n, rest = int(here.sum()), int((~here).sum())
-    rows = matrix[here]
-    inside, outside = rows[:, here].sum(), rows[:, ~here].sum()
-    return (inside / (n * (n - 1)) if n > 1 else np.nan), (outside / (n * rest) if rest else np.nan)
-
-
 def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None) -> pd.DataFrame:
     """A row for each cluster and column of a table.
 
     Parameters
     ----------
     dataset : Dataset
-        Kind ``points``, ``binary`` or ``mixed``.
+        Of a kind that has columns.
     labels : array_like of int
         ``[N]``, from 0.
     described : Statistics, optional

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-KINDS = ("points", "binary", "mixed")
-"""Kinds of data that have columns."""
+from splitmerge_cli.kinds import get_kind
+
 MOST_CELLS = 20_000_000
 """Clusters times columns that are described; of more columns those of largest variance."""
 RESOLUTION = 1e-12
@@ -78,7 +78,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     Parameters
     ----------
     dataset : Dataset
-        Kind ``points``, ``binary`` or ``mixed``.
+        Of a kind that has columns.
     labels : array_like of int
         ``[N]``, from 0.
 
@@ -90,37 +90,36 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     own = np.asarray(labels, dtype=np.int64)
     x, D = dataset.values, dataset.values.shape[1]
     names = list(dataset.columns or [f"column {j + 1}" for j in range(D)])
-    types = [c.type for c in dataset.types] if dataset.types is not None else []
-    types = types or ["binary" if dataset.kind == "binary" else "real"] * D
+    columns = get_kind(dataset.kind).types_of(dataset)
     K = int(own.max()) + 1
     order = np.argsort(own, kind="stable")
     clusters = np.split(order, np.cumsum(np.bincount(own, minlength=K))[:-1])
     if K * D > MOST_CELLS and dataset.types is None:
         kept = _widest(x, max(1, MOST_CELLS // K))
-        x, names, types = x[:, kept], [names[j] for j in kept], [types[j] for j in kept]
-    parts = [j for j, kind in enumerate(types) if kind != "categorical"]
+        x, names, columns = x[:, kept], [names[j] for j in kept], tuple(columns[j] for j in kept)
+    types = [column.type for column in columns]
+    parts = [j for j, type in enumerate(types) if type != "categorical"]
     whole = len(parts) == len(types)
     moments = [_moments(x[items] if whole else x[items][:, parts]) for items in clusters]
     n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
     described = _numbers(n, mean, squares, [types[j] for j in parts])
     if whole:
-        levels = [_second(dataset, j, kind) for j, kind in enumerate(types)]
+        levels = [_second(column) for column in columns]
         return Statistics(names, types, np.arange(len(names)), levels, *described)
     found = {j: tuple(value[..., [at]] for value in described) for at, j in enumerate(parts)}
     told: list[list[str | None]] = []
-    for j, kind in enumerate(types):
-        if kind == "categorical":
-            found[j] = _levels(x[:, j], own, K, len(dataset.types[j].levels))
-        told.append(list(dataset.types[j].levels) if kind == "categorical" else [_second(dataset, j, kind)])
+    for j, column in enumerate(columns):
+        if column.type == "categorical":
+            found[j] = _levels(x[:, j], own, K, len(column.levels))
+        told.append(list(column.levels) if column.type == "categorical" else [_second(column)])
     stacked = [np.concatenate([found[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
-    column = np.repeat(np.arange(len(names)), [len(levels) for levels in told])
-    return Statistics(names, types, column, [level for levels in told for level in levels], *stacked)
+    of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in told])
+    return Statistics(names, types, of_feature, [level for levels in told for level in levels], *stacked)
 
 
-def _second(dataset: Any, j: int, kind: str) -> str | None:
-    if kind != "binary":
-        return None
-    return str(dataset.types[j].levels[1]) if dataset.types is not None else "1"
+def _second(column: Any) -> str | None:
+    """The level that a binary column is described by; None for numbers."""
+    return str(column.levels[1]) if column.type == "binary" else None
 
 
 def _widest(x: Any, most: int) -> NDArray[np.int64]:
@@ -156,8 +155,8 @@ def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> t
         other = (total * overall - n * held) / rest
         within = np.maximum(about.sum(axis=0) - about - rest * (other - overall) ** 2, 0.0)
         divergence = _normal(n, held, squares, rest, other, within, spread)
-        kinds = np.array(types)
-        count, binary = kinds == "count", kinds == "binary"
+        of_column = np.array(types)
+        count, binary = of_column == "count", of_column == "binary"
         divergence[:, count] = _poisson(n, held, rest, other, overall)[:, count]
         p, q = (np.stack([1 - share, share], axis=-1)[:, binary] for share in (held, other))
         divergence[:, binary] = _discrete(p, q, n[:, binary], rest[:, binary])

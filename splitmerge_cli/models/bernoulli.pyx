@@ -138,6 +138,7 @@ cdef class Bernoulli(Model):
     """
 
     kind = "binary"
+    READS_MISSING = True
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.1, "pseudo-count of ones in every attribute"),
@@ -220,7 +221,8 @@ cdef class Bernoulli(Model):
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset: a ``Mixed`` of rows with missing cells."""
-        if data.kind == cls.kind and data.missing:
+        cls._require(data)
+        if data.missing:
             # alone: most tables miss nothing
             from splitmerge_cli.models.mixed import of_one_type
             return of_one_type(data.values, "binary", **{o.name: o.default for o in cls.OPTIONS} | params)

@@ -107,7 +107,7 @@ cdef class EMM(Model):
     @classmethod
     def from_data(cls, data, n_tokens=None, **params):
         """The model of a Dataset of tokens; the vocabulary is the data's unless `n_tokens` is given."""
-        if n_tokens is None and data.kind == cls.kind:
+        if n_tokens is None:
             n_tokens = data.n_tokens
         return super().from_data(data, n_tokens=n_tokens, **params)
 

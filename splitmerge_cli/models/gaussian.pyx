@@ -359,6 +359,7 @@ cdef class Gaussian(Normal):
     end higher for many points, 5e-11 of the largest scatter). Points of which cells are missing, NaN: ``from_data``.
     """
 
+    READS_MISSING = True
     cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
     cdef const double *middle           # [D] of the columns, in the data's units
     cdef const double *units           # [D]
@@ -458,10 +459,11 @@ cdef class Gaussian(Normal):
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset: a ``SparseGaussian`` of sparse points, a ``Mixed`` of points with missing cells."""
-        if data.kind == cls.kind and scipy.sparse.issparse(data.values):
+        cls._require(data)
+        if scipy.sparse.issparse(data.values):
             from splitmerge_cli.models.sparse_gaussian import SparseGaussian
             return SparseGaussian(data.values, **params)
-        if data.kind == cls.kind and data.missing:
+        if data.missing:
             covariance = read_options("model", cls.OPTIONS, params)["covariance"]
             if covariance != "diag":
                 raise ValueError(f"model.covariance={covariance}: {data.first_missing}; expected a table without "

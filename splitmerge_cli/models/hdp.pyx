@@ -235,8 +235,7 @@ cdef class HDP(Topics):
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset of kind `documents`; raises as ``Model.from_data``."""
-        if data.kind != cls.kind:
-            raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        cls._require(data)
         tokens = data.values.tokens
         freeze(tokens.words)
         freeze(tokens.starts)

@@ -197,11 +197,8 @@ cdef struct Fit:
 def _prepare(x):
     """Points in units, with their ranges; a ValueError for what are no points."""
     points = np.ascontiguousarray(x, dtype=np.float64)
-    if points.ndim != 2 or not len(points):
+    if points.ndim != 2 or not len(points) or points.shape[1] != 2:
         raise ValueError(f"x: expected an array of shape (N, 2), got {points.shape}")
-    if points.shape[1] != 2:
-        raise ValueError(f"lines are fitted to points of two columns, x and y, got {points.shape[1]}; "
-                         "data.columns=[x,y] chooses them by name or number")
     if not (np.abs(points) <= 1e30).all():
         raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
     farthest = np.abs(points).max(axis=0)
@@ -298,13 +295,19 @@ cdef class Lines(Uncollapsed):
     cdef double *chances                # [2 n_candidates] log weights, weights
     cdef readonly Py_ssize_t n_candidates
 
+    @classmethod
+    def accepts(cls, data):
+        accepted, reason = super().accepts(data)
+        if accepted and (scipy.sparse.issparse(data.values) or data.values.shape[1] != 2):
+            sort = "sparse" if scipy.sparse.issparse(data.values) else data.values.shape[1]
+            return False, f"reads dense points of two columns, x and y, not {sort}; data.columns=[x,y] chooses them"
+        return accepted, reason
+
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
         cdef double sigma0 = given["sigma0"], sigma1 = given["sigma1"], a0 = given["a0"]
         noise, refresh, conjugate = given["noise"], given["refresh"], given["conjugate"]
         candidates = given["candidates"]
-        if scipy.sparse.issparse(x):
-            raise ValueError("lines are fitted to points of two columns, x and y, got a sparse matrix")
         points = as_array(x)
         data = shared(_prepare, points)
         if not 1e-12 <= sigma1 / sigma0 <= 1e12:

@@ -452,6 +452,7 @@ cdef class Mixed(Scaled):
     """
 
     kind = "mixed"
+    READS_MISSING = True
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),
@@ -625,8 +626,7 @@ cdef class Mixed(Scaled):
     @classmethod
     def from_data(cls, data, **params):
         """The model of a Dataset, whose values become read-only: all models of it share them."""
-        if data.kind != cls.kind:
-            raise ValueError(f"model {cls.__name__} takes {cls.kind} data, the data set {data.name} is {data.kind}")
+        cls._require(data)
         freeze(data.values)
         return cls(data.values, data.types, **params)
 

@@ -12,7 +12,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.diagnostics.column_statistics import KINDS, Statistics, statistics
+from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.plots.labels import told_apart, write_apart
 from splitmerge_cli.plots.points import ALONE, UNSURE, by_size, scatter, style_of
 from splitmerge_cli.plots.runs import state_of, subject
@@ -107,7 +108,8 @@ def can_draw(run: Run) -> bool:
     if not run.done or run.has_topics or "labels" not in run.summary["point_estimate"]:
         return False
     dataset = dataset_of(run)
-    return dataset.kind in KINDS and (dataset.kind != "points" or dataset.values.shape[1] > 2)
+    # two columns of points have a picture of their own
+    return "points" not in get_kind(dataset.kind).pictures or dataset.values.shape[1] > 2
 
 
 def can_pair(run: Run) -> bool:
@@ -118,7 +120,7 @@ def can_pair(run: Run) -> bool:
 def _numeric(known: Statistics) -> list[int]:
     """Columns of numbers that are not constant."""
     first = np.searchsorted(known.column, np.arange(len(known.columns)))
-    return [j for j, kind in enumerate(known.types) if kind in ("real", "count") and known.deviation[first[j]] > 0]
+    return [j for j, type in enumerate(known.types) if type in ("real", "count") and known.deviation[first[j]] > 0]
 
 
 def most_telling(found: Found, most: int = PAIRED) -> list[int]:
@@ -277,15 +279,15 @@ def standardised(found: Found) -> tuple[Points, list[str]]:
     place = {name: j for j, name in enumerate(dataset.columns or [])}
     for f in widest[known.deviation[widest] > 0]:
         j, level = int(known.column[f]), known.level[f]
-        kind = known.types[j]
+        type = known.types[j]
         # statistics may be of the widest columns alone
         at = place.get(known.columns[j], j) if len(known.columns) < dataset.values.shape[1] else j
         x = column(dataset, at, rows)
-        if kind == "categorical":
+        if type == "categorical":
             x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))
-        scale = np.sqrt(known.overall[f]) if kind == "categorical" else known.deviation[f]
+        scale = np.sqrt(known.overall[f]) if type == "categorical" else known.deviation[f]
         parts.append(np.nan_to_num((x - known.overall[f]) / scale))
-        names.append(known.columns[j] if kind in ("real", "count") else f"{known.columns[j]}={level}")
+        names.append(known.columns[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
     return np.column_stack(parts), told_apart(names, SHORT)
 
 

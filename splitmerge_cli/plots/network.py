@@ -141,11 +141,6 @@ def _mark_size(N: int) -> float:
     return float(np.clip(2400.0 / N, 3.0, 36.0))
 
 
-def can_draw(run: Run) -> bool:
-    """Whether a run is finished and its items are the nodes of a network."""
-    return run.done and option(run, "model") == "irm"
-
-
 def clusters(run: Run) -> Figure:
     """Draw the network of a run in the colours of its point estimate: matrix, and (up to `MOST_NODES`) layout.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,11 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned
 from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.datasets import kind_of
 
 
 def traces(run: Run) -> Figure:
@@ -131,7 +134,7 @@ PICTURES = {
     "pairs": Picture("the most telling columns of a table against each other", columns.can_pair, columns.pairs),
     "projection": Picture("all columns of a table in two directions", columns.can_draw, columns.projection),
     "cluster_means": Picture("means and shares of columns by cluster", columns.can_draw, means.cluster_means),
-    "network": Picture("the adjacency matrix by cluster, and the network", network.can_draw, network.clusters),
+    "network": Picture("the adjacency matrix by cluster, and the network", lambda run: run.done, network.clusters),
 }
 """What can be drawn of a run, by name; those that need its data again come last."""
 
@@ -144,7 +147,7 @@ def available(run: Run) -> Iterator[str]:
     ConfigError, DataError
         After those that do not need it: its data set cannot be loaded again.
     """
-    return (name for name, picture in PICTURES.items() if picture.can_draw(run))
+    return filter(partial(_has, run), PICTURES)
 
 
 def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[str, Figure]]:
@@ -156,8 +159,14 @@ def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[st
         After those that do not need it: its data set cannot be loaded again.
     """
     for name, picture in PICTURES.items():
-        if (only is None or name in only) and picture.can_draw(run):
+        if (only is None or name in only) and _has(run, name):
             yield name, picture.draw(run)
+
+
+def _has(run: Run, name: str) -> bool:
+    """Whether the data of a run are of a kind that has a picture, and it can be drawn."""
+    kind = Kind if name in Kind.pictures else kind_of(run.config["model"])
+    return name in kind.pictures and PICTURES[name].can_draw(run)
 
 
 SETTLED = 0.1

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, locate, unshared
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 
-def kind_of(model: "Mapping[str, Any] | DictConfig") -> str:
+def kind_of(model: "Mapping[str, Any] | DictConfig") -> Kind:
     """The kind of data that a configured model reads."""
-    return str(locate(model["_target_"]).kind)
+    return get_kind(locate(model["_target_"]).kind)
 
 
-def loaded(options: dict[str, Any], kind: str, digests: Mapping[str, str]) -> Dataset:
+def loaded(options: dict[str, Any], kind: Kind, digests: Mapping[str, str]) -> Dataset:
     """The data set of the options of group data, of the model's `kind` where they leave that open."""
     if "kind" in options and options["kind"] is None:
-        options = options | {"kind": kind}
+        options = options | {"kind": kind.name}
     return _dataset(json.dumps(options, sort_keys=True), tuple(sorted(digests.items())))
 
 

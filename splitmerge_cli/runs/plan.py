@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, choice, choices, learns, plain
+from splitmerge_cli.config import ConfigError, choice, choices, learns, locate, plain
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.data.base import Dataset
@@ -152,14 +152,14 @@ def prepare(cfg: "DictConfig", records: bool = True) -> Plan:
 
 def _prepared(cfg: "DictConfig", records: bool) -> Plan:
     """`prepare`, files being read up to the limit that is set."""
-    kind = kind_of(cfg.model)
     digests = file_digests(cfg)
-    dataset = loaded(plain(cfg.data), kind, of_data(digests))
-    if dataset.kind != kind:
-        fitting = [name for name in choices("model") if kind_of(choice("model", name)) == dataset.kind]
+    dataset = loaded(plain(cfg.data), kind_of(cfg.model), of_data(digests))
+    accepted, reason = locate(cfg.model._target_).accepts(dataset)
+    if not accepted:
+        fitting = [name for name in choices("model") if locate(choice("model", name)["_target_"]).accepts(dataset)[0]]
+        models = "".join(f"model={name}, or " for name in fitting)
         raise ConfigError(
-            f"model={cfg.model.name}: reads {kind}, but data={cfg.data.name} holds {dataset.kind}; "
-            f"expected {' or '.join(f'model={name}' for name in fitting)}, or data that hold {kind} (smcmc list data)"
+            f"model={cfg.model.name} with data={cfg.data.name}: {reason}; expected {models}other data (smcmc list data)"
         )
     recorder = recorder_of(cfg, dataset)
     recorder.check(workers(cfg))

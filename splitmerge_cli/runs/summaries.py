@@ -56,9 +56,10 @@ def described(
     import numpy as np
 
     from splitmerge_cli.diagnostics import cluster_summary
-    from splitmerge_cli.diagnostics.column_statistics import KINDS, statistics
+    from splitmerge_cli.diagnostics.column_statistics import statistics
+    from splitmerge_cli.kinds import get_kind
 
-    known = statistics(dataset, labels) if dataset.kind in KINDS else None
+    known = statistics(dataset, labels) if get_kind(dataset.kind).has_columns else None
     clusters = cluster_summary.clusters(dataset, labels, certainty, first=1, described=known)
     if certainty is None:
         clusters.insert(3, "certainty", np.nan)

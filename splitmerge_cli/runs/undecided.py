@@ -13,12 +13,12 @@ from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.tables.mixed import READ_AS, RejectedColumns
 from splitmerge_cli.data.tables.wanted import typed_list
+from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.runs.datasets import construct, kind_of, loaded
 from splitmerge_cli.runs.identity import file_digests, of_data
 
-_SUITED = {"binary": ("binary",), "points": ("real", "count"), "tokens": ("categorical", "binary")}
-"""Types of the columns that models of each kind of data read."""
 MIXED = "mixed"
+"""The model, and the kind of data, of tables of any columns."""
 
 
 def require_model(composed: Draft) -> None:
@@ -59,7 +59,7 @@ def _network(given: list[str]) -> str:
 def _are_edges(options: dict[str, Any], digests: dict[str, str]) -> bool:
     """Whether a table has two columns of words, of which most stand in both: the ends of edges."""
     try:
-        table = loaded({**options, "kind": MIXED}, MIXED, digests)
+        table = _read_mixed(options, digests)
     except DataError:
         return False
     if table.types is None or len(table.types) != 2 or {column.type for column in table.types} != {"categorical"}:
@@ -75,12 +75,12 @@ def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list
     failure: DataError | None = None
     problem = ""
     try:
-        mixed = loaded({**options, "kind": MIXED}, MIXED, digests)
+        mixed = _read_mixed(options, digests)
     except RejectedColumns as error:
         failure, problem = error, f"; {error.problem}"
         # where nothing else is left, the error says what reads the column
         with suppress(DataError):
-            mixed = loaded({**options, "kind": MIXED, "drop": error.drop}, MIXED, digests) if error.drop else None
+            mixed = _read_mixed({**options, "drop": error.drop}, digests) if error.drop else None
         extra = {"data.drop": typed_list(error.drop)} if mixed is not None else {}
     except DataError as error:
         failure = error
@@ -89,7 +89,8 @@ def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list
         raise failure
     works = [(MIXED, extra)] if mixed is not None else []
     for model in choices("model"):
-        if model == MIXED or (kind := kind_of(choice("model", model))) not in _SUITED:
+        kind = kind_of(choice("model", model))
+        if not kind.column_types:
             continue
         suited = list(_columns(mixed, kind))
         for columns in (None, *suited):
@@ -99,7 +100,7 @@ def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list
             if read is None or not _takes(model, read):
                 continue
             # numbers are words, too, but hardly meant so
-            if kind == "tokens" and mixed is not None and not suited:
+            if kind.one_column and mixed is not None and not suited:
                 continue
             # ids and the like are no data, numbers though they may be
             if columns is None and mixed is not None and suited and read.values[0].size > mixed.values.shape[1]:
@@ -118,23 +119,27 @@ def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list
     return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}", works
 
 
-def _columns(mixed: Dataset | None, kind: str) -> Iterator[list[str]]:
+def _read_mixed(options: dict[str, Any], digests: dict[str, str]) -> Dataset:
+    return loaded({**options, "kind": None}, get_kind(MIXED), digests)
+
+
+def _columns(mixed: Dataset | None, kind: Kind) -> Iterator[list[str]]:
     """The columns that models of a kind may read, where these are not all."""
     if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
         return
     suited = [
         name
         for name, type, cells in zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
-        if type.type in _SUITED[kind] and not (kind == "tokens" and np.isnan(cells).any())
+        if type.type in kind.column_types and (kind.allows_missing or not np.isnan(cells).any())
     ]
-    if suited and (kind != "tokens" or len(suited) == 1):
+    if suited and (not kind.one_column or len(suited) == 1):
         yield suited
 
 
-def _read(options: dict[str, Any], kind: str, digests: dict[str, str]) -> Dataset | None:
+def _read(options: dict[str, Any], kind: Kind, digests: dict[str, str]) -> Dataset | None:
     try:
-        missing = None if kind == "tokens" else options.get("missing")
-        return loaded({**options, "kind": kind, "types": None, "missing": missing}, kind, digests)
+        missing = options.get("missing") if kind.allows_missing else None
+        return loaded({**options, "kind": None, "types": None, "missing": missing}, kind, digests)
     except (ConfigError, DataError):
         return None
 

@@ -25,7 +25,7 @@ from splitmerge_cli.results.files import DamagedRun, Locked, locked, require_wri
 from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.names import MANIFEST
 from splitmerge_cli.results.tables import SealedFolder
-from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.datasets import construct, kind_of
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
@@ -97,11 +97,11 @@ def source_of(cfg: "DictConfig") -> Source:
     ConfigError, DataError
         The message names key or file.
     """
-    kind = locate(cfg.model["_target_"]).kind
-    mixed = kind == "mixed"
-    if cfg.data.types and not mixed:
+    kind = kind_of(cfg.model)
+    if cfg.data.types and not kind.any_columns:
         raise ConfigError("data.types: expected model=mixed with types of columns")
-    return replace(open_source(cfg.data.path, cfg.data.columns, cfg.data.drop, missing=mixed), binary=kind == "binary")
+    found = open_source(cfg.data.path, cfg.data.columns, cfg.data.drop, missing=kind.any_columns)
+    return replace(found, binary=bool(kind.truth_values))
 
 
 def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -> tuple[str, ...]:

@@ -1,11 +1,10 @@
 """What the states of a run say of items that it did not see: densities, and the clusters that they would join."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 from scipy.special import logsumexp
@@ -13,7 +12,7 @@ from scipy.special import logsumexp
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.stacking import ROWS, new_items, node_added, stacked
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.runs.datasets import construct, loaded
 from splitmerge_cli.runs.identity import file_digests
 
@@ -142,7 +141,7 @@ def by_state(
     log_weight : numpy.ndarray
         float64 ``[K + 1]``: log of the prior's probability of these.
     """
-    return (_coupled if dataset.kind == "graph" else _exchangeable)(model, dataset, new, states)
+    return (_exchangeable if get_kind(dataset.kind).has_rows else _coupled)(model, dataset, new, states)
 
 
 def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Model:
@@ -190,7 +189,7 @@ def _exchangeable(
     if new.missing:
         # so that what a model says of missing cells counts the rows of the new items
         _model(options, dataset, new)
-    model = _model(options, dataset, stacked(dataset, new))
+    model = _model(options, dataset, get_kind(dataset.kind).stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
         _set(model, state, labels, state.K + 1)
@@ -202,7 +201,8 @@ def _coupled(
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """The same where the likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
     alone = _model(options, dataset, dataset)
-    whole = [_model(options, dataset, node_added(dataset, row)) for row in new.values]
+    each = [replace(new, values=new.values[[i]], truth=None, names=None) for i in range(new.N)]
+    whole = [_model(options, dataset, get_kind(dataset.kind).stack(dataset, one)) for one in each]
     for state in states:
         _set(alone, state, state.labels, state.K)
         before = alone.log_lik_total()
@@ -234,7 +234,8 @@ def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
     DataError
         The file cannot be read, or has other columns; the message names it.
     """
-    if dataset.kind not in ROWS:
+    kind = get_kind(dataset.kind)
+    if not kind.has_rows:
         raise ConfigError(
             f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
         )
@@ -244,27 +245,9 @@ def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
     assert isinstance(given, DictConfig)
     options = OmegaConf.to_container(given.data, resolve=True)
     assert isinstance(options, dict)
-    if dataset.kind == "mixed" and "typed" in dataset.meta:
-        # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later
-        typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
-        types = {name: "categorical" if column.levels else column.type for name, column in typed.items()}
-        options |= {"columns": list(typed), "drop": None, "truth": None, "types": types}
-    found = loaded({str(key): value for key, value in options.items()}, dataset.kind, file_digests(given))
+    options |= kind.reader_options(dataset)
+    found = loaded({str(key): value for key, value in options.items()}, kind, file_digests(given))
     try:
-        return new_items(dataset, _as_given(found))
+        return kind.new_items(dataset, kind.as_given(found))
     except DataError as error:
         raise DataError(f"new={file}: {error}") from None
-
-
-def _as_given(found: Dataset) -> Any:
-    """The items in the words of their file, as another file may have other codes for them."""
-    if found.kind == "tokens":
-        return [found.vocabulary[code] for code in found.values] if found.vocabulary else found.values
-    if not found.columns:
-        return found.values
-    frame = pd.DataFrame(np.asarray(found.values), columns=found.columns)
-    for column, type_ in zip(found.columns, found.types or (), strict=False):
-        if type_.levels:
-            cells = [None if np.isnan(code) else type_.levels[int(code)] for code in frame[column]]
-            frame[column] = pd.Series(cells, dtype=object)
-    return frame

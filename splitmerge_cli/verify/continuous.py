@@ -179,8 +179,8 @@ def mixed_log_weight(
     """
     values = np.asarray(x, dtype=float)
     per_type = {
-        key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(kind))
-        for key, kind in (("rate", "count"), ("m0", "real"), ("b0", "real"))
+        key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(type))
+        for key, type in (("rate", "count"), ("m0", "real"), ("b0", "real"))
     }
 
     def log_codes(cells: NDArray[np.int64], pseudo: NDArray[np.float64]) -> float:
@@ -204,17 +204,17 @@ def mixed_log_weight(
     def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0
         number = dict.fromkeys(("count", "real"), 0)
-        for j, kind in enumerate(types):
-            at = number.get(kind, 0)
-            number[kind] = at + 1
+        for j, type in enumerate(types):
+            at = number.get(type, 0)
+            number[type] = at + 1
             for k in range(z.max() + 1):
                 cells = values[z == k, j]
                 cells = cells[~np.isnan(cells)]
-                if kind == "real":
+                if type == "real":
                     total += log_reals(cells, per_type["m0"][at], per_type["b0"][at])
-                elif kind == "count":
+                elif type == "count":
                     total += log_counts(cells.astype(int), options["shape"], per_type["rate"][at])
-                elif kind == "binary":
+                elif type == "binary":
                     total += log_codes(cells.astype(int), np.array([options["beta0"], options["beta1"]], dtype=float))
                 else:
                     total += log_codes(cells.astype(int), np.full(levels[j], options["alpha"], dtype=float))

@@ -47,8 +47,8 @@ REFUSED_FILES = [
     (TRIANGLE, ["K0=4"], "K0=4: expected at most 3"),
     (TRIANGLE, ["init=truth"], "init=truth: the true labels of e are not known"),
     (TRIANGLE, ["data.column=1"], "data.column: no such key"),
-    (TRIANGLE, ["model=bernoulli"], "model=bernoulli: reads binary, but data=edges holds graph; expected model=irm"),
-    (TRIANGLE, ["data=csv", "model=irm"], "data.kind=graph: data=csv reads tables; a graph is read by data=edges"),
+    (TRIANGLE, ["model=bernoulli"], "model=bernoulli with data=edges: reads binary, not graph; expected model=irm"),
+    (TRIANGLE, ["data=csv", "model=irm"], "data.kind=graph: data=csv reads tables; data of kind graph are read by data=edges"),
 ]
 
 REFUSED = [

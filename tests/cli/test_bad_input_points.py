@@ -72,8 +72,8 @@ REFUSED = [
     ([*LINES[:-1], "schedule=[{rgsm: {t: -1}}]"], "schedule.mix.rgsm.t=-1: expected a whole number"),
     ([*LINES[:-1], "schedule=[{triadic: {weight: 2, beta: 2}}]"], "schedule.mix.triadic.beta=2: expected a number"),
     # data of another kind
-    (["data=emm", "model=lines"], "model=lines: reads points, but data=emm holds tokens"),
-    (["data=lines", "model=bernoulli"], "model=bernoulli: reads binary, but data=lines holds points"),
+    (["data=emm", "model=lines"], "model=lines with data=emm: reads points, not tokens; expected model=emm"),
+    (["data=lines", "model=bernoulli"], "model=bernoulli with data=lines: reads binary, not points"),
     (["data=lines", "data.length=1e40"], "data.length=1e+40: expected a number from 1e-25 to 1e+25"),
     # columns, true labels, sizes
     ([*CSV, "model=lines"], "d.csv: row 2, column 3 ('who'): 'a'; expected a number"),

@@ -112,7 +112,7 @@ def test_other_covariances_say_what_reads_missing_cells(covariance):
 
 
 def test_a_model_without_missing_cells_says_where_one_is():
-    with pytest.raises(ValueError, match=r"row 2, column 1: a missing cell, one of 2; .*model=gaussian"):
+    with pytest.raises(ValueError, match=r"row 2, column 1: a missing cell, one of 2, .*model=gaussian"):
         Lines.from_data(Dataset("made", "points", np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, np.nan]])))
 
 

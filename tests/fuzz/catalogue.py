@@ -288,7 +288,7 @@ def _chosen(overrides: tuple[str, ...], made: Dataset, options: dict[str, Values
     for name in config.choices("model"):
         given = {key: value for key, value in config.choice("model", name).items() if key != "name"}
         cls = config.locate(given.pop("_target_"))
-        if cls.kind == made.kind and _takes(given, lambda given, cls=cls: cls.from_data(made, **given)):
+        if cls.accepts(made)[0] and _takes(given, lambda given, cls=cls: cls.from_data(made, **given)):
             models.add(name)
     if chosen := [o.partition("=")[2] for o in overrides if o.startswith("model=")]:
         models &= {*chosen}

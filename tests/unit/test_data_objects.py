@@ -12,7 +12,7 @@ import scipy.sparse
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.given import digest_of, given, hold
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.stacking import new_items, stacked
+from splitmerge_cli.kinds import get_kind
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}, index=["x", "y", "z"])
 
@@ -105,15 +105,15 @@ def test_data_are_held_as_long_as_somebody_has_them() -> None:
 
 def test_new_items_have_the_columns_of_the_data_in_any_order() -> None:
     data = from_object(FRAME, "points")
-    assert new_items(data, FRAME[["b", "a"]].head(1)).values.tolist() == [[1, 4]]
-    assert stacked(data, new_items(data, [[7, 8]])).values.tolist()[-1] == [7, 8]
+    assert get_kind(data.kind).new_items(data, FRAME[["b", "a"]].head(1)).values.tolist() == [[1, 4]]
+    assert get_kind(data.kind).stack(data, get_kind(data.kind).new_items(data, [[7, 8]])).values.tolist()[-1] == [7, 8]
     for new, said in [(FRAME[["a"]], "no column 'b'"), ([[1.0]], "1 columns; expected 2")]:
         with pytest.raises(DataError, match=said):
-            new_items(data, new)
+            get_kind(data.kind).new_items(data, new)
 
 
 def test_new_tokens_are_those_of_the_data() -> None:
     data = from_object(["a", "b", "a"], "tokens")
-    assert new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
+    assert get_kind(data.kind).new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
     with pytest.raises(DataError, match="token 'c' is none of the data's 2"):
-        new_items(data, ["c"])
+        get_kind(data.kind).new_items(data, ["c"])

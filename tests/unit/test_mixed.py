@@ -307,7 +307,7 @@ def test_a_state_goes_on_to_the_bit():
         (lambda: mixed(shape=0.0), "model.shape"),
         (lambda: mixed(rate=-1.0), "model.rate"),
         (lambda: mixed(alpha=0.0), "model.alpha"),
-        (lambda: Mixed.from_data(Dataset("x", "points", CLOUD)), "takes mixed data"),
+        (lambda: Mixed.from_data(Dataset("x", "points", CLOUD)), "reads mixed, not points"),
     ],
 )
 def test_bad_cells_and_parameters_are_named(build, message):

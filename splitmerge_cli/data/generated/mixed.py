@@ -84,12 +84,12 @@ def generate(
     x = np.empty((N, D))
     types: list[ColumnType] = []
     columns: list[str] = []
-    for kind, number in numbers.items():
+    for type, number in numbers.items():
         names = {"binary": ("no", "yes"), "categorical": tuple(f"level{v + 1}" for v in range(levels))}
         for j in range(number):
-            x[:, len(types)] = _column(rng, kind, truth, components, levels, separation)
-            types.append(ColumnType(kind, names.get(kind, ())))
-            columns.append(f"{kind}{j + 1}")
+            x[:, len(types)] = _column(rng, type, truth, components, levels, separation)
+            types.append(ColumnType(type, names.get(type, ())))
+            columns.append(f"{type}{j + 1}")
     for j in range(D):
         x[rng.random(N) < missing, j] = np.nan
     meta: dict[str, Any] = {"components": components, **numbers, "levels": levels, "separation": separation}
@@ -97,16 +97,16 @@ def generate(
     return Dataset("mixed", "mixed", x, truth, columns=columns, types=tuple(types), meta=meta)
 
 
-def _column(rng: np.random.Generator, kind: str, truth: Any, components: int, levels: int, separation: float) -> Any:
+def _column(rng: np.random.Generator, type: str, truth: Any, components: int, levels: int, separation: float) -> Any:
     """Cells of one column: ndarray of shape (N,)."""
-    if kind == "categorical":
+    if type == "categorical":
         logits = separation * rng.standard_normal((components, levels))
         p = np.exp(logits - logits.max(axis=1, keepdims=True))
         bounds = np.cumsum(p / p.sum(axis=1, keepdims=True), axis=1)[:, :-1]
         return (rng.random(len(truth))[:, None] >= bounds[truth]).sum(axis=1)
     at = separation * rng.standard_normal(components)
-    if kind == "binary":
+    if type == "binary":
         return rng.random(len(truth)) < (1 / (1 + np.exp(-at)))[truth]
-    if kind == "count":
+    if type == "count":
         return rng.poisson(np.minimum(MEAN_COUNT * np.exp(at / 4), LARGEST_RATE)[truth])
     return at[truth] + rng.standard_normal(len(truth))

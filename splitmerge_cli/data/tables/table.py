@@ -67,6 +67,11 @@ class Table:
         self.item_names: list[str] | None = None
 
     @property
+    def title(self) -> str:
+        """Name of the file without its endings."""
+        return self.path.name.split(".")[0]
+
+    @property
     def width(self) -> int:
         """Number of columns."""
         return len(self.columns)

@@ -17,7 +17,7 @@ from typing import NoReturn
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError
+from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import suffix as magic_suffix
 from splitmerge_cli.data.tables.cells import is_decorated
 from splitmerge_cli.data.tables.columns import is_number, position
@@ -28,17 +28,9 @@ from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATOR
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quoted
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.kinds import Kind
 
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
-TRUTH_VALUES = {"true": 1, "yes": 1, "false": 0, "no": 0}
-"""Words of ``binary`` columns, in small letters."""
-PARSED_AS = {
-    "tokens": [pa.string()],
-    "binary": [pa.uint8(), pa.float64(), pa.string()],
-    "points": [pa.float64(), pa.string()],
-    "mixed": [pa.string()],
-}
-"""Types that a text file's columns of data are tried as."""
 _SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
 """The first line by which spreadsheet programs say what separates cells."""
 
@@ -68,7 +60,7 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a name that ends so")
     notes: list[str] = []
     before, told = 0, written.separator
-    if wanted.kind != "tokens":
+    if not wanted.kind.one_column:
         if sep := _SEP_LINE.match(data):
             data, before = data[sep.end() :], 1
             told = told if told != "auto" else _name_of(sep[1].decode())
@@ -82,7 +74,7 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
             notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
             data, before = data[comments:], before + lines
     default = BY_SUFFIX.get(written.suffix, "comma")
-    looks = wanted.kind != "tokens" or wanted.mentioned
+    looks = not wanted.kind.one_column or wanted.mentioned
     if looks:
         found = layout(data, default, told, written.decimal)
     else:
@@ -145,19 +137,19 @@ def parsed(table: Text, wanted: Wanted, header: str | bool) -> Text:
     t, kept = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
     # with words, or spaces around missing cells, as text
-    kinds = [dict.fromkeys(kept, number) for number in PARSED_AS[wanted.kind]]
-    if wanted.kind == "tokens":
-        table.hint, table.hinted = f"missing cells are read by {wanted.as_mixed(table)}", frozenset(kept)
+    kinds = [dict.fromkeys(kept, number) for number in map(pa.type_for_alias, wanted.kind.text_types)]
+    if wanted.kind.one_column:
+        wanted.set_hint(table, kept)
     # those without a name are looked at before they are left out
     asked = {*kept, *table.unnamed(), *table.blank(), *([] if t is None else [t])}
-    text = wanted.kind in ("tokens", "mixed")
+    text = not wanted.kind.is_numeric
 
     def expected(cell: str) -> str | None:
         return misfit(wanted.kind, cell, table, wanted.missing)
 
     absent = None if text else [*WRITTEN, *map(str, wanted.missing)]
     table.parse(kinds, None if text else expected, sorted(asked), absent)
-    if wanted.kind == "points" and table.block(kept) is None:
+    if wanted.kind.of_numbers and table.block(kept) is None:
         for j in kept:
             if table.columns[j].type == pa.string():
                 table.columns[j] = _as_numbers(table, j, wanted) or _raised(table.diagnosis(kept, expected))
@@ -188,25 +180,25 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
     told = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
     if table.heads_index():
         return True
-    if wanted.kind == "tokens":
+    if wanted.kind.one_column:
         return _heads_tokens(table, head, told)
 
     def is_data(j: int) -> bool:
-        truth_value = wanted.kind == "binary" and head[j].lower() in TRUTH_VALUES
+        truth_value = head[j].lower() in wanted.kind.truth_values
         return is_number(table.number(head[j])) or truth_value
 
     # an empty cell or a NaN is a missing number, not a name
     def is_absent(j: int) -> bool:
-        return head[j].lower() in MISSING or (wanted.kind != "mixed" and is_missing(head[j]))
+        return head[j].lower() in MISSING or (not wanted.kind.any_columns and is_missing(head[j]))
 
     words = [j for j in told if not is_data(j) and not is_absent(j)]
-    if wanted.kind == "points" and not head[0] and told[:1] == [0] and any(head):
+    if wanted.kind.of_numbers and not head[0] and told[:1] == [0] and any(head):
         # names of columns over an index begin so, too
         others = [head[j] for j in told if head[j]]
         if len(set(others)) == len(others) and all(map(NAME.fullmatch, others)):
             raise table.asks()
     numbers = any(map(is_data, told))
-    if wanted.kind == "mixed" and numbers:
+    if wanted.kind.any_columns and numbers:
         below = [cells for cells in table.below() if len(cells) == len(head)]
         if not words:
             return table.names_by_number(told)
@@ -221,7 +213,7 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             f"{table.path}: row {1 + table.before}: {quoted(head[words[0]])} beside numbers; expected names alone or "
             "numbers alone (data.header=true or false says which)"
         )
-    return bool(words) or table.names_by_number(told, wanted.kind == "binary")
+    return bool(words) or table.names_by_number(told, bool(wanted.kind.truth_values))
 
 
 def _are_years(cells: Sequence[str]) -> bool:
@@ -255,20 +247,17 @@ def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
     return {j for column in columns if (j := position(column, width)) is not None}
 
 
-def misfit(kind: str, cell: str, table: Text, also: Sequence[str | int | float] = ()) -> str | None:
+def misfit(kind: Kind, cell: str, table: Text, also: Sequence[str | int | float] = ()) -> str | None:
     """What is expected in place of a cell of text; None if the cell is well, or missing (`also`: what else stands for
     that)."""
     number = table.number(cell.strip(" \t"))
     is_finite = NUMBER.fullmatch(number)
     if is_missing(cell) or cell.strip() in map(str, also):
         return None
-    if kind == "binary":
-        if (is_finite and float(number) in (0, 1)) or cell.strip().lower() in TRUTH_VALUES:
-            return None
-        other = "other numbers: model=gaussian, other values: model=mixed"
-        return f"0 or 1 ({other})"
-    if is_finite:
-        return None if abs(float(number)) <= MAGNITUDE else FINITE
+    if (is_finite and kind.fits(float(number))) or cell.strip().lower() in kind.truth_values:
+        return None
+    if is_finite or kind.truth_values:
+        return f"{kind.expected}{kind.advice}"
     parts = [part for part in re.split(r"[;\s]", cell) if part]
     if parts and all(NUMBER.fullmatch(part.replace(",", "")) for part in parts):
         if len(parts) > 1:

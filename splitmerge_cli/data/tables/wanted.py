@@ -10,6 +10,7 @@ from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.separators import WORDS
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.kinds import Kind
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,8 @@ class Wanted:
 
     Attributes
     ----------
-    kind : str
-        Kind of the data.
+    kind : Kind
+        Of the data.
     truth : str or int or None
         Column of the true labels.
     columns : list of str or int, or None
@@ -32,7 +33,7 @@ class Wanted:
         ``mixed``: what else stands in cells that are missing.
     """
 
-    kind: str
+    kind: Kind
     truth: str | int | None
     columns: list[str | int] | None
     drop: list[str | int]
@@ -60,7 +61,7 @@ class Wanted:
             kept = [j for j in range(table.width) if j not in left_out]
         if not kept:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
-        if self.kind == "tokens" and len(kept) != 1:
+        if self.kind.one_column and len(kept) != 1:
             rest = "" if labels is None else " besides data.truth"
             raise DataError(
                 f"{table.path}: {len(kept)} columns{rest}; expected 1 column of tokens (data.columns=[NAME]); "
@@ -73,6 +74,10 @@ class Wanted:
         said = [f"data.{key}={_typed(value)}" for key, value in self._said() if value]
         where = "-" if str(table.path) == "standard input" else _quoted(str(table.path))
         return " ".join(["smcmc run data=csv", f"data.path={where}", *said, "model=mixed"])
+
+    def set_hint(self, table: Table, columns: Sequence[int]) -> None:
+        """Let messages about cells of some columns say what reads missing cells."""
+        table.hint, table.hinted = f"missing cells are read by {self.as_mixed(table)}", frozenset(columns)
 
     def _said(self) -> Sequence[tuple[str, object]]:
         return ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
@@ -89,7 +94,7 @@ class Wanted:
         unnamed = [j for j in table.unnamed() if j not in (*asked, *blank)]
         table.leave_out(unnamed, "data.columns would read it", ask, items=True)
         table.leave_out_blank(blank, ask)
-        if self.kind == "tokens" and isinstance(table, Text) and (found := table.other_delimiter()):
+        if self.kind.one_column and isinstance(table, Text) and (found := table.other_delimiter()):
             separator = next(name for name, words in WORDS.items() if words == found)
             table.notes.append(
                 f"{table.path}: every row holds {found}, which is read as part of the token "

@@ -1,6 +1,9 @@
 """What a run records, one recorder for each kind of data."""
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
+
+from splitmerge_cli.kinds import get_kind
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -12,13 +15,8 @@ if TYPE_CHECKING:
 
 def recorder_of(cfg: "DictConfig", dataset: "Dataset") -> "Recorder":
     """The recorder of a data set."""
-    if dataset.kind == "documents":
-        from splitmerge_cli.runs.recorders.topics import TopicRecorder
-
-        return TopicRecorder(cfg, dataset)
-    from splitmerge_cli.runs.recorders.clusters import ClusterRecorder
-
-    return ClusterRecorder(cfg, dataset)
+    recorder: Recorder = resolve_name(get_kind(dataset.kind).recorder)(cfg, dataset)
+    return recorder
 
 
 def say(run: "Run") -> None:

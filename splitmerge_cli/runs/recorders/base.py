@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
 
@@ -89,7 +90,7 @@ class Recorder:
     @property
     def facts(self) -> dict[str, Any]:
         """What the summary says of the data."""
-        return {key: value for key, value in self.dataset.meta.items() if key in ("documents", "notes")}
+        return get_kind(self.dataset.kind).facts(self.dataset)
 
     def check(self, together: int) -> None:
         """Raise a `ConfigError` where `together` chains at the same time cannot record what is asked for."""

@@ -1,0 +1,50 @@
+"""Kinds of data, one file each, found by themselves; a model names the one that it reads by its ``kind``.
+
+A kind is a subclass of `Kind` with a ``name``, in a module of this package: a file in this folder, or in one that was
+added to this package's ``__path__``.
+"""
+
+import importlib
+import pkgutil
+from functools import cache
+
+from splitmerge_cli.kinds.base import Kind as Kind
+from splitmerge_cli.received import DataError
+
+
+def kinds() -> dict[str, Kind]:
+    """Every kind of data, by its name."""
+    return _found(tuple(__path__))
+
+
+def get_kind(name: str) -> Kind:
+    """The kind of data of this name.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    if (kind := kinds().get(name)) is None:
+        raise DataError(f"kind={name}: expected one of {', '.join(kinds())}")
+    return kind
+
+
+@cache
+def _found(folders: tuple[str, ...]) -> dict[str, Kind]:
+    found: dict[str, Kind] = {}
+    for entry in pkgutil.iter_modules(folders):
+        module = importlib.import_module(f"{__name__}.{entry.name}")
+        for value in vars(module).values():
+            # one without a name is a base of others
+            if (
+                isinstance(value, type)
+                and issubclass(value, Kind)
+                and value.__module__ == module.__name__
+                and value.name
+            ):
+                if value.name in found:
+                    other = type(found[value.name]).__module__
+                    raise ValueError(f"kinds {other} and {value.__module__} are both called {value.name}")
+                found[value.name] = value()
+    return {name: found[name] for name in sorted(found)}

@@ -1,0 +1,185 @@
+"""What the package asks a kind of data, and the answers of a kind whose items are rows of their own."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import ColumnType, Dataset
+    from splitmerge_cli.data.tables.matrices import Matrix
+    from splitmerge_cli.data.tables.table import Table
+    from splitmerge_cli.data.tables.wanted import Wanted
+
+Labels = NDArray[np.int32] | None
+
+
+class Kind:
+    """A kind of data.
+
+    A subclass with a `name` has an `example`, and reads what programs pass (`from_object`); all else has a default.
+    """
+
+    name: ClassVar[str] = ""
+    """Value of `Dataset.kind`, and of the ``kind`` of models."""
+    item: ClassVar[str] = "row"
+    """Word for an item, in the singular."""
+    model: ClassVar[str] = ""
+    """The model of ``model=auto``."""
+    reader: ClassVar[str] = "csv"
+    """The choice of group data that reads a file."""
+
+    # -- tables: what a text table of data=csv holds
+    text_types: ClassVar[tuple[str, ...]] = ()
+    """Types of Arrow that columns of a text are tried as; empty: no tables are read."""
+    one_column: ClassVar[bool] = False
+    """Whether an item is one word, so that one column is read."""
+    any_columns: ClassVar[bool] = False
+    """Whether columns are of several types, which their cells tell."""
+    of_numbers: ClassVar[bool] = False
+    """Whether cells are numbers, of which a column may count the rows."""
+    truth_values: ClassVar[Mapping[str, int]] = {}
+    """Words for 0 and 1, in small letters; empty: cells are not 0 and 1 alone."""
+    expected: ClassVar[str] = ""
+    """What a cell is, for messages."""
+    advice: ClassVar[str] = ""
+    """What else may read the cells of a text."""
+    reads_matrices: ClassVar[bool] = False
+    """Whether an array in .npy, or a sparse matrix in .npz, is read as it is (`from_matrix`)."""
+    allows_missing: ClassVar[bool] = True
+    """Whether cells may be missing."""
+    column_types: ClassVar[tuple[str, ...]] = ()
+    """Types of the columns of a mixed table that can be read so; the first: that of every column."""
+
+    # -- runs, descriptions, pictures
+    has_rows: ClassVar[bool] = True
+    """Whether items are rows of their own: a file may hold new ones."""
+    has_columns: ClassVar[bool] = False
+    """Whether clusters are described by the columns of a table."""
+    has_topics: ClassVar[bool] = False
+    """Whether clusters are topics."""
+    recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
+    """The class that says what a run records."""
+    pictures: ClassVar[tuple[str, ...]] = ("traces", "n_clusters", "co_clustering", "credible_ball")
+    """Names of pictures (`splitmerge_cli.plots.run.PICTURES`) that a run may have."""
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether cells of a table are numbers alone."""
+        return self.of_numbers or bool(self.truth_values)
+
+    # -- data sets
+    def check(self, dataset: "Dataset") -> None:
+        """Raise a `DataError` unless the values are as `Dataset` says."""
+
+    def example(self, N: int, seed: int = 0) -> "Dataset":
+        """A small generated data set of N items, or of N documents."""
+        raise NotImplementedError
+
+    # -- readers
+    def recognises(self, data: Any) -> bool:
+        """Whether an object of a program is of this kind, whatever else could be made of it."""
+        return False
+
+    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+        """The data set of an object of a program, with its true labels; raises a `DataError`."""
+        raise NotImplementedError
+
+    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> "Dataset":
+        """The data set of the first N rows of a table; raises a `DataError`."""
+        raise NotImplementedError
+
+    def from_matrix(self, matrix: "Matrix", wanted: "Wanted", N: int | None) -> "Dataset":
+        """The same of a file that need not pass through columns."""
+        raise NotImplementedError
+
+    def fits(self, x: Any) -> Any:
+        """Which numbers are cells."""
+        return np.ones(np.shape(x), dtype=bool)
+
+    # -- new items
+    def new_items(self, dataset: "Dataset", new: Any) -> "Dataset":
+        """New items, as the data of a run are.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            The data of the run.
+        new : object
+            As `from_object` takes it. A table with named columns has those of the data, in any order.
+
+        Raises
+        ------
+        DataError
+            Other columns, or items that cannot be among the data.
+        """
+        import pandas as pd
+
+        if isinstance(new, pd.DataFrame) and dataset.columns:
+            absent = [column for column in dataset.columns if column not in map(str, new.columns)]
+            if absent:
+                raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
+            new = new.rename(columns=str)[dataset.columns]
+        return self._fitted(dataset, new)
+
+    def _fitted(self, dataset: "Dataset", new: Any) -> "Dataset":
+        """New items whose columns are those of the data."""
+        found = self.from_object(new, None, "new items")
+        if found.values.shape[1:] != dataset.values.shape[1:]:
+            raise DataError(f"new items: {found.values.shape[1]} columns; expected {dataset.values.shape[1]}")
+        return found
+
+    def stack(self, dataset: "Dataset", new: "Dataset") -> "Dataset":
+        """The items of the data, then the new ones; without labels and names."""
+        from dataclasses import replace
+
+        from scipy.sparse import csr_array, vstack
+
+        if isinstance(dataset.values, csr_array) or isinstance(new.values, csr_array):
+            values: Any = csr_array(vstack([csr_array(dataset.values), csr_array(new.values)]))
+        else:
+            # whole numbers stay what they are, unless a cell is missing
+            kept = dataset.values.dtype.kind == "f" or not new.missing
+            values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
+        return replace(dataset, values=values, truth=None, names=None)
+
+    def as_given(self, dataset: "Dataset") -> Any:
+        """The items as an object, in the words of their file: codes of another file may be others."""
+        import pandas as pd
+
+        if not dataset.columns:
+            return dataset.values
+        return pd.DataFrame(np.asarray(dataset.values), columns=dataset.columns)
+
+    def reader_options(self, dataset: "Dataset") -> dict[str, Any]:
+        """Options with which a file of new items is read as the data were."""
+        return {}
+
+    # -- descriptions
+    def facts(self, dataset: "Dataset") -> dict[str, Any]:
+        """Entries of the summary of a run about its data."""
+        return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes")}
+
+    def types_of(self, dataset: "Dataset") -> "tuple[ColumnType, ...]":
+        """Type of each column, where clusters are described by columns."""
+        raise NotImplementedError
+
+    def describe(self, dataset: "Dataset", here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+        """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns.
+
+        Parameters
+        ----------
+        dataset : Dataset
+        here : numpy.ndarray
+            bool ``[N]``: the items of the cluster.
+        first : int
+            Number of the first item, for items without names.
+        """
+        return {}
+
+    def conversion(self, dataset: "Dataset") -> str:
+        """The kind that ``model=auto`` takes for these data; for a mixed table it may be one of its columns' own."""
+        return self.name

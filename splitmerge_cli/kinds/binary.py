@@ -1,0 +1,43 @@
+"""Rows of 0 and 1."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.kinds.rows import Rows
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.data.tables.table import Table
+    from splitmerge_cli.data.tables.wanted import Wanted
+
+
+class Binary(Rows):
+    """Rows of 0 and 1, or of words for them: uint8 ``[N, D]``; float64 where cells are missing, these NaN."""
+
+    name = "binary"
+    model = "bernoulli"
+    dtype = np.uint8
+    levels = ("0", "1")
+    cells = "0 and 1"
+    text_types = ("uint8", "float64", "string")
+    of_numbers = False
+    truth_values: ClassVar = {"true": 1, "yes": 1, "false": 0, "no": 0}
+    expected = "0 or 1"
+    advice = " (other numbers: model=gaussian, other values: model=mixed)"
+    column_types = ("binary",)
+
+    def fits(self, x: Any) -> Any:
+        return (x == 0) | (x == 1)
+
+    def example(self, N: int, seed: int = 0) -> "Dataset":
+        from splitmerge_cli.data.generated.jain_neal import generate
+
+        return generate(N, seed=seed)
+
+    def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> NDArray[Any]:
+        from splitmerge_cli.data.tables.truth_values import zeros_and_ones
+
+        return zeros_and_ones(table, columns, wanted)

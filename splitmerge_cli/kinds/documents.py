@@ -1,0 +1,55 @@
+"""Documents: the items are their tokens, the clusters topics."""
+
+from typing import TYPE_CHECKING, Any
+
+from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
+
+
+class Documents(Kind):
+    """A `splitmerge_cli.data.corpora.corpus.Corpus`, whose training tokens are the items."""
+
+    name = "documents"
+    item = "token"
+    model = "hdp"
+    reader = "corpus"
+    has_rows = False
+    has_topics = True
+    recorder = "splitmerge_cli.runs.recorders.topics:TopicRecorder"
+    pictures = (*Kind.pictures, "topics")
+
+    def check(self, dataset: "Dataset") -> None:
+        from splitmerge_cli.data.corpora.corpus import Corpus
+
+        x, name = dataset.values, dataset.name
+        if not isinstance(x, Corpus):
+            raise DataError(f"{name}: {type(x).__name__}; expected a Corpus")
+        words = "none" if dataset.vocabulary is None else len(dataset.vocabulary)
+        if words != x.V:
+            raise DataError(f"{name}: words of the vocabulary: {words}; expected {x.V}")
+        if x.shape[0] == 0:
+            raise DataError(f"{name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
+
+    def example(self, N: int, seed: int = 0) -> "Dataset":
+        from splitmerge_cli.data.generated.documents import nested_topics
+
+        return nested_topics(N, seed=seed)
+
+    def recognises(self, data: Any) -> bool:
+        return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)
+
+    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+        from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
+        from splitmerge_cli.data.objects import count_words, counts_of, has_counts, texts_of
+
+        data, names = texts_of(data)
+        vocabulary: list[str] | None = None
+        if has_counts(data):
+            counts, vocabulary, names = counts_of(data)
+        else:
+            counts, vocabulary = count_words(data)
+        words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
+        return dataset(name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words)

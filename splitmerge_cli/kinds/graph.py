@@ -1,0 +1,120 @@
+"""Graphs: the items are the nodes of a simple undirected network."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
+
+TELLING = 3
+"""Nodes that are named of a cluster."""
+
+
+class Graph(Kind):
+    """A simple undirected network: its adjacency matrix, a symmetric csr_array ``[N, N]`` of uint8."""
+
+    name = "graph"
+    item = "node"
+    model = "irm"
+    reader = "edges"
+    has_rows = False
+    pictures = (*Kind.pictures, "network")
+
+    def check(self, dataset: "Dataset") -> None:
+        from scipy.sparse import csr_array
+
+        from splitmerge_cli.data.base import check_rows
+
+        x, name = dataset.values, dataset.name
+        if not isinstance(x, csr_array) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
+            found = f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
+            raise DataError(f"{name}: {found}; expected a csr_array [N, N] of uint8")
+        if (x.data != 1).any():
+            raise DataError(f"{name}: an entry that is not 1; expected 1 for every edge and no stored zero")
+        check_rows(name, x)
+        row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+        if (row == x.indices).any():
+            raise DataError(f"{name}: an entry on the diagonal; expected no item tied to itself")
+        other = x.T.tocsr()
+        if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
+            raise DataError(f"{name}: expected a symmetric matrix")
+
+    def example(self, N: int, seed: int = 0) -> "Dataset":
+        from splitmerge_cli.data.generated.network import generate
+
+        return generate(N, blocks=min(5, N), seed=seed)
+
+    # -- readers
+    def recognises(self, data: Any) -> bool:
+        return hasattr(data, "nodes") and hasattr(data, "edges")
+
+    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+        from splitmerge_cli.data.base import Dataset
+        from splitmerge_cli.data.graphs.adjacency import adjacency, sizes
+        from splitmerge_cli.data.objects import table_of
+
+        names: list[str] | None = None
+        if self.recognises(data):
+            names = [str(node) for node in data.nodes]
+            number = {node: k for k, node in enumerate(data.nodes)}
+            ends = np.array([(number[a], number[b]) for a, b, *_ in data.edges], dtype=np.int64).reshape(-1, 2)
+            N = len(number)
+        else:
+            values, names, _ = table_of(data, "an adjacency matrix")
+            if values.shape[0] != values.shape[1]:
+                raise DataError(f"data: shape {values.shape}; expected an adjacency matrix [N, N]")
+            N = values.shape[0]
+            ends = np.stack(values.nonzero(), axis=1).astype(np.int64)
+        ends = np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1)
+        ends = np.unique(ends, axis=0) if len(ends) else ends
+        matrix = adjacency(N, ends[:, 0], ends[:, 1])
+        return Dataset(name, self.name, matrix, truth, names=names, meta=sizes(matrix))
+
+    # -- new items
+    def new_items(self, dataset: "Dataset", new: Any) -> "Dataset":
+        """New nodes: an array or sparse matrix ``[n, N]``, not 0 where one is tied to a node of the data."""
+        from scipy.sparse import issparse
+
+        from splitmerge_cli.data.base import Dataset
+
+        values = np.atleast_2d(new.toarray() if issparse(new) else np.asarray(new))
+        if values.ndim != 2 or values.shape[1] != dataset.N:
+            raise DataError(
+                f"new nodes: shape {values.shape}; expected [n, {dataset.N}], their ties to the nodes of the data"
+            )
+        # held in a data set of another kind: it is no graph
+        return Dataset("new nodes", "binary", (values != 0).astype(np.uint8))
+
+    def stack(self, dataset: "Dataset", new: "Dataset") -> "Dataset":
+        """The graph with new nodes behind the old ones, to which alone they are tied."""
+        from dataclasses import replace
+
+        from scipy.sparse import block_array, csr_array
+
+        ties = csr_array(new.values)
+        matrix = csr_array(block_array([[dataset.values, ties.T], [ties, None]]), dtype=np.uint8)
+        matrix.sort_indices()
+        return replace(dataset, values=matrix, truth=None, names=None)
+
+    # -- descriptions
+    def facts(self, dataset: "Dataset") -> dict[str, Any]:
+        return {"graph": {k: v for k, v in dataset.meta.items() if k != "notes"}} | super().facts(dataset)
+
+    def describe(self, dataset: "Dataset", here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+        """The nodes of most ties; the share of pairs that are tied among the nodes, and between them and others."""
+        items, matrix = np.flatnonzero(here), dataset.values
+        degree = np.diff(matrix.indptr)[items]
+        most = [(items[at], degree[at]) for at in np.argsort(-degree, kind="stable")[:TELLING]]
+        named = [f"{i + first if dataset.names is None else dataset.names[i]} ({ties})" for i, ties in most]
+        n, rest = len(items), len(here) - len(items)
+        inside, outside = matrix[here][:, here].sum(), matrix[here][:, ~here].sum()
+        return {
+            "telling": "; ".join(named),
+            "density": inside / (n * (n - 1)) if n > 1 else np.nan,
+            "density_outside": outside / (n * rest) if rest else np.nan,
+        }

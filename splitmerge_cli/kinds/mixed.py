@@ -1,0 +1,163 @@
+"""Mixed tables: columns of several types."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import ColumnType, Dataset
+    from splitmerge_cli.data.tables.table import Table
+    from splitmerge_cli.data.tables.wanted import Wanted
+
+CONVERSIONS = {"real": "points", "binary": "binary"}
+"""The kind of a table whose columns are all of one type."""
+
+
+class Mixed(Kind):
+    """Columns of several types: float64 ``[N, D]``, NaN where a cell is missing, and a `ColumnType` for each column.
+
+    Codes (binary, categorical), whole numbers from 0 (count) or finite numbers (real).
+    """
+
+    name = "mixed"
+    model = "mixed"
+    text_types = ("string",)
+    any_columns = True
+    has_columns = True
+    pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
+
+    def check(self, dataset: "Dataset") -> None:
+        from splitmerge_cli.data.base import COLUMN_TYPES, FINITE, LARGEST, MAGNITUDE
+
+        x, name = dataset.values, dataset.name
+        if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
+            found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
+            raise DataError(f"{name}: {found}; expected float64 [N, D], D at least 1")
+        if dataset.types is None or len(dataset.types) != x.shape[1]:
+            types = "none" if dataset.types is None else len(dataset.types)
+            raise DataError(f"{name}: types of columns: {types}; expected {x.shape[1]}")
+        for j, column in enumerate(dataset.types):
+            if column.type not in COLUMN_TYPES:
+                raise DataError(f"{name}: type {column.type}: expected one of {', '.join(COLUMN_TYPES)}")
+            if column.type == "binary" and len(column.levels) != 2:
+                raise DataError(f"{name}: a binary column of {len(column.levels)} levels; expected 2")
+            cells = x[:, j]
+            if column.type == "real":
+                good, expected = np.abs(cells) <= MAGNITUDE, FINITE
+            else:
+                most = len(column.levels) - 1 if column.type != "count" else LARGEST
+                good = (cells >= 0) & (cells <= most) & (cells == np.floor(cells))
+                expected = f"a whole number from 0 to {most}"
+            bad = ~(good | np.isnan(cells))
+            if bad.any():
+                i = int(np.argmax(bad))
+                raise DataError(f"{name}: {dataset.place(i, j)}: {cells[i]:g}; expected {expected}")
+
+    def example(self, N: int, seed: int = 0) -> "Dataset":
+        from splitmerge_cli.data.generated.mixed import generate
+
+        return generate(N, seed=seed)
+
+    def types_of(self, dataset: "Dataset") -> "tuple[ColumnType, ...]":
+        return dataset.types or ()
+
+    def conversion(self, dataset: "Dataset") -> str:
+        types = {column.type for column in dataset.types or ()}
+        if len(types) > 1 or np.isnan(dataset.values).any():
+            return self.name
+        return CONVERSIONS.get(types.pop(), self.name)
+
+    # -- readers
+    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+        from dataclasses import replace
+
+        import pandas as pd
+        import pyarrow as pa
+        from scipy.sparse import issparse
+
+        from splitmerge_cli.data.objects import frame_of, table_of
+        from splitmerge_cli.data.tables.mixed import read_mixed
+        from splitmerge_cli.data.tables.parquet import from_arrow
+        from splitmerge_cli.data.tables.wanted import Wanted
+
+        if not isinstance(data, pd.DataFrame):
+            values, columns, names = table_of(data, "cells")
+            data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
+            data.columns = data.columns.map(str)
+        try:
+            # a categorical column is one of the values that it has
+            plain = data.astype({c: object for c in data.columns if isinstance(data[c].dtype, pd.CategoricalDtype)})
+            table = pa.Table.from_pandas(plain.rename(columns=str), preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise DataError(f"data: {error}; expected a value of one type in each column") from error
+        found = read_mixed(from_arrow(name, table), Wanted(self, None, None, []), None, name)
+        _, _, names = frame_of(data)
+        return replace(found, truth=truth, names=found.names if names is None else names)
+
+    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> "Dataset":
+        from splitmerge_cli.data.tables.mixed import read_mixed
+
+        return read_mixed(table, wanted, N, table.title)
+
+    # -- new items
+    def _fitted(self, dataset: "Dataset", new: Any) -> "Dataset":
+        """Cells under the codes that they have in the data; a level that the data do not have is missing, as nothing is
+        known of it."""
+        import pandas as pd
+
+        from splitmerge_cli.data.base import Dataset
+
+        frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
+        types, columns = dataset.types or (), dataset.columns or []
+        if frame is not new and frame.shape[1] > len(types) and all(map(str.isdecimal, columns)):
+            # an array, of which not every column was read
+            frame = frame[[int(column) for column in columns if int(column) < frame.shape[1]]]
+        if frame.shape[1] != len(types):
+            raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
+        values = np.full(frame.shape, np.nan)
+        for j, column in enumerate(types):
+            cells = frame.iloc[:, j]
+            present = np.flatnonzero(cells.notna())
+            try:
+                if column.levels:
+                    code = {_level_of(level): k for k, level in enumerate(column.levels)}
+                    values[present, j] = [code.get(_level_of(cell), np.nan) for cell in cells.iloc[present]]
+                else:
+                    values[present, j] = cells.iloc[present].astype(np.float64)
+            except (TypeError, ValueError) as error:
+                name = dataset.columns[j] if dataset.columns else j + 1
+                raise DataError(f"new items: column {name}: {error}; expected numbers ({column.type})") from error
+        return Dataset("new items", self.name, values, columns=dataset.columns, types=types)
+
+    def as_given(self, dataset: "Dataset") -> Any:
+        import pandas as pd
+
+        frame = super().as_given(dataset)
+        for column, type_ in zip(dataset.columns or (), dataset.types or (), strict=False):
+            if type_.levels:
+                cells = [None if np.isnan(code) else type_.levels[int(code)] for code in frame[column]]
+                frame[column] = pd.Series(cells, dtype=object)
+        return frame
+
+    def reader_options(self, dataset: "Dataset") -> dict[str, Any]:
+        if "typed" not in dataset.meta:
+            return {}
+        # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later
+        typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
+        types = {name: "categorical" if column.levels else column.type for name, column in typed.items()}
+        return {"columns": list(typed), "drop": None, "truth": None, "types": types}
+
+
+def _level_of(cell: Any) -> str:
+    """A level as text, as a file's would be: 1, 1.0 and "1" are the same, and True is "true"."""
+    text = str(cell).strip()
+    if isinstance(cell, bool | np.bool_):
+        return text.lower()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else str(number)

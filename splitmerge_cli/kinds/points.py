@@ -1,0 +1,113 @@
+"""Points: rows of real numbers, dense or sparse."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.kinds.base import Labels
+from splitmerge_cli.kinds.rows import Rows
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.data.tables.matrices import Matrix
+    from splitmerge_cli.data.tables.wanted import Wanted
+
+
+class Points(Rows):
+    """Rows of real numbers: float64 or float32 ``[N, D]``, NaN where a cell is missing; or a csr_array."""
+
+    name = "points"
+    item = "point"
+    model = "gaussian"
+    column_types = ("real", "count")
+    reads_matrices = True
+    pictures = (*Rows.pictures, "points")
+
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        from splitmerge_cli.data.base import FINITE
+
+        return FINITE
+
+    def fits(self, x: Any) -> Any:
+        from splitmerge_cli.data.base import MAGNITUDE
+
+        return np.abs(x) <= MAGNITUDE
+
+    def check(self, dataset: "Dataset") -> None:
+        from scipy.sparse import csr_array
+
+        from splitmerge_cli.data.base import FINITE, check_rows, first_entry, place_not_finite
+
+        x, name = dataset.values, dataset.name
+        sparse = isinstance(x, csr_array)
+        if not sparse and not isinstance(x, np.ndarray):
+            raise DataError(f"{name}: {type(x).__name__}; expected an array or a csr_array")
+        types: tuple[Any, ...] = (np.float64,) if sparse else (np.float64, np.float32)
+        if x.ndim != 2 or x.shape[1] == 0 or x.dtype not in types:
+            expected = "a csr_array of float64" if sparse else "float64 or float32"
+            raise DataError(f"{name}: {x.dtype} of shape {x.shape}; expected {expected} [N, D], D at least 1")
+        if sparse:
+            check_rows(name, x)
+        if (bad := place_not_finite(x, missing=not sparse)) is not None:
+            raise DataError(f"{name}: {dataset.place(*bad)}: {x[bad]:g}; expected {FINITE}")
+        if sparse and (zero := first_entry(x, lambda data: data == 0)) is not None:
+            raise DataError(f"{name}: {dataset.place(*zero)}: a stored zero; expected none")
+
+    def example(self, N: int, seed: int = 0) -> "Dataset":
+        from splitmerge_cli.data.generated.gaussian import generate
+
+        return generate(N, seed=seed)
+
+    def recognises(self, data: Any) -> bool:
+        from scipy.sparse import issparse
+
+        return issparse(data)
+
+    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+        from scipy.sparse import csr_array, issparse
+
+        from splitmerge_cli.data.base import Dataset
+        from splitmerge_cli.data.objects import numbers_of, table_of, with_nan
+
+        values, columns, names = table_of(data, self.cells)
+        if issparse(values):
+            values = csr_array(values).astype(np.float64)
+            values.sum_duplicates()
+            values.eliminate_zeros()
+        else:
+            values = with_nan(values)
+            if values.dtype not in (np.float32, np.float64):
+                values = numbers_of(values, columns, "a number")
+            # the caller's array stays writable, and what the models read does not change
+            values = np.array(values, order="C")
+        return Dataset(name, self.name, values, truth, columns=columns, names=names)
+
+    def hold(self, x: NDArray[Any], fail: Callable[[int, int], DataError]) -> NDArray[Any]:
+        # matrices of numbers are checked where they are read
+        return x
+
+    def from_matrix(self, matrix: "Matrix", wanted: "Wanted", N: int | None) -> "Dataset":
+        from scipy.sparse import csr_array
+
+        from splitmerge_cli.data.base import Dataset, holds_nan, noted
+        from splitmerge_cli.data.tables import missing
+        from splitmerge_cli.data.tables.columns import true_labels
+        from splitmerge_cli.data.tables.notes import note_identifiers
+
+        rows = matrix.values.shape[0]
+        matrix.values = matrix.values[:N]
+        t, kept = wanted.resolve(matrix)
+        labels = None if t is None else true_labels(matrix, t, wanted.missing)
+        x = matrix.points(kept, wanted.missing)
+        wanted.note(matrix)
+        if wanted.columns is None:
+            note_identifiers(matrix, kept, x)
+        sparse = isinstance(x, csr_array)
+        if not sparse and holds_nan(x):
+            missing.note(matrix, kept, x)
+        meta = {"path": str(matrix.path), "rows": rows} | noted(matrix.notes) | ({"nonzeros": x.nnz} if sparse else {})
+        return Dataset(matrix.title, self.name, x, labels, meta=meta)

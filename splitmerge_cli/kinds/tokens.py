@@ -1,0 +1,96 @@
+"""Tokens: each item is one word of a vocabulary."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.data.tables.table import Table
+    from splitmerge_cli.data.tables.wanted import Wanted
+
+TELLING = 3
+"""Tokens that are named of a cluster."""
+
+
+class Tokens(Kind):
+    """Any strings or numbers: int32 ``[N]``, codes of the `vocabulary` from 0."""
+
+    name = "tokens"
+    item = "token"
+    model = "emm"
+    text_types = ("string",)
+    one_column = True
+    allows_missing = False
+    column_types = ("categorical", "binary")
+
+    def example(self, N: int, seed: int = 0) -> "Dataset":
+        from splitmerge_cli.data.generated.emm import generate
+
+        return generate(N, seed=seed)
+
+    # -- readers
+    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+        import pandas as pd
+
+        from splitmerge_cli.data.base import Dataset
+        from splitmerge_cli.data.objects import frame_of
+
+        values, _, names = frame_of(data)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise DataError(f"data: {values.ndim} dimensions; expected a sequence of tokens")
+        codes, seen = pd.factorize(values)
+        if (codes < 0).any():
+            raise DataError(f"data: item {int(np.argmax(codes < 0)) + 1}: no token; expected a string or a number")
+        words = [str(word) for word in seen]
+        return Dataset(name, self.name, codes.astype(np.int32), truth, vocabulary=words, names=names)
+
+    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> "Dataset":
+        from splitmerge_cli.data.base import Dataset, noted
+        from splitmerge_cli.data.tables.columns import codes, true_labels
+        from splitmerge_cli.data.tables.notes import note_distinct, note_name
+
+        rows = table.rows
+        table.take(N)
+        t, (j,) = wanted.resolve(table)
+        wanted.set_hint(table, [j])
+        labels = None if t is None else true_labels(table, t, wanted.missing)
+        tokens, vocabulary = codes(table, j, "a token")
+        note_distinct(table, j, tokens, len(vocabulary))
+        if header == "auto":
+            note_name(table, j, tokens, len(vocabulary))
+        meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
+        names = table.names_of_items()
+        return Dataset(table.title, self.name, tokens, labels, vocabulary=vocabulary, names=names, meta=meta)
+
+    # -- new items
+    def _fitted(self, dataset: "Dataset", new: Any) -> "Dataset":
+        """Tokens under the codes that they have in the data."""
+        from dataclasses import replace
+
+        found = self.from_object(new, None, "new items")
+        code = {token: k for k, token in enumerate(dataset.vocabulary or ())}
+        of_new = found.vocabulary or []
+        for token in of_new:
+            if token not in code:
+                raise DataError(f"new items: token '{token}' is none of the data's {len(code)}")
+        codes = np.array([code[token] for token in of_new], dtype=np.int32)
+        return replace(found, values=codes[found.values], vocabulary=dataset.vocabulary)
+
+    def as_given(self, dataset: "Dataset") -> Any:
+        words = dataset.vocabulary
+        return [words[code] for code in dataset.values] if words else dataset.values
+
+    # -- descriptions
+    def describe(self, dataset: "Dataset", here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+        """The commonest tokens."""
+        found = np.bincount(dataset.values[here], minlength=1)
+        most = [token for token in np.argsort(-found, kind="stable")[:TELLING] if found[token]]
+        words = dataset.vocabulary
+        return {"telling": "; ".join([f"{words[token] if words else token} ({found[token]})" for token in most])}
