@@ -9,6 +9,7 @@ from libc.stdint cimport int8_t
 from libc.stdlib cimport free
 
 import numpy as np
+from scipy.stats import nbinom
 
 from splitmerge_cli.core.memory cimport doubles_of, larger
 from splitmerge_cli.models.count_vectors cimport CountVectors
@@ -111,6 +112,18 @@ cdef class GammaPoisson(CountVectors):
     def with_defaults_of(cls, data, **params):
         given = read_options("model", cls.OPTIONS, params)
         return params | {"rate": find_rates(data.values, given["shape"], given["rate"])}
+
+    @classmethod
+    def reference_log_lik(cls, values, labels, *, shape, rate, **options):
+        """float: log likelihood by negative binomial predictives of the items one after the other, for tests."""
+        total, rate = 0.0, np.asarray(find_rates(values, shape, rate))
+        for k in set(labels):
+            total_shape, total_rate = np.full(values.shape[1], shape), rate.copy()
+            for row in values[labels == k]:
+                total += nbinom.logpmf(row, total_shape, total_rate / (total_rate + 1.0)).sum()
+                total_shape += row
+                total_rate += 1.0
+        return total
 
     def __dealloc__(self):
         free(self.level)

@@ -19,6 +19,7 @@ from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.scale_prior import Scaled
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
@@ -37,6 +38,7 @@ from splitmerge_cli.verify.enumerate import (
     emm_states,
     hdp_log_weight,
     irm_log_weight,
+    mixture_log_weight,
     mixture_states,
     normalise,
     state_of,
@@ -295,6 +297,26 @@ def _mixture_case(
     return Case(model, build, states, pi, title, normalise([resampled(s) for s in states]))
 
 
+def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """The small case of a model with a ``reference_log_lik``: the example of its kind of data, of `size` items."""
+    options = {option.name: option.default for option in model.OPTIONS} | {"concentration": 1.3} | dict(params)
+    data = get_kind(model.kind).example(size, seed)
+    build = partial(model.from_data, data, **options)
+
+    def weight(concentration: Concentration) -> Callable[[State], float]:
+        def log_lik(z: NDArray[np.int64]) -> float:
+            return float(model.reference_log_lik(data.values, z, **options))
+
+        return mixture_log_weight(log_lik, concentration, options["prior"])
+
+    return _mixture_case(build, mixture_states(size), weight, options, f"{data.name}, {size} items")
+
+
+def has_small_case(model: type[Model]) -> bool:
+    """Whether the posterior of a model can be enumerated on small data."""
+    return model.__name__ in CASES or hasattr(model, "reference_log_lik")
+
+
 def _concentration(value: Any) -> Concentration:
     """A concentration as the enumeration takes it."""
     read = PositiveOrGamma("concentration", 1.0, "").read(value, "model")
@@ -314,7 +336,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "IRM": irm_case,
     "HDP": hdp_case,
 }
-"""The small case of each model class. A new model adds its own (docs/extending/model.md)."""
+"""Small cases of their own; a model that is not named here has that of its ``reference_log_lik``."""
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "Bernoulli": [{}, {"concentration": "gamma(2,1)"}, {"missing": True}],
@@ -340,7 +362,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
 }
-"""Options of the model that ``smcmc verify`` goes through when none are given; a class not named here has one case."""
+"""Options of the model that ``smcmc verify`` goes through when none are given."""
+
+
+def variants_of(model: type[Model]) -> list[dict[str, Any]]:
+    """Options of a model that ``smcmc verify`` goes through when none are given."""
+    return VARIANTS.get(model.__name__, [{}] if model.__name__ in CASES else [{}, {"concentration": "gamma(2,1)"}])
 
 
 def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping[str, Any] | None = None) -> Case:
@@ -351,9 +378,9 @@ def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping
     ValueError
         For a class without one, or parameters out of range.
     """
-    if model.__name__ not in CASES:
-        raise ValueError(f"model {model.__name__} has no enumerable small case in splitmerge_cli/verify/cases.py")
-    return CASES[model.__name__](model, size, seed, params or {})
+    if not has_small_case(model):
+        raise ValueError(f"model {model.__name__} has no enumerable small case: no reference_log_lik")
+    return CASES.get(model.__name__, reference_case)(model, size, seed, params or {})
 
 
 def sampled_frequencies(

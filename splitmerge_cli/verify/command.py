@@ -17,7 +17,7 @@ from splitmerge_cli.config import ConfigError, check_options, choice, import_bes
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.verify.cases import VARIANTS, Case, small_case
+from splitmerge_cli.verify.cases import Case, small_case, variants_of
 from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_topics
 from splitmerge_cli.verify.explain import Worst, worst_transition
 from splitmerge_cli.verify.forms import forms_of, own_options, prints_another, refusal, small_options
@@ -245,7 +245,7 @@ def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
     cases = []
     for name in options["models"]:
         model_class = load(choice("model", name, options["own"])["_target_"])
-        variants = [{}] if options["model_options"] else VARIANTS.get(model_class.__name__, [{}])
+        variants = [{}] if options["model_options"] else variants_of(model_class)
         cases += [(name, _case(model_class, name, variant, options)) for variant in variants]
     return cases
 

@@ -12,8 +12,8 @@ from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.options import Choice, Flag
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.verify.cases import CASES as MODELS
-from splitmerge_cli.verify.cases import VARIANTS, Case, small_case
+from splitmerge_cli.verify.cases import CASES as OWN_CASES
+from splitmerge_cli.verify.cases import Case, has_small_case, small_case, variants_of
 from splitmerge_cli.verify.forms import FORMS, SMALL
 from splitmerge_cli.verify.proposals import Enumeration
 from splitmerge_cli.verify.transitions import balance_defect
@@ -22,6 +22,7 @@ KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
 MODEL_CLASSES = {
     made.__name__: made for made in (locate(choice("model", name)["_target_"]) for name in choices("model"))
 }
+MODELS = [*OWN_CASES, *(n for n, cls in MODEL_CLASSES.items() if n not in OWN_CASES and has_small_case(cls))]
 # edges beside the variants of every model: few items, extreme parameters, other priors
 EDGES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "emm-partition": ("EMM", 4, 1, {"label_prior": "partition"}),
@@ -51,7 +52,7 @@ def _cases() -> dict[str, tuple[str, int, int, dict[str, Any]]]:
     """Every variant that ``smcmc verify`` goes through, and the edges."""
     found = {}
     for number, name in enumerate(MODELS):
-        for variant in VARIANTS.get(name, [{}]):
+        for variant in variants_of(MODEL_CLASSES[name]):
             size = 3 if "candidates" in variant else 4
             found["-".join([name.lower(), *(_word(k, v) for k, v in variant.items())])] = name, size, number, variant
     return found | EDGES
