@@ -290,7 +290,7 @@ def _ask(chain: Any) -> None:
         mover.report()
         for opposite, reading in itertools.product((False, True), ("table", "union")):
             mover.tables.probability(0, model.N - 1, opposite, reading)
-    if model.kind == "documents":
+    if hasattr(model, "word_topics"):
         _predict(model)
 
 

@@ -29,7 +29,10 @@ def _corpus(*documents: Sequence[int], V: int) -> Any:
 
 @cache
 def data() -> dict[str, dict[str, Any]]:
-    """Values of data sets by kind and name; the first of a kind is the ordinary one."""
+    """Values of data sets by kind and name; the first of a kind is the ordinary one. A kind that is not listed here has
+    its example."""
+    from splitmerge_cli.kinds import kinds
+
     rng = np.random.default_rng(1)
     binary = (rng.random((N, 6)) < np.where(np.arange(N) % 2, 0.8, 0.2)[:, None]).astype(np.uint8)
     points = rng.normal(size=(N, 2)) + 3.0 * (np.arange(N) % 3)[:, None]
@@ -47,7 +50,7 @@ def data() -> dict[str, dict[str, Any]]:
     many[:, 2] = own.integers(30_000, size=12)
     documents = [rng.integers(4 * (j % 2), 4 * (j % 2) + 4, size=6).tolist() for j in range(4)]
     words = _corpus(*documents, V=8)
-    return {
+    return {name: {"ordinary": kind.example(N)} for name, kind in kinds().items()} | {
         "tokens": {
             "ordinary": rng.integers(5, size=N).astype(np.int32),
             "one_item": np.zeros(1, dtype=np.int32),
@@ -122,6 +125,8 @@ def dataset(kind: str, name: str) -> Any:
     from splitmerge_cli.data.base import ColumnType, Dataset
 
     values = data()[kind][name]
+    if isinstance(values, Dataset):
+        return values
     vocabulary = types = None
     if kind == "tokens":
         vocabulary = [str(t) for t in range(int(values.max()) + 1)]

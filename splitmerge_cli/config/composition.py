@@ -29,7 +29,6 @@ from splitmerge_cli.config.schema import (
     validate,
 )
 from splitmerge_cli.config.targets import import_beside, locate, places
-from splitmerge_cli.kinds import get_kind
 
 _MOST_MOVES = 10_000
 """Of a sampler before each scan."""
@@ -146,6 +145,9 @@ class Draft:
         _resolve_schedule(values, self._search_path, check)
         _resolve_start(values)
         if values["iterations"] is None and values["budget"] is None:
+            # data are not loaded for a run that is there
+            from splitmerge_cli.kinds import get_kind
+
             scans = get_kind(locate(values["model"]["_target_"]).kind).has_topics
             values["iterations"] = (DEFAULT_SCANS if scans else DEFAULT_ITERATIONS) * (LONGER if stops(values) else 1)
         if values["budget"] is not None and not values["timing"]:

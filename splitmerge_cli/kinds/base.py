@@ -1,16 +1,16 @@
 """What the package asks a kind of data, and the answers of a kind whose items are rows of their own."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
-from splitmerge_cli.received import DataError
+from splitmerge_cli.data.base import ColumnType, DataError, Dataset
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.base import ColumnType, Dataset
-    from splitmerge_cli.data.tables.matrices import Matrix
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -48,7 +48,7 @@ class Kind:
     advice: ClassVar[str] = ""
     """What else may read the cells of a text."""
     reads_matrices: ClassVar[bool] = False
-    """Whether an array in .npy, or a sparse matrix in .npz, is read as it is (`from_matrix`)."""
+    """Whether an array in .npy, or a sparse matrix in .npz, is read as it is."""
     allows_missing: ClassVar[bool] = True
     """Whether cells may be missing."""
     column_types: ClassVar[tuple[str, ...]] = ()
@@ -72,10 +72,10 @@ class Kind:
         return self.of_numbers or bool(self.truth_values)
 
     # -- data sets
-    def check(self, dataset: "Dataset") -> None:
+    def check(self, dataset: Dataset) -> None:
         """Raise a `DataError` unless the values are as `Dataset` says."""
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
+    def example(self, N: int, seed: int = 0) -> Dataset:
         """A small generated data set of N items, or of N documents."""
         raise NotImplementedError
 
@@ -84,16 +84,12 @@ class Kind:
         """Whether an object of a program is of this kind, whatever else could be made of it."""
         return False
 
-    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         """The data set of an object of a program, with its true labels; raises a `DataError`."""
         raise NotImplementedError
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> "Dataset":
+    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
         """The data set of the first N rows of a table; raises a `DataError`."""
-        raise NotImplementedError
-
-    def from_matrix(self, matrix: "Matrix", wanted: "Wanted", N: int | None) -> "Dataset":
-        """The same of a file that need not pass through columns."""
         raise NotImplementedError
 
     def fits(self, x: Any) -> Any:
@@ -101,7 +97,7 @@ class Kind:
         return np.ones(np.shape(x), dtype=bool)
 
     # -- new items
-    def new_items(self, dataset: "Dataset", new: Any) -> "Dataset":
+    def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """New items, as the data of a run are.
 
         Parameters
@@ -125,19 +121,15 @@ class Kind:
             new = new.rename(columns=str)[dataset.columns]
         return self._fitted(dataset, new)
 
-    def _fitted(self, dataset: "Dataset", new: Any) -> "Dataset":
+    def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
         """New items whose columns are those of the data."""
         found = self.from_object(new, None, "new items")
         if found.values.shape[1:] != dataset.values.shape[1:]:
             raise DataError(f"new items: {found.values.shape[1]} columns; expected {dataset.values.shape[1]}")
         return found
 
-    def stack(self, dataset: "Dataset", new: "Dataset") -> "Dataset":
+    def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
         """The items of the data, then the new ones; without labels and names."""
-        from dataclasses import replace
-
-        from scipy.sparse import csr_array, vstack
-
         if isinstance(dataset.values, csr_array) or isinstance(new.values, csr_array):
             values: Any = csr_array(vstack([csr_array(dataset.values), csr_array(new.values)]))
         else:
@@ -146,7 +138,7 @@ class Kind:
             values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
         return replace(dataset, values=values, truth=None, names=None)
 
-    def as_given(self, dataset: "Dataset") -> Any:
+    def as_given(self, dataset: Dataset) -> Any:
         """The items as an object, in the words of their file: codes of another file may be others."""
         import pandas as pd
 
@@ -154,20 +146,20 @@ class Kind:
             return dataset.values
         return pd.DataFrame(np.asarray(dataset.values), columns=dataset.columns)
 
-    def reader_options(self, dataset: "Dataset") -> dict[str, Any]:
+    def reader_options(self, dataset: Dataset) -> dict[str, Any]:
         """Options with which a file of new items is read as the data were."""
         return {}
 
     # -- descriptions
-    def facts(self, dataset: "Dataset") -> dict[str, Any]:
+    def facts(self, dataset: Dataset) -> dict[str, Any]:
         """Entries of the summary of a run about its data."""
         return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes")}
 
-    def types_of(self, dataset: "Dataset") -> "tuple[ColumnType, ...]":
+    def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         """Type of each column, where clusters are described by columns."""
         raise NotImplementedError
 
-    def describe(self, dataset: "Dataset", here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+    def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns.
 
         Parameters
@@ -180,6 +172,6 @@ class Kind:
         """
         return {}
 
-    def conversion(self, dataset: "Dataset") -> str:
+    def conversion(self, dataset: Dataset) -> str:
         """The kind that ``model=auto`` takes for these data; for a mixed table it may be one of its columns' own."""
         return self.name

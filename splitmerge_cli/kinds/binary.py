@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds.rows import Rows
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -32,7 +32,7 @@ class Binary(Rows):
     def fits(self, x: Any) -> Any:
         return (x == 0) | (x == 1)
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
+    def example(self, N: int, seed: int = 0) -> Dataset:
         from splitmerge_cli.data.generated.jain_neal import generate
 
         return generate(N, seed=seed)

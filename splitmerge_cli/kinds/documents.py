@@ -1,12 +1,9 @@
 """Documents: the items are their tokens, the clusters topics."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.kinds.base import Kind, Labels
-from splitmerge_cli.received import DataError
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.base import Dataset
 
 
 class Documents(Kind):
@@ -21,7 +18,7 @@ class Documents(Kind):
     recorder = "splitmerge_cli.runs.recorders.topics:TopicRecorder"
     pictures = (*Kind.pictures, "topics")
 
-    def check(self, dataset: "Dataset") -> None:
+    def check(self, dataset: Dataset) -> None:
         from splitmerge_cli.data.corpora.corpus import Corpus
 
         x, name = dataset.values, dataset.name
@@ -33,7 +30,7 @@ class Documents(Kind):
         if x.shape[0] == 0:
             raise DataError(f"{name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
+    def example(self, N: int, seed: int = 0) -> Dataset:
         from splitmerge_cli.data.generated.documents import nested_topics
 
         return nested_topics(N, seed=seed)
@@ -41,7 +38,7 @@ class Documents(Kind):
     def recognises(self, data: Any) -> bool:
         return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)
 
-    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
         from splitmerge_cli.data.objects import count_words, counts_of, has_counts, texts_of
 

@@ -1,15 +1,14 @@
 """Graphs: the items are the nodes of a simple undirected network."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import block_array, csr_array, issparse
 
+from splitmerge_cli.data.base import DataError, Dataset, check_rows
 from splitmerge_cli.kinds.base import Kind, Labels
-from splitmerge_cli.received import DataError
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.base import Dataset
 
 TELLING = 3
 """Nodes that are named of a cluster."""
@@ -25,11 +24,7 @@ class Graph(Kind):
     has_rows = False
     pictures = (*Kind.pictures, "network")
 
-    def check(self, dataset: "Dataset") -> None:
-        from scipy.sparse import csr_array
-
-        from splitmerge_cli.data.base import check_rows
-
+    def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
         if not isinstance(x, csr_array) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
             found = f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
@@ -44,7 +39,7 @@ class Graph(Kind):
         if not (np.array_equal(x.indptr, other.indptr) and np.array_equal(x.indices, other.indices)):
             raise DataError(f"{name}: expected a symmetric matrix")
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
+    def example(self, N: int, seed: int = 0) -> Dataset:
         from splitmerge_cli.data.generated.network import generate
 
         return generate(N, blocks=min(5, N), seed=seed)
@@ -53,8 +48,7 @@ class Graph(Kind):
     def recognises(self, data: Any) -> bool:
         return hasattr(data, "nodes") and hasattr(data, "edges")
 
-    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
-        from splitmerge_cli.data.base import Dataset
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         from splitmerge_cli.data.graphs.adjacency import adjacency, sizes
         from splitmerge_cli.data.objects import table_of
 
@@ -76,12 +70,8 @@ class Graph(Kind):
         return Dataset(name, self.name, matrix, truth, names=names, meta=sizes(matrix))
 
     # -- new items
-    def new_items(self, dataset: "Dataset", new: Any) -> "Dataset":
+    def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """New nodes: an array or sparse matrix ``[n, N]``, not 0 where one is tied to a node of the data."""
-        from scipy.sparse import issparse
-
-        from splitmerge_cli.data.base import Dataset
-
         values = np.atleast_2d(new.toarray() if issparse(new) else np.asarray(new))
         if values.ndim != 2 or values.shape[1] != dataset.N:
             raise DataError(
@@ -90,22 +80,18 @@ class Graph(Kind):
         # held in a data set of another kind: it is no graph
         return Dataset("new nodes", "binary", (values != 0).astype(np.uint8))
 
-    def stack(self, dataset: "Dataset", new: "Dataset") -> "Dataset":
+    def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
         """The graph with new nodes behind the old ones, to which alone they are tied."""
-        from dataclasses import replace
-
-        from scipy.sparse import block_array, csr_array
-
         ties = csr_array(new.values)
         matrix = csr_array(block_array([[dataset.values, ties.T], [ties, None]]), dtype=np.uint8)
         matrix.sort_indices()
         return replace(dataset, values=matrix, truth=None, names=None)
 
     # -- descriptions
-    def facts(self, dataset: "Dataset") -> dict[str, Any]:
+    def facts(self, dataset: Dataset) -> dict[str, Any]:
         return {"graph": {k: v for k, v in dataset.meta.items() if k != "notes"}} | super().facts(dataset)
 
-    def describe(self, dataset: "Dataset", here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+    def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The nodes of most ties; the share of pairs that are tied among the nodes, and between them and others."""
         items, matrix = np.flatnonzero(here), dataset.values
         degree = np.diff(matrix.indptr)[items]

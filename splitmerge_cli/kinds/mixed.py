@@ -1,14 +1,23 @@
 """Mixed tables: columns of several types."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
+from splitmerge_cli.data.base import (
+    COLUMN_TYPES,
+    FINITE,
+    LARGEST,
+    MAGNITUDE,
+    ColumnType,
+    DataError,
+    Dataset,
+)
 from splitmerge_cli.kinds.base import Kind, Labels
-from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.base import ColumnType, Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -29,9 +38,7 @@ class Mixed(Kind):
     has_columns = True
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
-    def check(self, dataset: "Dataset") -> None:
-        from splitmerge_cli.data.base import COLUMN_TYPES, FINITE, LARGEST, MAGNITUDE
-
+    def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
             found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
@@ -56,27 +63,24 @@ class Mixed(Kind):
                 i = int(np.argmax(bad))
                 raise DataError(f"{name}: {dataset.place(i, j)}: {cells[i]:g}; expected {expected}")
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
+    def example(self, N: int, seed: int = 0) -> Dataset:
         from splitmerge_cli.data.generated.mixed import generate
 
         return generate(N, seed=seed)
 
-    def types_of(self, dataset: "Dataset") -> "tuple[ColumnType, ...]":
+    def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return dataset.types or ()
 
-    def conversion(self, dataset: "Dataset") -> str:
+    def conversion(self, dataset: Dataset) -> str:
         types = {column.type for column in dataset.types or ()}
         if len(types) > 1 or np.isnan(dataset.values).any():
             return self.name
         return CONVERSIONS.get(types.pop(), self.name)
 
     # -- readers
-    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
-        from dataclasses import replace
-
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         import pandas as pd
         import pyarrow as pa
-        from scipy.sparse import issparse
 
         from splitmerge_cli.data.objects import frame_of, table_of
         from splitmerge_cli.data.tables.mixed import read_mixed
@@ -97,18 +101,16 @@ class Mixed(Kind):
         _, _, names = frame_of(data)
         return replace(found, truth=truth, names=found.names if names is None else names)
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> "Dataset":
+    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
         from splitmerge_cli.data.tables.mixed import read_mixed
 
         return read_mixed(table, wanted, N, table.title)
 
     # -- new items
-    def _fitted(self, dataset: "Dataset", new: Any) -> "Dataset":
+    def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
         """Cells under the codes that they have in the data; a level that the data do not have is missing, as nothing is
         known of it."""
         import pandas as pd
-
-        from splitmerge_cli.data.base import Dataset
 
         frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
         types, columns = dataset.types or (), dataset.columns or []
@@ -132,7 +134,7 @@ class Mixed(Kind):
                 raise DataError(f"new items: column {name}: {error}; expected numbers ({column.type})") from error
         return Dataset("new items", self.name, values, columns=dataset.columns, types=types)
 
-    def as_given(self, dataset: "Dataset") -> Any:
+    def as_given(self, dataset: Dataset) -> Any:
         import pandas as pd
 
         frame = super().as_given(dataset)
@@ -142,7 +144,7 @@ class Mixed(Kind):
                 frame[column] = pd.Series(cells, dtype=object)
         return frame
 
-    def reader_options(self, dataset: "Dataset") -> dict[str, Any]:
+    def reader_options(self, dataset: Dataset) -> dict[str, Any]:
         if "typed" not in dataset.meta:
             return {}
         # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later

@@ -1,18 +1,26 @@
 """Points: rows of real numbers, dense or sparse."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
+from splitmerge_cli.data.base import (
+    FINITE,
+    MAGNITUDE,
+    DataError,
+    Dataset,
+    check_rows,
+    first_entry,
+    place_not_finite,
+)
 from splitmerge_cli.kinds.base import Labels
 from splitmerge_cli.kinds.rows import Rows
-from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.base import Dataset
-    from splitmerge_cli.data.tables.matrices import Matrix
+    from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
 
@@ -22,26 +30,15 @@ class Points(Rows):
     name = "points"
     item = "point"
     model = "gaussian"
+    expected = FINITE
     column_types = ("real", "count")
     reads_matrices = True
     pictures = (*Rows.pictures, "points")
 
-    @property
-    def expected(self) -> str:  # type: ignore[override]
-        from splitmerge_cli.data.base import FINITE
-
-        return FINITE
-
     def fits(self, x: Any) -> Any:
-        from splitmerge_cli.data.base import MAGNITUDE
-
         return np.abs(x) <= MAGNITUDE
 
-    def check(self, dataset: "Dataset") -> None:
-        from scipy.sparse import csr_array
-
-        from splitmerge_cli.data.base import FINITE, check_rows, first_entry, place_not_finite
-
+    def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
         sparse = isinstance(x, csr_array)
         if not sparse and not isinstance(x, np.ndarray):
@@ -57,20 +54,15 @@ class Points(Rows):
         if sparse and (zero := first_entry(x, lambda data: data == 0)) is not None:
             raise DataError(f"{name}: {dataset.place(*zero)}: a stored zero; expected none")
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
+    def example(self, N: int, seed: int = 0) -> Dataset:
         from splitmerge_cli.data.generated.gaussian import generate
 
         return generate(N, seed=seed)
 
     def recognises(self, data: Any) -> bool:
-        from scipy.sparse import issparse
-
         return issparse(data)
 
-    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
-        from scipy.sparse import csr_array, issparse
-
-        from splitmerge_cli.data.base import Dataset
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         from splitmerge_cli.data.objects import numbers_of, table_of, with_nan
 
         values, columns, names = table_of(data, self.cells)
@@ -90,24 +82,9 @@ class Points(Rows):
         # matrices of numbers are checked where they are read
         return x
 
-    def from_matrix(self, matrix: "Matrix", wanted: "Wanted", N: int | None) -> "Dataset":
-        from scipy.sparse import csr_array
+    def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> Any:
+        from splitmerge_cli.data.tables.matrices import Matrix
 
-        from splitmerge_cli.data.base import Dataset, holds_nan, noted
-        from splitmerge_cli.data.tables import missing
-        from splitmerge_cli.data.tables.columns import true_labels
-        from splitmerge_cli.data.tables.notes import note_identifiers
-
-        rows = matrix.values.shape[0]
-        matrix.values = matrix.values[:N]
-        t, kept = wanted.resolve(matrix)
-        labels = None if t is None else true_labels(matrix, t, wanted.missing)
-        x = matrix.points(kept, wanted.missing)
-        wanted.note(matrix)
-        if wanted.columns is None:
-            note_identifiers(matrix, kept, x)
-        sparse = isinstance(x, csr_array)
-        if not sparse and holds_nan(x):
-            missing.note(matrix, kept, x)
-        meta = {"path": str(matrix.path), "rows": rows} | noted(matrix.notes) | ({"nonzeros": x.nnz} if sparse else {})
-        return Dataset(matrix.title, self.name, x, labels, meta=meta)
+        if isinstance(table, Matrix):
+            return table.points(columns, wanted.missing)
+        return super().read_columns(table, columns, wanted)

@@ -5,12 +5,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from splitmerge_cli.data.base import (
+    ColumnType,
+    DataError,
+    Dataset,
+    blocks,
+    holds_nan,
+    noted,
+    place_of,
+)
 from splitmerge_cli.kinds.base import Kind, Labels
-from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.base import ColumnType, Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -34,9 +42,7 @@ class Rows(Kind):
     column_types = ("real",)
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
-    def check(self, dataset: "Dataset") -> None:
-        from splitmerge_cli.data.base import blocks
-
+    def check(self, dataset: Dataset) -> None:
         x = dataset.values
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "biuf":
             found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
@@ -49,16 +55,11 @@ class Rows(Kind):
                     f"{dataset.name}: {dataset.place(start + i, j)}: {block[i, j]:g}; expected {self.expected}"
                 )
 
-    def types_of(self, dataset: "Dataset") -> "tuple[ColumnType, ...]":
-        from splitmerge_cli.data.base import ColumnType
-
+    def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return (ColumnType(self.column_types[0], self.levels),) * dataset.values.shape[1]
 
     # -- readers
-    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
-        from scipy.sparse import issparse
-
-        from splitmerge_cli.data.base import Dataset, place_of
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         from splitmerge_cli.data.objects import numbers_of, table_of, with_nan
 
         values, columns, names = table_of(data, self.cells)
@@ -77,8 +78,7 @@ class Rows(Kind):
             raise fail(*(int(at) for at in np.argwhere(~good)[0]))
         return np.ascontiguousarray(x, dtype=np.float64 if absent.any() else self.dtype)
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> "Dataset":
-        from splitmerge_cli.data.base import Dataset, holds_nan, noted
+    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
         from splitmerge_cli.data.tables import missing
         from splitmerge_cli.data.tables.columns import true_labels
         from splitmerge_cli.data.tables.notes import note_classes, note_identifiers
@@ -92,10 +92,12 @@ class Rows(Kind):
             note_identifiers(table, kept, x)
         if wanted.truth is None and wanted.columns is None:
             note_classes(table, kept, x)
-        if x.dtype == np.float64 and holds_nan(x):
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and holds_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
-        meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
+        meta = (
+            {"path": str(table.path), "rows": rows} | noted(table.notes) | ({"nonzeros": x.nnz} if issparse(x) else {})
+        )
         return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)
 
     def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> NDArray[Any]:

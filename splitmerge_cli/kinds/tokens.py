@@ -1,15 +1,15 @@
 """Tokens: each item is one word of a vocabulary."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.base import DataError, Dataset, noted
 from splitmerge_cli.kinds.base import Kind, Labels
-from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -28,16 +28,15 @@ class Tokens(Kind):
     allows_missing = False
     column_types = ("categorical", "binary")
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
+    def example(self, N: int, seed: int = 0) -> Dataset:
         from splitmerge_cli.data.generated.emm import generate
 
         return generate(N, seed=seed)
 
     # -- readers
-    def from_object(self, data: Any, truth: Labels, name: str) -> "Dataset":
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         import pandas as pd
 
-        from splitmerge_cli.data.base import Dataset
         from splitmerge_cli.data.objects import frame_of
 
         values, _, names = frame_of(data)
@@ -51,8 +50,7 @@ class Tokens(Kind):
         words = [str(word) for word in seen]
         return Dataset(name, self.name, codes.astype(np.int32), truth, vocabulary=words, names=names)
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> "Dataset":
-        from splitmerge_cli.data.base import Dataset, noted
+    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
         from splitmerge_cli.data.tables.columns import codes, true_labels
         from splitmerge_cli.data.tables.notes import note_distinct, note_name
 
@@ -70,10 +68,8 @@ class Tokens(Kind):
         return Dataset(table.title, self.name, tokens, labels, vocabulary=vocabulary, names=names, meta=meta)
 
     # -- new items
-    def _fitted(self, dataset: "Dataset", new: Any) -> "Dataset":
+    def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
         """Tokens under the codes that they have in the data."""
-        from dataclasses import replace
-
         found = self.from_object(new, None, "new items")
         code = {token: k for k, token in enumerate(dataset.vocabulary or ())}
         of_new = found.vocabulary or []
@@ -83,12 +79,12 @@ class Tokens(Kind):
         codes = np.array([code[token] for token in of_new], dtype=np.int32)
         return replace(found, values=codes[found.values], vocabulary=dataset.vocabulary)
 
-    def as_given(self, dataset: "Dataset") -> Any:
+    def as_given(self, dataset: Dataset) -> Any:
         words = dataset.vocabulary
         return [words[code] for code in dataset.values] if words else dataset.values
 
     # -- descriptions
-    def describe(self, dataset: "Dataset", here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+    def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The commonest tokens."""
         found = np.bincount(dataset.values[here], minlength=1)
         most = [token for token in np.argsort(-found, kind="stable")[:TELLING] if found[token]]

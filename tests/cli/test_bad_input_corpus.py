@@ -36,7 +36,11 @@ REFUSED_FILES = [
     (TABLE, ["data.heldout_by=line"], "data.heldout_by=line: expected one of document, word"),
     (TABLE, ["data.stop_word=english"], "data.stop_word: no such key"),
     (TABLE, ["N=3"], "N=3: expected a whole number from 1 to 2, the documents of d.csv, or null"),
-    (TABLE, ["data=csv", "model=hdp"], "data.kind=documents: data=csv reads tables; data of kind documents are read by data=corpus"),
+    (
+        TABLE,
+        ["data=csv", "model=hdp"],
+        "data.kind=documents: data=csv reads tables; data of kind documents are read by data=corpus",
+    ),
     (("d.ldac", "1 0:1\n2 1:1 2:x\n"), [], "d.ldac: row 2, field 3: '2:x'; expected WORD:COUNT"),
     (("d.txt", "\0\0\0"), [], "d.txt: row 1: byte 0x00; expected text in utf-8 (data.encoding)"),
     (("d.txt", "a\tb\n"), [], "d.txt: the first rows may be cells of a table or texts with tabs"),

@@ -48,7 +48,11 @@ REFUSED_FILES = [
     (TRIANGLE, ["init=truth"], "init=truth: the true labels of e are not known"),
     (TRIANGLE, ["data.column=1"], "data.column: no such key"),
     (TRIANGLE, ["model=bernoulli"], "model=bernoulli with data=edges: reads binary, not graph; expected model=irm"),
-    (TRIANGLE, ["data=csv", "model=irm"], "data.kind=graph: data=csv reads tables; data of kind graph are read by data=edges"),
+    (
+        TRIANGLE,
+        ["data=csv", "model=irm"],
+        "data.kind=graph: data=csv reads tables; data of kind graph are read by data=edges",
+    ),
 ]
 
 REFUSED = [

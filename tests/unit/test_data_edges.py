@@ -343,7 +343,9 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 def test_a_graph_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("a,b\n")
-    with pytest.raises(DataError, match=r"^data.kind=graph: data=csv reads tables; data of kind graph are read by data=edges"):
+    with pytest.raises(
+        DataError, match=r"^data.kind=graph: data=csv reads tables; data of kind graph are read by data=edges"
+    ):
         files.csv(tmp_path / "e.csv", "graph")
 
 

@@ -120,11 +120,11 @@ def csv(
         )
     as_text = suffix in BY_SUFFIX
     _check_options(path, as_text, suffix, {"separator": separator, "decimal": decimal, "encoding": encoding}, sheet)
+    table: Table
     if of_kind.reads_matrices and (matrix := _matrix(path, suffix)) is not None:
-        _check_rows(matrix, *matrix.values.shape, N)
-        return of_kind.from_matrix(matrix, wanted, N)
-    if as_text:
-        table: Table = read_written(path, wanted, header, Written(suffix, separator, decimal, encoding))
+        table = matrix
+    elif as_text:
+        table = read_written(path, wanted, header, Written(suffix, separator, decimal, encoding))
     elif suffix == ".xlsx":
         table = parsed(read_sheet(path, sheet), wanted, header)
     elif suffix in _ARROW:
@@ -136,7 +136,9 @@ def csv(
     else:
         saved = "; save it as .xlsx or .csv" if suffix in (".xls", ".ods", ".xlsb", ".sav", ".dta", ".json") else ""
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}{saved}")
-    _check_rows(table, table.rows, table.width, N)
+    if not table.rows or not table.width:
+        raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
+    require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
     check_names(table)
     wanted.note(table)
     return of_kind.from_table(table, wanted, N, header)
@@ -155,9 +157,3 @@ def _matrix(path: Path, suffix: str) -> Matrix | None:
     if suffix == ".npy":
         return read_numbers(path)
     return Matrix(path, read_sparse(path)) if suffix == ".npz" else None
-
-
-def _check_rows(table: Table, rows: int, width: int, N: int | None) -> None:
-    if not rows or not width:
-        raise DataError(f"{table.path}: no rows or no columns; expected at least one of each")
-    require(N is None or rows >= N, "N", N, f"at most {rows}, the number of rows of {table.path}")

@@ -39,6 +39,13 @@ class Matrix(Table):
     def width(self) -> int:
         return int(self.values.shape[1])
 
+    @property
+    def rows(self) -> int:
+        return int(self.values.shape[0])
+
+    def take(self, rows: int | None) -> None:
+        self.values = self.values[:rows]
+
     def cells(self, j: int) -> pa.ChunkedArray:
         dense = self.values[:, [j]].toarray() if isinstance(self.values, csr_array) else self.values[:, j]
         return pa.chunked_array([pa.array(np.ascontiguousarray(dense).ravel())])
