@@ -139,9 +139,9 @@ class Counts(Baseline):
             index = 2 * np.arange(D) + data.values
             betas = [model.beta0, model.beta1]
             total = sum(betas)
-            alloc = np.concatenate([[model.concentration], n[1:]])
+            alloc = np.concatenate([[model.prior.concentration], n[1:]])
             prior_size = np.concatenate([[0.0], gammaln(n[1:])])
-            prior_K = np.arange(cap) * math.log(model.concentration)
+            prior_K = np.arange(cap) * math.log(model.prior.concentration)
         if R > 256:
             raise ValueError(f"the baseline's counts are numbered in 8 bits, {R} are too many")
         truth = np.unique(np.asarray(data.truth), return_inverse=True)[1].astype(np.int32)
@@ -174,7 +174,7 @@ class OfLines(Baseline):
             theta = np.zeros((cap, 2))
             theta[: model.K] = model.parameters
         return {
-            **{"N": model.N, "K": model.K, "cap": cap, "concentration": float(model.concentration)},
+            **{"N": model.N, "K": model.K, "cap": cap, "concentration": float(model.prior.concentration)},
             **{"sigma0": float(model.sigma0), "sigma1": float(model.sigma1), "beta": 0.1},
             "xy": np.asarray(data.values, dtype=float),
             "log_gamma": log_gamma(model.N),
@@ -201,7 +201,7 @@ class OfGaussian(Baseline):
             log_c += D * (gammaln(a + 0.5) - gammaln(a))
         return {
             **{"N": N, "D": D, "K": model.K, "cap": 256, "full": int(full)},
-            **{"concentration": float(model.concentration), "kappa0": float(model.kappa0), "a0": float(model.a0)},
+            **{"concentration": float(model.prior.concentration), "kappa0": float(model.kappa0), "a0": float(model.a0)},
             "x": x,
             "m0": x.mean(axis=0),
             "b0": 0.1 * x.var(axis=0),
@@ -234,7 +234,7 @@ class OfMixed(Baseline):
         return {
             **{"N": N, "K": model.K, "cap": 256, "C": len(discrete), "P": len(counts), "R": len(reals)},
             **{"complete": int((~missing[:, reals].any(axis=0)).sum()), "levels": int(first[-1])},
-            **{"concentration": float(model.concentration), "shape": float(model.shape)},
+            **{"concentration": float(model.prior.concentration), "shape": float(model.shape)},
             **{"kappa0": float(model.kappa0), "a0": float(model.a0)},
             "code": code.astype(np.int32),
             "tally": np.where(missing[:, counts], -1, np.nan_to_num(x[:, counts])).astype(np.int32),
@@ -261,7 +261,7 @@ class OfIRM(Baseline):
         beta1, beta0 = model.beta1, model.beta0
         rise = {"edge": beta1, "gap": beta0, "pair": beta1 + beta0}
         return {
-            **{"N": model.N, "K": model.K, "cap": 256, "concentration": float(model.concentration)},
+            **{"N": model.N, "K": model.K, "cap": 256, "concentration": float(model.prior.concentration)},
             "start": data.values.indptr.astype(np.int32),
             "neighbour": data.values.indices.astype(np.int32),
             **{name: gammaln(m + b) - gammaln(b) for name, b in rise.items()},

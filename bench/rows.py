@@ -33,6 +33,7 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify import pieces
 
 Samplers = Callable[[Any, Rng], list[Sampler]]
 
@@ -324,7 +325,7 @@ def probability_gap(model: Any, baseline: Baseline) -> float:
     """Largest difference of a Gibbs probability between the package and the C, over a hundred items."""
     gap = 0.0
     for i in range(0, model.N, max(1, model.N // 100)):
-        w = model._scan(i)
+        w = pieces.scan(model, i)
         gap = max(gap, float(np.abs(w / w.sum() - baseline.conditional(i)).max()))
     return gap
 

@@ -26,6 +26,7 @@ from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG
+from splitmerge_cli.verify import pieces
 
 DOCUMENTS, LENGTH, WORDS = (
     1392,
@@ -119,7 +120,7 @@ def probability_gap(model: Any, baseline: OfTopics) -> float:
     """Largest difference of a Gibbs probability among the topics there are, over a hundred tokens."""
     gap = 0.0
     for i in range(0, model.N, max(1, model.N // 100)):
-        w = model._scan(i)[: model.K]
+        w = pieces.scan(model, i)[: model.K]
         gap = max(gap, float(np.abs(w / w.sum() - baseline.conditional(i)).max()))
     return gap
 

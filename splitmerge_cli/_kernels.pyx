@@ -1,16 +1,19 @@
-"""The allocation and likelihood loops, over any model: full Gibbs scans, allocation by coins, sequential allocation,
-restricted Gibbs scans.
+"""The allocation and likelihood loops that samplers share, over any model: full Gibbs scans, allocation by coins,
+sequential allocation, restricted Gibbs scans.
 
 Items that are allocated are counted in scratch columns of the model; labels and lists stay. A probability is
 accumulated as a product, taken to its logarithm before it leaves the range of a double. A side whose probability does
 so by itself is scored on the log scale (``log_odds``).
+
+``begin_items``, ``end_items`` and the names of options say which draws two coupled chains share
+(``core/recording.pyx``); for a chain by itself they do nothing.
 """
 from libc.math cimport fabs, log
 from libc.stdint cimport int8_t, int32_t
 
 from splitmerge_cli.core.log_scale cimport log_sum_exp
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.recording cimport NAMED, OF_ITEM
+from splitmerge_cli.core.recording cimport OF_ITEM
 from splitmerge_cli.core.rng cimport Rng
 
 cdef enum:
@@ -32,11 +35,20 @@ cdef Py_ssize_t full_scan(Model model, Rng rng, Py_ssize_t first, Py_ssize_t n) 
         if rng.halted:
             break
         model.scan(i)
-        k = rng.draw_option(NAMED, i, model.w, model.options(), model.option_names(i))
+        k = draw_label(model, rng, i)
         if k != model.z[i]:
             model.move(i, k)
             changed += 1
     return changed
+
+
+cdef void draw_sides(Rng rng, const int32_t *items, Py_ssize_t n, int8_t *in_a) noexcept nogil:
+    """in_a: sides of items[:n] by fair coins; no item is put into a column."""
+    cdef Py_ssize_t t
+    rng.begin_items(LAUNCH, items, n, -1)
+    for t in range(n):
+        in_a[t] = rng.draw_coin_of(items[t], 0.5)
+    rng.end_items()
 
 
 cdef void coin_allocation(Model model, Rng rng, const int32_t *items, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b,

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 import pytest
 from small_cases import MODELS
 
+from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 
@@ -40,7 +41,7 @@ def model(build):
     return build()
 
 
-@pytest.fixture(params=[name for name, build in MODELS.items() if not build().coupled])
+@pytest.fixture(params=[name for name, build in MODELS.items() if not isinstance(build(), Coupled)])
 def independent(request):
     """One of the models in which the likelihood of a cluster does not depend on the others."""
     return MODELS[request.param]()

@@ -26,6 +26,7 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify import pieces
 
 POINTS = np.random.default_rng(9).normal(0.0, 2.0, size=(60, 2))
 CLOUD = np.random.default_rng(10).normal(1.0, 1.5, size=(60, 3))
@@ -120,8 +121,8 @@ def check_walk_weights(model, rtol=1e-9):
     labels = model.labels
     for i in range(0, model.N, 3):
         if np.sum(labels == labels[i]) > 1:
-            fast, slow = model._scan_unplaced(i)
+            fast, slow = pieces.scan_unplaced(model, i)
             np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=rtol, atol=1e-300)
         others = [k for k in range(labels.max() + 1) if k != labels[i]][:2]
-        linear, logarithm = model._choice(i, np.array([labels[i], *others], dtype=np.int32))
+        linear, logarithm = pieces.choice(model, i, np.array([labels[i], *others], dtype=np.int32))
         np.testing.assert_allclose(linear / linear[0], np.exp(logarithm - logarithm[0]), rtol=rtol, atol=1e-300)

@@ -226,7 +226,7 @@ class _Shards:
 def _sharded(case: Case) -> list[Any]:
     """The sampler on items in one shard, and in three, one of them empty; none where there are no shards of these."""
     from splitmerge_cli.config import choice, locate
-    from splitmerge_cli.core.model import Model
+    from splitmerge_cli.core.capabilities import Shards
     from splitmerge_cli.core.rng import Rng
     from splitmerge_cli.core.rows import Columns
     from splitmerge_cli.shards.items import ShardItems, sharded
@@ -236,7 +236,7 @@ def _sharded(case: Case) -> list[Any]:
     values = given.values
     if (
         of["_target_"] != choice("sampler", "subcluster")["_target_"]
-        or not any("of_shard" in vars(one) for one in cls.__mro__ if one is not Model)
+        or (sharded_by := cls.find_capability(Shards)) is None
         or not isinstance(values, np.ndarray)
     ):
         return []
@@ -244,14 +244,14 @@ def _sharded(case: Case) -> list[Any]:
     found = []
     for ends in ([len(values)], [len(values) // 2, len(values) // 2, len(values)]):
         parts = [values[a:b].astype(float) for a, b in itertools.pairwise([0, *ends])]
-        columns = Columns.joined([Columns.of(part) for part in parts])
-        columns = columns.typed(tuple(column.type for column in given.types or ()))
+        columns = Columns.join([Columns.of(part) for part in parts])
+        columns = columns.with_types(tuple(column.type for column in given.types or ()))
         shards = [
-            ShardItems(cls.of_shard(part.copy(), columns, **params), end - len(part), len(values), 8, THREADS)
+            ShardItems(sharded_by.build_shard(part.copy(), columns, **params), end - len(part), len(values), 8, THREADS)
             for part, end in zip(parts, ends, strict=True)
         ]
         packed = np.concatenate([shard.counted_all() for shard in shards])
-        together = cls.of_shards(columns, shards[0].added(packed).tobytes(), **params)
+        together = sharded_by.build_whole(columns, shards[0].added(packed).tobytes(), **params)
         sampler, items = sharded(together, Rng(4), _Shards(shards), [len(part) for part in parts], **options)
         sampler.threads = THREADS
         items.settle([np.zeros(len(part), dtype=np.int32) for part in parts], 1)

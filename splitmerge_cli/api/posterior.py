@@ -22,8 +22,8 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.schema import PARAMETERS, RESAMPLED
 from splitmerge_cli.runs.datasets import kind_of
+from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
 
 if TYPE_CHECKING:
     import xarray
@@ -211,7 +211,7 @@ class Posterior:
         trace = self.run.trace()
         chains = [chain.sort_values("iteration") for _, chain in trace.groupby("chain")]
         length = min(map(len, chains)) // 2
-        of_state = ["K", *_hyperparameters(trace)]
+        of_state = ["K", *hyperparameters(trace.columns)]
         groups: dict[str, dict[str, Any]] = {}
         for prefix, last in (("warmup_", length), ("", 0)):
             rows = [chain.iloc[len(chain) - last - length : len(chain) - last] for chain in chains]
@@ -500,7 +500,7 @@ class Posterior:
         trace = self.run.trace()
         states = []
         # b0 and kappa0 are recorded with the partitions
-        names = [name for name in _hyperparameters(trace) if name not in ("b0", "kappa0")]
+        names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
         rows = self._recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
         # with `thin` the trace has not every iteration whose partition was recorded
         known = np.flatnonzero(rows[names].notna().all(axis=1))
@@ -537,8 +537,3 @@ class Posterior:
                 return figure
         why = "" if self.caution is None else f" ({self.caution})"
         raise ConfigError(f"kind={kind}: expected one of {', '.join(available(self.run))}{why}")
-
-
-def _hyperparameters(trace: pd.DataFrame) -> list[str]:
-    """Columns of a trace that are hyper-parameters which are resampled."""
-    return [name for name in RESAMPLED if name in trace.columns]

@@ -1,8 +1,17 @@
-# What some models have beside a partition: parameters that are kept, weights of clusters, means to hash.
+# What some models are or can do beside holding a partition. See capabilities.pyx.
 from libc.stdint cimport int32_t, int64_t
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+
+
+cdef enum:
+    TILE_ITEMS = 32                     # items of a tile, TILE of tiles.h
+
+
+# ---------------------------------------------------------------------------------- what a model is: its base class
+cdef class Coupled(Model):
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
 
 
 cdef class Uncollapsed(Model):
@@ -31,11 +40,34 @@ cdef class Topics(Weighted):
     cdef void count_topics(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
     cdef int make_room(self) except -1 nogil
     cdef void set_counts(self, Py_ssize_t w, const int32_t *counts) noexcept nogil
-    cdef void labels_drawn(self) noexcept nogil
+    cdef void take_labels(self) noexcept nogil
 
 
-cdef class PlugIn(Model):
-    cdef readonly bint plug_in          # whether the clusters of these data have a mean among the vectors
+# ------------------------------------------------------------- what a model can do: an object that it is asked for
+cdef class Capability:
+    pass
 
+
+cdef class DrawnParameters(Capability):
+    cdef readonly Py_ssize_t size       # numbers that the parameters of one cluster take
+    cdef Py_ssize_t tile_rows           # numbers of an item in a tile
+    cdef Py_ssize_t work_size           # numbers of scratch that a draw takes, and a count of items
+
+    # safe in several threads, on different columns
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil
+
+
+cdef class Shards(Capability):
+    cdef readonly Py_ssize_t column_bytes  # that the statistics of one cluster take
+
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil
+
+
+cdef class PlugIn(Capability):
     cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil
     cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil

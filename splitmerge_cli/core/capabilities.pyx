@@ -1,13 +1,35 @@
-"""What some models have beside a partition, each a small interface that a model takes on by being of its class.
+"""Capabilities of models: samplers ask for what a model is or can do, not for its name.
 
-*coupled* (a flag of every model): the likelihood of a cluster depends on the others; ``stage`` and ``log_pair_lik``.
-*vectors* (an attribute of every model): the items as vectors, which can be hashed.
-`Uncollapsed`: parameters of clusters that are not integrated out. `Weighted`: weights of clusters, part of the state.
-`Topics`: tokens of words in documents, whose topics' distributions over words can be drawn.
-`PlugIn`: the density of an item given a cluster's estimated parameters.
+What the likelihood or the state of a model *is* decides its base class; of these a model has one:
+
+`Coupled`: the likelihood of a cluster depends on the others. `Uncollapsed`: parameters of clusters may be part of the
+state. `Weighted`: weights of clusters are part of the state. `Topics`: weighted; tokens of words in documents.
+
+What a model *can do* beside is a `Capability`, an object that it makes when asked (``model.capability(KIND)``, None
+where it cannot); a model names any number of them in ``CAPABILITIES``:
+
+`DrawnParameters`: parameters of a cluster drawn given its items. `Shards`: statistics sent between processes. `PlugIn`:
+the density of an item at a cluster's estimated parameters.
+
+*vectors*, an attribute of every model: the items as vectors, which can be hashed. Why so: docs/decisions/0028.
 """
 from libc.math cimport NAN
 from libc.stdlib cimport free
+
+
+cdef class Coupled(Model):
+    """A model in which the likelihood of a cluster depends on the others.
+
+    It overrides ``stage`` and ``log_lik``; ``cluster_log_lik`` counts what touches no other cluster, and ``log_union``
+    all that touches the union of two.
+    """
+
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Log marginal likelihood of clusters a and b as one, by itself: as ``lik`` counts it."""
+        return NAN
+
+    def log_predictive(self, Py_ssize_t first):
+        raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
 
 
 cdef class Uncollapsed(Model):
@@ -89,14 +111,100 @@ cdef class Topics(Weighted):
         """Set the same counts; safe in several threads, on different words."""
         pass
 
-    cdef void labels_drawn(self) noexcept nogil:
+    cdef void take_labels(self) noexcept nogil:
         """`z`, `size` and the counts of all words are those of new labels; K is as before and no topic is empty: bring
         what else follows them up to date."""
         pass
 
 
-cdef class PlugIn(Model):
-    """A model whose clusters may have a place among the vectors."""
+cdef class Capability:
+    """Something that a model can do beside; a subclass holds the model, and its constructor takes it."""
+
+    @classmethod
+    def suits(cls, model):
+        """Whether a model of a class that names this has it with its options: bool."""
+        return True
+
+
+cdef class DrawnParameters(Capability):
+    """Parameters of a cluster can be drawn given its items, and items weighed by them; they are forgotten after a step.
+
+    A constructor sets ``size``, ``tile_rows`` and ``work_size``. All methods may be called from several threads at the
+    same time, with different columns.
+    """
+
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """theta[:size]: the parameters of column k given its items, a draw, or without a generator what to expect.
+        `work`: `work_size` numbers of scratch."""
+        pass
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        """Write these n items, at most TILE_ITEMS, as a tile (``tiles.h``): `tile_rows` rows; what is past the n-th is
+        the last item again."""
+        pass
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        """out[t] = log_weight + log density of item t of the tile, up to a term of the item alone; -inf for all where
+        all would be below `floor`."""
+        pass
+
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        """Add n items to the statistics of column k, nothing else of which changes."""
+        pass
+
+
+cdef class Shards(Capability):
+    """The items may be in shards, in other processes, which send the statistics of clusters.
+
+    A constructor sets ``column_bytes``. The class methods make the models: of some rows, and of the clusters.
+    """
+
+    @classmethod
+    def build_shard(cls, values, columns, **params):
+        """Return the model of some rows of a table, whose statistics are those of the other rows' models.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n, D)
+            The rows, which the model may write over.
+        columns : Columns
+            What is known of all rows.
+        **params
+            As ``from_data`` takes them.
+
+        Raises
+        ------
+        ValueError
+            For values out of range.
+        """
+        raise TypeError(f"{cls.__name__} builds no shards")
+
+    @classmethod
+    def build_whole(cls, columns, packed, **params):
+        """Return the model of the clusters of a table whose rows are in shards: it holds no items.
+
+        Parameters
+        ----------
+        columns : Columns
+        packed : bytes
+            The statistics of all rows, as ``write_column`` gives them.
+        **params
+            As ``from_data`` takes them.
+        """
+        raise TypeError(f"{cls.__name__} builds no shards")
+
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        """to[:column_bytes]: the statistics of column k, sums of whole numbers; on a boundary of 16 bytes."""
+        pass
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        """Add to the statistics of column k what ``write_column`` wrote; its size is set by who calls."""
+        pass
+
+
+cdef class PlugIn(Capability):
+    """Clusters have a mean among the vectors, and items a density at the estimated parameters."""
 
     cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil:
         """mean[:D]: posterior mean of the mean of cluster k, in the units of ``vectors``."""

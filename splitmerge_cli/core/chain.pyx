@@ -29,7 +29,7 @@ from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.checks import MOST_SECONDS, check_count, check_range
 from splitmerge_cli.core.history import check_appearance
-from splitmerge_cli.core.shared import as_array, shared
+from splitmerge_cli.core.shared import as_array, share
 
 cdef extern from "barrier.h" nogil:
     ctypedef struct meeting_t:
@@ -126,7 +126,7 @@ cdef class Agreement:
         if given.shape != (model.N,):
             raise ValueError(f"truth: expected {model.N} labels, got shape {given.shape}")
         model.keep_lists()
-        labels, sums = shared(_consecutive, given), shared(_entropies, model.N)
+        labels, sums = share(_consecutive, given), share(_entropies, model.N)
         self.held = labels, sums
         self.truth, self.nlogn, self.per = ints_of(labels.truth), longs_of(sums.nlogn), sums.per
         counts = np.bincount(labels.truth[labels.truth >= 0])
@@ -179,7 +179,7 @@ cdef class Agreement:
 
 
 cdef class Rows:
-    """What a call of ``Chain.advance`` records: room for a number of rows, and how many were filled."""
+    """The rows that a call of ``Chain.advance`` records: room for a number of them, and how many were filled."""
 
     cdef Py_ssize_t room, rows, partition_room, partition_rows
     cdef dict arrays
@@ -230,7 +230,7 @@ cdef class Rows:
         self.sizes = np.empty(self.sizes_room, dtype=np.int32)
         self.sizes_end = np.empty(self.room if chain.sizes else 0, dtype=np.int64)
 
-    def filled(self):
+    def collect(self):
         """dict of ndarray: the rows that were filled; no columns that the chain does not have."""
         out = {}
         for name, values in self.arrays.items():
@@ -387,13 +387,13 @@ cdef class Chain:
     def best_labels(self):
         """ndarray of int32, shape (N,): the state of highest log joint among those recorded, numbered by first
         appearance."""
-        return self.copied(self.best)
+        return self.copy_labels(self.best)
 
     @property
     def best_lik_labels(self):
         """ndarray of int32, shape (N,): the state of highest log likelihood among those recorded, numbered by first
         appearance."""
-        return self.copied(self.best_lik)
+        return self.copy_labels(self.best_lik)
 
     @property
     def last_labels(self):
@@ -403,7 +403,7 @@ cdef class Chain:
         self.number_by_appearance(&v[0])
         return out
 
-    cdef copied(self, const int32_t *labels):
+    cdef copy_labels(self, const int32_t *labels):
         out = np.empty(self.model.N, dtype=np.int32)
         cdef int32_t[::1] v = out
         memcpy(&v[0], labels, self.model.N * sizeof(int32_t))
@@ -486,7 +486,7 @@ cdef class Chain:
             while not (self.begun and (self.iteration >= last or self.full(out) or self.seconds >= budget
                                        or now() - began >= wall or self.stopping)):
                 self.iterate(out)
-        return out.filled()
+        return out.collect()
 
     cdef bint full(self, Rows out) noexcept nogil:
         """Whether there is no room for a further row."""
@@ -515,7 +515,7 @@ cdef class Chain:
             out.log_lik[row] = ll
             out.K[row] = <int32_t> self.model.K
             out.n_clusters[row] = self.model.five_largest(&out.largest[row, 0])
-            self.model.traced(&out.hyper[row, 0])
+            self.model.write_hyperparameters(&out.hyper[row, 0])
             if self.sizes:
                 out.record_sizes(self.model)
             if self.agreement is not None:
@@ -569,7 +569,7 @@ cdef class Chain:
             "labels": self.model.labels,
             "K": self.model.K,
             "parameters": self.model.parameters,
-            "concentration": self.model.concentration if self.model.random_concentration else None,
+            "hyperparameters": self.model.prior_values,
             "rng": self.rng.state,
             "iteration": self.iteration,
             "seconds": self.seconds,
@@ -605,10 +605,12 @@ cdef class Chain:
             check_range(f"state of a chain: {key}", value[key], -INFINITY, INFINITY)
         if not isinstance(value["begun"], bool):
             raise ValueError(f"state of a chain: begun: expected true or false, got {value['begun']!r}")
-        for key, kept in (("parameters", self.model.parameters is not None),
-                          ("concentration", self.model.random_concentration), ("history", self.history is not None)):
+        for key, kept in (("parameters", self.model.parameters is not None), ("history", self.history is not None)):
             if (value[key] is not None) != kept:
                 raise ValueError(f"state of a chain: {key}: {'expected' if kept else 'expected none'}")
+        if value["hyperparameters"].keys() != self.model.prior_values.keys():
+            expected = ", ".join(self.model.prior_values) or "none"
+            raise ValueError(f"state of a chain: hyperparameters: expected {expected}, got {value['hyperparameters']}")
         if self.history is not None and value["history"][0] != value["iteration"] + value["begun"]:
             raise ValueError(f"state of a chain: history: expected {value['iteration'] + value['begun']} states made, "
                              f"got {value['history'][0]}")
@@ -618,8 +620,7 @@ cdef class Chain:
         self.model.set_labels(value["labels"], value["K"])
         if value["parameters"] is not None:
             self.model.set_parameters(value["parameters"])
-        if value["concentration"] is not None:
-            self.model.set_concentration(value["concentration"])
+        self.model.set_prior_values(value["hyperparameters"])
         self.rng.state = value["rng"]
         self.iteration = value["iteration"]
         self.seconds = value["seconds"]
@@ -751,7 +752,7 @@ cdef class Together:
             other.join()
         if self.error is not None:
             raise self.error
-        return [(<Rows> rows).filled() for rows in self.rows]
+        return [(<Rows> rows).collect() for rows in self.rows]
 
 
 def advance_together(chains, int64_t iterations, double budget=INFINITY, double wall=INFINITY, Py_ssize_t workers=1):

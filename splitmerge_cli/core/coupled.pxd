@@ -17,6 +17,7 @@ cdef class CoupledChains:
     cdef Py_ssize_t n_steps
     cdef Py_ssize_t n_drawn             # of the first so many samplers one, drawn by weight, makes a step; 0: each does
     cdef bint begun                     # the start was recorded
+    cdef Py_ssize_t columns             # of a row
     cdef int32_t *dense                 # [4 N + 64, kmax at least] items in common, where clusters are few
     cdef int64_t *keys                  # [N]
     cdef cell_t *cells                  # [N]

@@ -54,14 +54,13 @@ cdef int by_items(const void *a, const void *b) noexcept nogil:
 
 cdef enum:
     HYPER = 3 + LARGEST                 # column of the first hyper-parameter
-    COLUMNS = HYPER + 3                 # of a row: no model that couples resamples more than three
 
 
 cdef void record_of(Model m, double *row) noexcept nogil:
     row[0] = m.five_largest(row + 3)
     row[1] = m.K
     row[2] = m.log_lik(m.numbers, m.K) + m.log_prior_all() + m.log_extra()
-    m.traced(row + HYPER)
+    m.write_hyperparameters(row + HYPER)
 
 
 cdef void add_pairs(double *total, int32_t *z, Py_ssize_t N, double weight) noexcept nogil:
@@ -128,6 +127,7 @@ cdef class CoupledChains:
             self.weights = doubles(self.n_drawn)
             for t in range(self.n_drawn):
                 self.weights[t] = weights[t]
+        self.columns = HYPER + len(x.hyperparameters)
         # where empty clusters are kept there may be more of them than items
         self.dense = ints(max(4 * x.N + 64, x.kmax))
         self.keys = <int64_t *> doubles(x.N)
@@ -221,8 +221,9 @@ cdef class CoupledChains:
         cdef int32_t *twin = self.dense
         if self.x.K != self.y.K:
             return False
-        if self.x.prior.random and self.x.prior.concentration != self.y.prior.concentration:
-            return False
+        for k in range(self.x.prior.n_hyperparameters):
+            if self.x.prior.value[k] != self.y.prior.value[k]:
+                return False
         for k in range(self.x.K):
             twin[k] = -1
         for i in range(self.x.N):
@@ -295,7 +296,7 @@ cdef class CoupledChains:
         cdef Py_ssize_t room = max(0, iterations) + 1, n = 0
         cdef int64_t last = self.iteration + iterations
         cdef double[:, :, ::1] rows
-        out = np.full((room, 2, COLUMNS), np.nan)
+        out = np.full((room, 2, self.columns), np.nan)
         at = np.empty(room, dtype=np.int64)
         cdef int64_t[::1] when = at
         rows = out
@@ -313,15 +314,15 @@ cdef class CoupledChains:
                 n += 1
                 self.add_together()
         out = out[:n]
-        hyperparameters = out[:, :, HYPER:HYPER + len(self.x.hyperparameters)]
+        hyperparameters = out[:, :, HYPER:]
         return {"iteration": at[:n], "n_clusters": out[:, :, 0], "K": out[:, :, 1], "log_joint": out[:, :, 2],
                 "largest": out[:, :, 3:HYPER], "hyperparameters": hyperparameters}
 
     cdef void record(self, double *row) noexcept nogil:
-        """What a row holds of both chains."""
+        """Write the row of both chains."""
         record_of(self.x, row)
         if self.iteration >= self.lag and not 0 <= self.meeting <= self.iteration:
-            record_of(self.y, row + COLUMNS)
+            record_of(self.y, row + self.columns)
 
     def gather(self, int64_t k, int64_t m):
         """Ask for the estimates of co-clustering, before the first iteration; they are whole when X has made `m`

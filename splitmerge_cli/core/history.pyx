@@ -1,4 +1,4 @@
-"""What samplers learn from: the partitions that the chains of a run went through (Herlau et al. 2014, section 2.4).
+"""The history that samplers learn from: partitions of the chains of a run (Herlau et al. 2014, section 2.4).
 
 From two of them, z_a and z_b, and a pair of items that one of the two joins and the other parts, a move is made. Which
 two:
@@ -194,7 +194,7 @@ cdef class History:
         self.record(chain, &v[0])
 
     def kept_states(self, Py_ssize_t chain):
-        """What is kept of a chain: the number made, the first kept, and those kept, ndarray of shape (states, N)."""
+        """States of a chain: the number made, the first kept, and those kept, ndarray of shape (states, N)."""
         self.check_chain(chain)
         cdef int64_t t, end = self.end(chain), first = self.kept[chain]
         cdef int width = 1

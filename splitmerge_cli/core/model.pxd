@@ -1,4 +1,11 @@
-# What a sampler may ask of a model. See docs/design.md.
+# A partition with a likelihood of the items in its clusters and a prior. See docs/design.md.
+#
+# A model must implement nine methods:
+#     grow, clear, add, remove, copy, absorb      the statistics of a cluster (declared by `Partition`)
+#     cluster_log_lik                             log marginal likelihood of a cluster (declared by `Partition`)
+#     log_union, log_pred                         that of two clusters as one; log predictive of an item
+# It may override the others, which are right and slow (`odds` and `scan` first), or do nothing.
+# What else a model can do, or is, it declares as a capability (``capabilities.pxd``).
 cimport cython
 from libc.stdint cimport int32_t
 
@@ -7,37 +14,29 @@ from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 
 
-cdef enum:
-    TILE_ITEMS = 32                     # items of a tile, TILE of tiles.h
-
-
 cdef class Model(Partition):
     cdef readonly Prior prior       # of the partition; None where the state holds weights in its place (HDP)
     cdef readonly bint conjugate    # parameters integrated out
-    cdef readonly bint coupled      # the likelihood of a cluster depends on the others (IRM)
     cdef readonly bint scans_itself  # has a full Gibbs scan of its own
     cdef readonly object vectors    # the items as vectors, [N, D] dense or sparse, as they were given; None without
-    cdef readonly Py_ssize_t n_parameters  # numbers that the drawn parameters of one cluster take; 0: none can be drawn
-    cdef Py_ssize_t tile_rows       # numbers of an item in a tile
-    cdef readonly Py_ssize_t column_bytes  # that the statistics of one cluster take where they are sent; 0: cannot be
-    cdef Py_ssize_t work_size       # numbers of scratch that a draw of parameters takes, and a count of items
     cdef Py_ssize_t auxiliaries     # components that stand for "a new cluster" in a scan: 1, in algorithm 8 more
     cdef readonly tuple shared      # of Prepared: read-only data and tables, which models of the same data share
     cdef const double *alloc        # [N + 2] the prior's weight by the size of the cluster joined, linear scale;
-    # shared, entry 0 is not read; NULL where it depends on more
+    # entry 0 is not read; NULL where it depends on more
+    cdef const double *factor       # [N + 2] of `scan_table` over `alloc`; NULL: 1
+    cdef double *own_table          # [N + 2] `scan_table`, where the prior's tables change; else NULL
     cdef double weight_alone        # that of a cluster which a lone item leaves: a new one, beside the others; or of
     # an empty one that is kept
     cdef double weight_new          # that of a new cluster beside all present ones
     cdef double unit                # scan_alone / weight_alone
 
-    # -- likelihood. `k` may be a scratch cluster.
+    # -- must implement. `k` may be a scratch cluster.
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    # -- may override, where clusters depend on each other
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil
-    # -- of a coupled model
     cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil
-    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
-    # -- prior
+    # -- may override, where the state holds more than the partition or clusters have weights
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil
     cdef double log_weight(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_prior_all(self) noexcept nogil
@@ -45,19 +44,9 @@ cdef class Model(Partition):
     cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil
-    cdef void resample_hyperparameters(self, Rng rng) noexcept nogil
-    cdef void traced(self, double *out) noexcept nogil
+    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil
     cdef double log_extra(self) noexcept nogil
-    # -- parameters that are drawn given a cluster, and forgotten; safe in several threads, on different columns
-    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil
-    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil
-    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
-                         double *out) noexcept nogil
-    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil
-    # -- statistics that are sent from shard to shard
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil
-    # -- an item against clusters
+    # -- may override, for speed: an item against clusters
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil
     cdef void scan(self, Py_ssize_t i) noexcept nogil
@@ -68,11 +57,14 @@ cdef class Model(Partition):
     cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
     cdef int place_all(self, Rng rng, const int32_t *order) except -1 nogil
 
+    # -- of every model
     cdef int _set_prior(self, Prior prior) except -1
     cdef int _start(self) except -1
-    cdef int _set_scan_table(self, table, double unit) except -1
+    cdef int _scale_scan_table(self, by_size, str name, double unit) except -1
     cdef int _hold(self, prepared) except -1
     cdef void prior_changed(self) noexcept nogil
+    cdef void tables_changed(self) noexcept nogil
+    cdef int resample_hyperparameter(self, Rng rng, Py_ssize_t t) except -1 nogil
 
     @cython.final
     cdef inline double weight_of(self, Py_ssize_t k, bint counted) noexcept nogil:
@@ -84,7 +76,7 @@ cdef class Model(Partition):
 
     @cython.final
     cdef inline double scan_weight_of(self, Py_ssize_t k, bint counted) noexcept nogil:
-        """The same on the scale of W; not where empty clusters are kept."""
+        """`weight_of` on the scale of W; not where empty clusters are kept."""
         cdef Py_ssize_t n = self.size[k] - counted
         if n:
             return self.scan_table[n]

@@ -9,32 +9,44 @@
     size alone comes from a table.
 """
 from libc.math cimport INFINITY, NAN, exp, log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles_of
+from splitmerge_cli.core.memory cimport doubles, doubles_of
 from splitmerge_cli.core.partition cimport Partition
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 
-from splitmerge_cli.core.shared import freeze
+from splitmerge_cli.core.shared import freeze, share
 
 
-def _aligned(Py_ssize_t n):
-    """Numbers on a cache-line boundary."""
-    room = np.empty(n + 8)
-    start = (-room.ctypes.data % 64) // 8
-    return room[start:start + n]
+def _multiply(weights, by_size, name):
+    """The prior's weights by size, times an array of `by_size`."""
+    return {"weight": weights.weight * getattr(by_size, name)}
+
+
+def draw_permutation(Rng rng not None, Py_ssize_t n):
+    """ndarray of int32, shape (n,): 0, ..., n - 1 in a uniform order."""
+    found = np.arange(n, dtype=np.int32)
+    cdef Py_ssize_t t, other
+    cdef int32_t[::1] order = found
+    with nogil:
+        for t in range(n - 1, 0, -1):
+            other = rng.draw_index(t + 1)
+            order[t], order[other] = order[other], order[t]
+    return found
 
 
 cdef class Model(Partition):
     """A partition of N items with the statistics of its clusters, the likelihood of the items in them, and the prior.
 
-    A model in a file of its own supplies the statistics of a cluster (``clear``, ``add``, ``remove``, ``copy``,
-    ``absorb``, ``grow``), the log marginal likelihood of a cluster and of the union of two, the log predictive, and,
-    for speed, ``odds`` and ``scan``. Its constructor calls ``_allocate`` and then ``_set_prior``.
+    A model in a file of its own must implement nine methods: the statistics of a cluster (``grow``, ``clear``, ``add``,
+    ``remove``, ``copy``, ``absorb``), the log marginal likelihood of a cluster (``cluster_log_lik``) and of the union
+    of two (``log_union``), and the log predictive (``log_pred``). It may override ``odds`` and ``scan`` for speed, and
+    declare ``CAPABILITIES``. Its constructor calls ``_allocate`` and then ``_set_prior``.
 
     Where a method takes a cluster's number, it may be a live or a scratch one. Log values are natural logarithms.
 
@@ -58,30 +70,55 @@ cdef class Model(Partition):
     READS_MISSING = False               # whether cells of a table may be missing
     OPTIONS = ()
     """Its options; see ``core/options.py``."""
+    CAPABILITIES = ()
+    """Subclasses of `Capability` that it can be asked for; see ``core/capabilities.pyx``."""
 
     def __cinit__(self, *args, **kwargs):
         self.conjugate = True
         self.auxiliaries = 1
 
+    def __dealloc__(self):
+        free(self.own_table)
+
+    @classmethod
+    def find_capability(cls, kind):
+        """The class by which models of this class have a capability, a subclass of `kind`; None where they have not."""
+        return next((own for own in cls.CAPABILITIES if issubclass(own, kind)), None)
+
+    def capability(self, kind):
+        """The capability of this kind, an object that holds the model; None where it has none with its options."""
+        found = self.find_capability(kind)
+        return found(self) if found is not None and found.suits(self) else None
+
     cdef int _set_prior(self, Prior prior) except -1:
-        """Take this prior of the partition. A model whose ``scan_table`` holds more than the prior's weights then calls
-        ``_set_scan_table``."""
+        """Take this prior of the partition. A model whose scans multiply its weights by what of the likelihood depends
+        on the size alone then calls ``_scale_scan_table``."""
         if prior.weight == NULL:
             raise TypeError(f"prior {type(prior).__name__} set no tables")
         self.prior = prior
         self.alloc = prior.weight
         # of an empty cluster that is kept; what new ones weigh is set anew with every change of their number
         self.weight_alone = self.weight_new = self.alloc[0]
-        self._hold(prior.shared)
-        return self._set_scan_table(prior.shared.weight, 1.0)
+        self.scan_table, self.unit, self.scan_alone = self.alloc, 1.0, self.weight_alone
+        if prior.shared is not None:
+            self._hold(prior.shared)
+        self.prior_changed()
+        return 0
 
-    cdef int _set_scan_table(self, table, double unit) except -1:
-        """Take this table of weights by size, an array that is held; `unit`: its entry for a new cluster, over the
-        prior's."""
-        self.scan_table = doubles_of(table)
+    cdef int _scale_scan_table(self, by_size, str name, double unit) except -1:
+        """Multiply the weights of scans by this array of `by_size`, which is held; `unit`: the factor of a new
+        cluster."""
+        if self.prior.shared is None:
+            # the prior's tables change with its hyper-parameters
+            self.factor, self.own_table = doubles_of(getattr(by_size, name)), doubles(self.prior.N + 2)
+            self.scan_table = self.own_table
+        else:
+            weights = share(_multiply, self.prior.shared, by_size, name)
+            self._hold(weights)
+            self.scan_table = doubles_of(weights.weight)
         self.unit = unit
         self.scan_alone = self.weight_alone * unit
-        self.prior_changed()
+        self.tables_changed()
         return 0
 
     cdef int _hold(self, prepared) except -1:
@@ -98,6 +135,14 @@ cdef class Model(Partition):
             self.weight_new = self.prior.new_weight(self.K)
             self.new_cluster_weight = self.weight_new * self.unit
 
+    cdef void tables_changed(self) noexcept nogil:
+        """Set all that depends on the prior's hyper-parameters."""
+        cdef Py_ssize_t n
+        if self.own_table != NULL:
+            for n in range(self.prior.N + 2):
+                self.own_table[n] = self.alloc[n] * self.factor[n]
+        self.prior_changed()
+
     cdef void count_changed(self) noexcept nogil:
         if self.prior is not None and self.prior.by_count:
             self.prior_changed()
@@ -108,17 +153,13 @@ cdef class Model(Partition):
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         return NAN
 
-    # -- what a coupled model, in which the likelihood of a cluster depends on the others, overrides
     cdef void stage(self, const int32_t *clusters, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
         """Make n scratch columns from `first` on empty clusters that stand in the place of these m live ones (which may
-        name one twice), until the next ``stage``, ``begin_scan`` or change of the state."""
+        name one twice), until the next ``stage``, ``begin_scan`` or change of the state. Where clusters depend on each
+        other, or have weights, the columns depend on which they replace."""
         cdef Py_ssize_t s
         for s in range(n):
             self.scratch(first + s)
-
-    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log marginal likelihood of clusters a and b as one, by itself: as ``lik`` counts it."""
-        return self.log_union(a, b)
 
     # -- the prior
     cdef double log_prior(self, const int32_t *sizes, Py_ssize_t m, Py_ssize_t K) noexcept nogil:
@@ -155,62 +196,33 @@ cdef class Model(Partition):
         return self.log_prior(&n, 1, self.K - 1) - self.log_prior(sizes, 2, self.K)
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        """Update what the state holds beside the partition and the prior's own parameters, given the partition; returns
-        how many clusters changed."""
+        """Update what the state holds beside the partition and the prior's hyper-parameters, given the partition;
+        returns how many clusters changed."""
         return 0
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         """Whether another model in the same partition, whose cluster twin[k] is k here, has the same parameters."""
         return True
 
-    cdef void resample_hyperparameters(self, Rng rng) noexcept nogil:
-        """Draw the prior's own parameters given the partition."""
-        self.prior.resample(rng, self.K)
-        self.prior_changed()
+    cdef int resample_hyperparameter(self, Rng rng, Py_ssize_t t) except -1 nogil:
+        """Draw the t-th of the prior's hyper-parameters given the partition and the others."""
+        self.prior.resample(rng, t, self.size, self.K)
+        self.tables_changed()
+        return 0
 
-    cdef void traced(self, double *out) noexcept nogil:
-        """Present values of ``hyperparameters``."""
-        out[0] = self.prior.concentration
+    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
+        """out: present values of ``hyperparameters``; returns how many."""
+        cdef Py_ssize_t t
+        if self.prior is None:
+            return 0
+        for t in range(self.prior.n_hyperparameters):
+            out[t] = self.prior.value[t]
+        return self.prior.n_hyperparameters
 
     cdef double log_extra(self) noexcept nogil:
-        """log density of parameters and of a random concentration: what `log_prior` leaves out, since moves of the
-        partition draw parameters from their prior and keep the concentration."""
+        """log density of parameters and hyper-parameters: what `log_prior` leaves out, since moves of the partition
+        draw parameters from their prior and keep hyper-parameters."""
         return self.prior.log_density()
-
-    # -- parameters that are drawn given a cluster, and forgotten: supplied where `n_parameters` is not 0
-    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """theta[:n_parameters]: the parameters of column k given its items, a draw, or without a generator what to
-        expect. `work`: `work_size` numbers of scratch.
-
-        This and the next three may be called from several threads at the same time, with different columns.
-        """
-        pass
-
-    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
-        """Write these n items, at most TILE_ITEMS, as a tile (``tiles.h``): `tile_rows` rows; what is past the n-th is
-        the last item again."""
-        pass
-
-    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
-                         double *out) noexcept nogil:
-        """out[t] = log_weight + log density of item t of the tile, up to a term of the item alone; -inf for all where
-        all would be below `floor`."""
-        pass
-
-    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
-        """Add n items to the statistics of column k, nothing else of which changes."""
-        cdef Py_ssize_t t
-        for t in range(n):
-            self.add(items[t], k)
-
-    # -- statistics that are sent from shard to shard: supplied where `column_bytes` is not 0
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        """to[:column_bytes]: the statistics of column k, sums of whole numbers; on a boundary of 16 bytes."""
-        pass
-
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        """Add to the statistics of column k what ``write_column`` wrote; its size is set by who calls."""
-        pass
 
     # -- defaults, slow but right, that a model may override
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
@@ -370,42 +382,8 @@ cdef class Model(Partition):
         return 0
 
     @classmethod
-    def of_shard(cls, values, columns, **params):
-        """The model of some rows of a table, whose statistics are those of the other rows' models.
-
-        Parameters
-        ----------
-        values : ndarray, shape (n, D)
-            The rows, which the model may write over.
-        columns : Columns
-            What is known of all rows.
-        **params
-            As ``from_data`` takes them.
-
-        Raises
-        ------
-        ValueError
-            For values out of range, or a model whose items cannot be in shards.
-        """
-        raise ValueError(f"model {cls.__name__}: its items cannot be in shards")
-
-    @classmethod
-    def of_shards(cls, columns, packed, **params):
-        """The model of the clusters of a table whose rows are in shards: it holds no items.
-
-        Parameters
-        ----------
-        columns : Columns
-        packed : bytes
-            The statistics of all rows, as ``write_column`` gives them.
-        **params
-            As ``from_data`` takes them.
-        """
-        raise ValueError(f"model {cls.__name__}: its items cannot be in shards")
-
-    @classmethod
     def with_defaults_of(cls, data, **params):
-        """The same options, those that default to what the data are like as numbers: what `params` mean on `data`, for
+        """Return options with numbers for those that default to what the data are like, as `params` mean on `data`, for
         a model of other data.
 
         Parameters
@@ -463,7 +441,7 @@ cdef class Model(Partition):
         chooses, for N = `first` + 1 items.
         """
         cdef Py_ssize_t k, m = self.K - 1, n = self.N - first
-        if not self.conjugate or self.coupled or self.prior is None:
+        if not self.conjugate or self.prior is None:
             raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
         if not 0 < first < self.N or m < 1 or self.size[m] != n or (self.labels[first:] != m).any():
             raise ValueError(f"expected items {first} to {self.N - 1} in the last cluster, alone")
@@ -496,16 +474,6 @@ cdef class Model(Partition):
                 log_density[i - first, m] = -INFINITY
         return np.asarray(log_density)
 
-    @property
-    def concentration(self):
-        """float: the present concentration of the prior; nan where it has none."""
-        return NAN if self.prior is None else self.prior.concentration
-
-    @property
-    def random_concentration(self):
-        """bool: whether the concentration has a prior of its own and is resampled."""
-        return self.prior is not None and self.prior.random
-
     def prior_labels(self, generator):
         """A draw from the prior, where the model offers one: (labels, K), ndarray of int32 of shape (N,) and int."""
         if self.prior is None:
@@ -526,21 +494,42 @@ cdef class Model(Partition):
 
     @property
     def refreshes(self):
-        """bool: whether the state holds more than the partition: parameters, weights, or a random concentration."""
-        return not self.conjugate or self.random_concentration
+        """bool: whether the state holds more than the partition: parameters, weights, or hyper-parameters."""
+        return not self.conjugate or bool(self.hyperparameters)
 
     @property
     def hyperparameters(self):
-        """tuple of str: names of those that are resampled, in the order of ``traced``."""
-        return ("concentration",) if self.random_concentration else ()
+        """tuple of str: names of those that are resampled, the prior's first: columns of the trace."""
+        return () if self.prior is None else self.prior.hyperparameters
 
     @property
     def hyperparameter_values(self):
         """dict of str to float: the present values of ``hyperparameters``, as traces have them."""
         names = self.hyperparameters
         cdef double[::1] values = np.zeros(max(1, len(names)))
-        self.traced(&values[0])
+        self.write_hyperparameters(&values[0])
         return {name: values[t] for t, name in enumerate(names)}
+
+    @property
+    def prior_values(self):
+        """dict of str to float: present values of the prior's hyper-parameters that are resampled, a part of the
+        state."""
+        return {} if self.prior is None else self.prior.values
+
+    def set_prior_values(self, values):
+        """Set hyper-parameters of the prior that are resampled: a mapping of str to float.
+
+        Raises
+        ------
+        ValueError
+            For a name that is not among them, or a value out of range.
+        """
+        for name, value in values.items():
+            if name not in self.prior_values:
+                raise ValueError(f"model {type(self).__name__} resamples no {name} of its prior")
+            self.prior.set_value(name, value)
+        if values:
+            self.tables_changed()
 
     @property
     def parameters(self):
@@ -551,19 +540,6 @@ cdef class Model(Partition):
     def set_parameters(self, values):
         """Set the parameters of every cluster, ndarray of shape (K, P)."""
         raise ValueError(f"model {type(self).__name__} keeps no parameters")
-
-    def set_concentration(self, double value):
-        """Set the present concentration of the prior.
-
-        Raises
-        ------
-        ValueError
-            For a value that is not positive, or a prior without one.
-        """
-        if self.prior is None:
-            raise ValueError(f"model {type(self).__name__} has no concentration")
-        self.prior.set_concentration(value)
-        self.prior_changed()
 
     def start_parameters(self, Rng rng not None):
         """Draw the parameters of every cluster given its items: the start of a chain."""
@@ -599,105 +575,6 @@ cdef class Model(Partition):
             raise ValueError("a model that keeps empty clusters cannot start so")
         if not self.conjugate:
             raise ValueError("a model that does not integrate out the parameters of clusters cannot start so")
-        cdef int32_t[::1] order = self._order(rng, self.N)
+        cdef int32_t[::1] order = draw_permutation(rng, self.N)
         with nogil:
             self.place_all(rng, &order[0])
-
-    def _order(self, Rng rng, Py_ssize_t n):
-        """ndarray of int32, shape (n,): 0, ..., n - 1 in a uniform order."""
-        found = np.arange(n, dtype=np.int32)
-        cdef Py_ssize_t t, other
-        cdef int32_t[::1] order = found
-        with nogil:
-            for t in range(n - 1, 0, -1):
-                other = rng.draw_index(t + 1)
-                order[t], order[other] = order[other], order[t]
-        return found
-
-    # For tests: the pieces that samplers use, one call each.
-    def _scores(self, Rng rng, int32_t[::1] items, Py_ssize_t k):
-        """Log densities of up to TILE_ITEMS items, each up to a constant of its own, given parameters drawn for cluster
-        k; without a generator given what to expect of them."""
-        cdef double[::1] theta = np.empty(self.n_parameters), work = np.empty(max(1, self.work_size))
-        cdef double[::1] tile = _aligned(TILE_ITEMS * self.tile_rows), out = _aligned(TILE_ITEMS)
-        cdef double[::1] floor = np.full(TILE_ITEMS, -np.inf)
-        self.draw_posterior(rng, k, &theta[0], &work[0])
-        self.load_tile(&items[0], items.shape[0], &tile[0])
-        self.score_tile(&tile[0], &theta[0], 0.0, &floor[0], &out[0])
-        return np.array(out)[:items.shape[0]]
-
-    def _log_pred(self, Py_ssize_t i, Py_ssize_t k):
-        return self.log_pred(i, k)
-
-    def _cluster_log_lik(self, Py_ssize_t k):
-        return self.cluster_log_lik(k)
-
-    def _log_union(self, Py_ssize_t a, Py_ssize_t b):
-        return self.log_union(a, b)
-
-    def _odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized):
-        return self.odds(i, a, b, own, sized), self.log_odds(i, a, b, own, sized)
-
-    def _scan(self, Py_ssize_t i):
-        self.begin_scan()
-        self.scan(i)
-        return np.array([self.w[k] for k in range(self.options())])
-
-    def _scan_by_definition(self, Py_ssize_t i):
-        self.begin_scan()
-        Model.scan(self, i)
-        return np.array([self.w[k] for k in range(self.options())])
-
-    def _scan_unplaced(self, Py_ssize_t i):
-        """Weights of item i, taken out of a cluster of others for the time, by ``scan`` and by definition."""
-        cdef Py_ssize_t own = self.z[i]
-        self.take_out(i)
-        found = self._scan(i), self._scan_by_definition(i)
-        self.put(i, own)
-        return found
-
-    def _choice(self, Py_ssize_t i, int32_t[::1] clusters):
-        cdef Py_ssize_t m = clusters.shape[0]
-        cdef double[::1] w = np.empty(m), lw = np.empty(m)
-        self.begin_scan()
-        self.choice(i, &clusters[0], m, &w[0])
-        self.log_choice(i, &clusters[0], m, &lw[0])
-        return np.asarray(w), np.asarray(lw)
-
-    def _allocation_steps(self, int32_t[::1] order, int32_t[::1] sides):
-        """Probability of each step of a sequential allocation, in scratch columns."""
-        cdef Py_ssize_t t, a = self.K, b = self.K + 1
-        cdef double o
-        cdef int32_t c = self.z[order[0]]
-        self.reserve(self.K)
-        self.stage(&c, 1, a, 2)
-        out = []
-        for t in range(order.shape[0]):
-            o = self.odds(order[t], a, b, -1, False)
-            out.append(1.0 / (1.0 + o) if sides[t] == 0 else 1.0 / (1.0 + 1.0 / o))
-            self.join(order[t], a if sides[t] == 0 else b)
-        return out
-
-    def _join(self, Py_ssize_t i, Py_ssize_t k):
-        self.join(i, k)
-
-    def _leave(self, Py_ssize_t i, Py_ssize_t k):
-        self.leave(i, k)
-
-    def _shake(self, int64_t pairs, Py_ssize_t k):
-        """Add items to cluster k and remove them again, that many pairs, with up to half of the items in it at once."""
-        cdef int64_t t
-        cdef Py_ssize_t behind = self.N // 2
-        for t in range(pairs + behind):
-            if t < pairs:
-                self.join(t % self.N, k)
-            if t >= behind:
-                self.leave((t - behind) % self.N, k)
-
-    def _move(self, Py_ssize_t i, Py_ssize_t k):
-        self.move(i, k)
-
-    def _members(self, Py_ssize_t a, Py_ssize_t b):
-        cdef int32_t[::1] v = np.empty(self.N, dtype=np.int32)
-        cdef Py_ssize_t n = self.members(a, b, &v[0])
-        return np.asarray(v)[:n]

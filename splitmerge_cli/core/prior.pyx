@@ -12,16 +12,27 @@ way is a `TablePrior`, which needs log g and log f as two arrays, in Python.
 """
 from libc.math cimport INFINITY, NAN, exp, lgamma
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of
 
-from splitmerge_cli.core.shared import shared
+from splitmerge_cli.core.hyperpriors import (
+    HYPERPRIORS,
+    draw_by_slice,
+    from_line,
+    log_density,
+    log_density_on_line,
+    to_line,
+)
+from splitmerge_cli.core.shared import Prepared, share
 
 
 cdef enum:
-    # items of which TablePrior.draw counts the partitions
+    # items of which TablePrior.draw counts the partitions, and of which it is checked that their probabilities sum to 1
     MOST_COUNTED = 512
+    FEW = 6
 
 
 def _draw_by_logs(generator, log_weights):
@@ -30,11 +41,31 @@ def _draw_by_logs(generator, log_weights):
     return int(generator.choice(len(p), p=p / p.sum()))
 
 
+def _log_share(log_size):
+    """log g(m) / (m - 1)!, m from 1 to N."""
+    N = len(log_size) - 2
+    return log_size[1:N + 1] - np.array([lgamma(m) for m in range(1, N + 1)])
+
+
+def _log_parts(log_size):
+    """[K, n]: log of 1 / n! times the sum over partitions of n items into K clusters of prod g."""
+    cdef Py_ssize_t K, N = len(log_size) - 2
+    parts, share = np.full((N + 1, N + 1), -np.inf), _log_share(log_size)
+    parts[0, 0] = 0.0
+    n, m = np.ogrid[1:N + 1, 1:N + 1]
+    for K in range(1, N + 1):
+        # the first item's cluster, of m
+        terms = np.where(m <= n, share + parts[K - 1][np.maximum(n - m, 0)], -np.inf)
+        parts[K, 1:] = np.logaddexp.reduce(terms, axis=1) - np.log(n[:, 0])
+    return parts
+
+
 cdef class Prior:
     """A prior of partitions of N items; an abstract class.
 
-    A prior's constructor calls ``set_tables``; it supplies ``log_count`` and ``new_weight``, and one with a random
-    concentration ``resample`` and ``log_density``, too.
+    A prior's constructor calls ``set_tables``; it supplies ``log_count`` and ``new_weight``. One with hyper-parameters
+    that are resampled calls ``name_hyperparameters``, keeps their present values in ``value``, and supplies
+    ``resample``, ``set_value`` and ``log_density``, too.
 
     Parameters
     ----------
@@ -43,7 +74,7 @@ cdef class Prior:
     """
 
     NAME = ""
-    """What ``model.prior`` calls it; empty where a model has it for itself, and of an abstract class."""
+    """Its name in ``model.prior``; empty where a model has it for itself, and of an abstract class."""
     OPTIONS = ()
     """Its options beside the concentration; see ``core/options.py``."""
     TAKES_CONCENTRATION = True
@@ -52,14 +83,24 @@ cdef class Prior:
     def __cinit__(self, Py_ssize_t N, *args, **kwargs):
         self.N = N
         self.concentration = NAN
+        self.hyperparameters = ()
 
-    cdef int set_tables(self, prepared) except -1:
-        """Take ``weight`` and ``log_size`` of these arrays, which `shared` prepared from options alone."""
+    cdef int set_tables(self, tables) except -1:
+        """Take ``weight`` and ``log_size`` of these arrays: what `share` prepared from options alone, or tables of its
+        own, which change with hyper-parameters."""
         for name in ("weight", "log_size"):
-            if getattr(prepared, name).shape != (self.N + 2,):
+            if getattr(tables, name).shape != (self.N + 2,):
                 raise ValueError(f"prior {type(self).__name__}: {name}: expected {self.N + 2} numbers")
-        self.shared = prepared
-        self.weight, self.log_size = doubles_of(prepared.weight), doubles_of(prepared.log_size)
+        self.held = tables
+        self.shared = tables if isinstance(tables, Prepared) else None
+        self.weight, self.log_size = doubles_of(tables.weight), doubles_of(tables.log_size)
+        return 0
+
+    cdef int name_hyperparameters(self, tuple names) except -1:
+        """Say which hyper-parameters are resampled."""
+        if len(names) > MAX_HYPERPARAMETERS:
+            raise ValueError(f"prior {self.NAME}: more than {MAX_HYPERPARAMETERS} hyper-parameters to resample")
+        self.hyperparameters, self.n_hyperparameters = names, len(names)
         return 0
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
@@ -79,23 +120,22 @@ cdef class Prior:
         """
         return NAN
 
-    cdef void resample(self, Rng rng, Py_ssize_t K) noexcept nogil:
-        """Draw the concentration given the number of clusters."""
-        pass
+    cdef int resample(self, Rng rng, Py_ssize_t t, const int32_t *sizes, Py_ssize_t K) except -1 nogil:
+        """Draw the t-th hyper-parameter given the sizes of the K clusters and the other hyper-parameters."""
+        return 0
 
     cdef double log_density(self) noexcept nogil:
-        """log density of a random concentration; 0 where it is fixed."""
+        """log density of the present values of the hyper-parameters that are resampled."""
         return 0.0
 
-    def set_concentration(self, double value):
-        """Set the present concentration.
+    @property
+    def values(self):
+        """dict of str to float: present values of the hyper-parameters that are resampled."""
+        return {name: self.value[t] for t, name in enumerate(self.hyperparameters)}
 
-        Raises
-        ------
-        ValueError
-            For a prior without one, or a value that is not positive.
-        """
-        raise ValueError(f"prior {type(self).__name__} has no concentration")
+    def set_value(self, str name, double value):
+        """Set the present value of a hyper-parameter that is resampled; a ValueError for one out of range."""
+        raise ValueError(f"prior {type(self).__name__} resamples no {name}")
 
     def draw(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
@@ -133,15 +173,6 @@ cdef class Prior:
         """
         raise TypeError(f"prior {cls.NAME} defines no log_probability: its small cases cannot be enumerated")
 
-    # For tests: the pieces, one call each.
-    def _log_prob(self, sizes):
-        cdef int32_t[::1] v = np.ascontiguousarray(sizes, dtype=np.int32)
-        return self.log_prob(&v[0], v.shape[0], v.shape[0])
-
-    def _weights(self, sizes):
-        """Weights of joining each of these clusters, and of a new one."""
-        return [self.weight[<Py_ssize_t> n] for n in sizes], self.new_weight(len(sizes))
-
 
 cdef class TablePrior(Prior):
     """A prior from two tables.
@@ -149,10 +180,14 @@ cdef class TablePrior(Prior):
     A subclass, which may be written in Python, defines ``tables``, which must depend on N and the options alone: the
     models of a run share what it returns.
 
+    The concentration, or an option, whose value is a prior (``gamma(2,1)``, ``beta(1,1)``) is a hyper-parameter: it is
+    resampled by slice sampling of its conditional density, prior times the probability of the partition. The tables are
+    then those of a prior whose probabilities sum to 1.
+
     Parameters
     ----------
     N : int
-    concentration : float
+    concentration : float or Gamma
         As given for the model.
     **options
         The prior's own, as read by ``OPTIONS``.
@@ -166,18 +201,43 @@ cdef class TablePrior(Prior):
     """
 
     def __init__(self, Py_ssize_t N, concentration=1.0, **options):
-        if not isinstance(concentration, (int, float)):
-            raise ValueError(f"model.concentration: prior={self.NAME} does not resample it; expected a number")
-        self.concentration = concentration
-        self.set_tables(shared(type(self)._checked_tables, N, concentration, *sorted(options.items())))
-        self.log_number = doubles_of(self.shared.log_number)
+        given = {"concentration": concentration, **options}
+        self.hyperpriors = {name: value for name, value in given.items() if isinstance(value, HYPERPRIORS)}
+        if "concentration" in self.hyperpriors and not self.TAKES_CONCENTRATION:
+            raise ValueError(f"model.concentration: prior={self.NAME} has none to resample; expected a number")
+        self.options = {name: self.hyperpriors[name].mean if name in self.hyperpriors else value
+                        for name, value in given.items()}
+        self.concentration = self.options["concentration"]
         self.by_count = True
+        if self.hyperpriors:
+            self._check_sum()
+            self.set_tables(SimpleNamespace(**type(self)._build_tables(N, *sorted(self.options.items()))))
+            self.name_hyperparameters(tuple(self.hyperpriors))
+            for name in self.hyperpriors:
+                self.take(name, self.options[name])
+        else:
+            self.set_tables(share(type(self)._build_tables, N, *sorted(given.items())))
+        self.log_number = doubles_of(self.held.log_number)
+
+    def _check_sum(self):
+        """Raise a ValueError unless the probabilities of all partitions of a few items sum to 1, at two values of the
+        hyper-parameters."""
+        for step in (0.0, 0.7):
+            values = {name: from_line(prior, to_line(prior, prior.mean) + step)
+                      for name, prior in self.hyperpriors.items()}
+            tables = type(self)._build_tables(FEW, *sorted((self.options | values).items()))
+            parts = _log_parts(tables["log_size"])
+            total = np.logaddexp.reduce(tables["log_number"][1:] + parts[1:, FEW]) + lgamma(FEW + 1)
+            if not abs(total) < 1e-6:
+                named = " and ".join(self.hyperpriors)
+                raise ValueError(f"model.prior={self.NAME}: {named}: expected a number, since the probabilities of all "
+                                 "partitions by its tables do not sum to 1, as they must where it is resampled")
 
     @classmethod
-    def _checked_tables(cls, Py_ssize_t N, concentration, *options):
-        """Weights and log factors from the subclass's tables."""
+    def _build_tables(cls, Py_ssize_t N, *options):
+        """Weights and log factors from the subclass's tables, checked."""
         alone = cls.__new__(cls, N)
-        given = [np.array(t, dtype=np.float64) for t in alone.tables(concentration, **dict(options))]
+        given = [np.array(t, dtype=np.float64) for t in alone.tables(**dict(options))]
         for name, table in zip(("log g", "log f"), given, strict=True):
             if table.shape != (N + 1,):
                 raise ValueError(f"prior {cls.NAME}: {name}: expected {N + 1} numbers, for 0 to N, got {table.shape}")
@@ -208,34 +268,58 @@ cdef class TablePrior(Prior):
         cdef Py_ssize_t N = self.N, n, m, k
         if N > MOST_COUNTED:
             return Prior.draw(self, generator)
-        parts = self._log_parts()
+        parts, share = _log_parts(self.held.log_size), _log_share(self.held.log_size)
         labels, left = np.full(N, -1, dtype=np.int32), np.arange(N)
-        K = 1 + _draw_by_logs(generator, np.asarray(self.shared.log_number)[1:] + parts[1:, N])
+        K = 1 + _draw_by_logs(generator, self.held.log_number[1:] + parts[1:, N])
         for k in range(K):
             n = len(left)
             # sizes of the cluster of the first item left: n - m others fill K - k - 1 clusters
-            m = 1 + _draw_by_logs(generator, self._log_share()[:n] + parts[K - k - 1, n - 1::-1])
+            m = 1 + _draw_by_logs(generator, share[:n] + parts[K - k - 1, n - 1::-1])
             others = generator.permutation(n - 1)[:m - 1] + 1
             labels[left[np.r_[0, others]]] = k
             left = np.delete(left, np.r_[0, others])
         return labels, K
 
-    def _log_share(self):
-        """log g(m) / (m - 1)!, m from 1 to N."""
-        m = np.arange(1, self.N + 1)
-        return np.asarray(self.shared.log_size)[1:self.N + 1] - np.array([lgamma(v) for v in m])
+    cdef int take(self, str name, double value) except -1:
+        """Take this value of a hyper-parameter, and all that follows from it."""
+        if value != self.options[name]:
+            self.options[name] = value
+            for key, table in type(self)._build_tables(self.N, *sorted(self.options.items())).items():
+                getattr(self.held, key)[:] = table
+        self.value[self.hyperparameters.index(name)] = value
+        self.concentration = self.options["concentration"]
+        self.log_hyper = sum(log_density(prior, self.options[key]) for key, prior in self.hyperpriors.items())
+        return 0
 
-    def _log_parts(self):
-        """[K, n]: log of 1 / n! times the sum over partitions of n items into K clusters of prod g."""
-        cdef Py_ssize_t K, N = self.N
-        parts, share = np.full((N + 1, N + 1), -np.inf), self._log_share()
-        parts[0, 0] = 0.0
-        n, m = np.ogrid[1:N + 1, 1:N + 1]
-        for K in range(1, N + 1):
-            # the first item's cluster, of m
-            terms = np.where(m <= n, share + parts[K - 1][np.maximum(n - m, 0)], -np.inf)
-            parts[K, 1:] = np.logaddexp.reduce(terms, axis=1) - np.log(n[:, 0])
-        return parts
+    def set_value(self, str name, double value):
+        """Set the present value of a hyper-parameter that is resampled; a ValueError for one out of range."""
+        if name not in self.hyperpriors:
+            raise ValueError(f"prior {self.NAME} resamples no {name}")
+        to_line(self.hyperpriors[name], value)
+        self.take(name, value)
+
+    cdef int resample(self, Rng rng, Py_ssize_t t, const int32_t *sizes, Py_ssize_t K) except -1 nogil:
+        with gil:
+            self._resample(rng, self.hyperparameters[t], np.array([sizes[k] for k in range(K)]))
+        return 0
+
+    def _resample(self, Rng rng, str name, sizes):
+        """Slice sampling of the density of a hyper-parameter, prior times the probability of the partition."""
+        prior = self.hyperpriors[name]
+
+        def log_conditional(t):
+            log_p = log_density_on_line(prior, t)
+            if log_p == -np.inf:
+                return log_p
+            options = self.options | {name: from_line(prior, t)}
+            tables = type(self)._build_tables(self.N, *sorted(options.items()))
+            return log_p + tables["log_number"][len(sizes)] + tables["log_size"][sizes].sum()
+
+        new = draw_by_slice(log_conditional, to_line(prior, self.options[name]), lambda: rng.beta(1.0, 1.0))
+        self.take(name, from_line(prior, new))
+
+    cdef double log_density(self) noexcept nogil:
+        return self.log_hyper
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
         return self.log_number[K]

@@ -35,7 +35,7 @@ cdef int by_key(const void *a, const void *b) noexcept nogil:
     return (p > q) - (p < q)
 
 
-cdef void *grown(void *old, Py_ssize_t *room, Py_ssize_t needed, size_t size) noexcept nogil:
+cdef void *enlarge(void *old, Py_ssize_t *room, Py_ssize_t needed, size_t size) noexcept nogil:
     if needed > room[0]:
         room[0] = 2 * needed + 64
         old = realloc(old, room[0] * size)
@@ -95,20 +95,20 @@ cdef class Recording:
     cdef draw_t *add(self, int kind, Py_ssize_t key, const double *w, Py_ssize_t m, double total,
                      const int32_t *names, Py_ssize_t taken) noexcept nogil:
         cdef draw_t *r
-        self.draws = <draw_t *> grown(self.draws, &self.room, self.n + 1, sizeof(draw_t))
+        self.draws = <draw_t *> enlarge(self.draws, &self.room, self.n + 1, sizeof(draw_t))
         r = self.draws + self.n
         self.n += 1
         r.kind, r.key, r.m, r.taken, r.total = kind, <int32_t> key, <int32_t> m, <int32_t> taken, total
         r.weights = r.names = -1
         if w != NULL:
-            self.weights = <double *> grown(self.weights, &self.weights_room, self.weights_used + m, sizeof(double))
+            self.weights = <double *> enlarge(self.weights, &self.weights_room, self.weights_used + m, sizeof(double))
             r.weights = self.weights_used
             if m:
                 # of no options there may be no memory yet
                 memcpy(self.weights + r.weights, w, m * sizeof(double))
             self.weights_used += m
         if names != NULL:
-            self.names = <int32_t *> grown(self.names, &self.names_room, self.names_used + m, sizeof(int32_t))
+            self.names = <int32_t *> enlarge(self.names, &self.names_room, self.names_used + m, sizeof(int32_t))
             r.names = self.names_used
             if m:
                 memcpy(self.names + r.names, names, m * sizeof(int32_t))
@@ -174,7 +174,7 @@ cdef class Recording:
         self.block_end = 0
 
     cdef Py_ssize_t common_order(self, const draw_t *r, const int32_t *items, Py_ssize_t n) noexcept nogil:
-        """Those of these items that a recorded order has, in its order, in `list`, and then the others; returns how
+        """Put those of these items that a recorded order has, in its order, in `list`, and then the others; returns how
         many are common."""
         cdef Py_ssize_t t, common = 0, other
         cdef int32_t i
@@ -218,7 +218,7 @@ cdef class Recording:
     cdef void order_clusters(self, const int32_t *names, Py_ssize_t K) noexcept nogil:
         """Set `turn`."""
         cdef Py_ssize_t t
-        self.keys = <int64_t *> grown(self.keys, &self.keys_room, K, sizeof(int64_t))
+        self.keys = <int64_t *> enlarge(self.keys, &self.keys_room, K, sizeof(int64_t))
         self.sort_options(self.keys, names, K)
         for t in range(K):
             self.turn[t] = <int32_t> self.keys[t]
@@ -283,7 +283,7 @@ cdef class Recording:
         has in common with that of the recorded one."""
         cdef Py_ssize_t t, k
         cdef double low = 0.0, high, at = 0.0, p
-        self.keys = <int64_t *> grown(self.keys, &self.keys_room, r.m if r.m > m else m, sizeof(int64_t))
+        self.keys = <int64_t *> enlarge(self.keys, &self.keys_room, r.m if r.m > m else m, sizeof(int64_t))
         self.sort_options(self.keys, self.names + r.names, r.m)
         for t in range(r.m):
             k = <int32_t> self.keys[t]
@@ -305,8 +305,8 @@ cdef class Recording:
         cdef const int32_t *theirs = self.names + r.names
         cdef double *left
         cdef double flow
-        self.left = <double *> grown(self.left, &self.left_room, r.m + m, sizeof(double))
-        self.keys = <int64_t *> grown(self.keys, &self.keys_room, <Py_ssize_t> r.m * m, sizeof(int64_t))
+        self.left = <double *> enlarge(self.left, &self.left_room, r.m + m, sizeof(double))
+        self.keys = <int64_t *> enlarge(self.keys, &self.keys_room, <Py_ssize_t> r.m * m, sizeof(int64_t))
         left = self.left
         for a in range(r.m):
             left[a] = self.probability(r, a)
@@ -353,7 +353,7 @@ cdef class Recording:
         if self.how != TRANSPORT or not self.tabled:
             return
         self.n_names = names
-        self.common_items = <int32_t *> grown(self.common_items, &self.common_room, names * names, sizeof(int32_t))
+        self.common_items = <int32_t *> enlarge(self.common_items, &self.common_room, names * names, sizeof(int32_t))
         memset(self.common_items, 0, names * names * sizeof(int32_t))
         memset(self.size_x, 0, names * sizeof(int32_t))
         memset(self.size_y, 0, names * sizeof(int32_t))

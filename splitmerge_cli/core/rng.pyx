@@ -369,7 +369,7 @@ cdef class Rng:
         return a * exp(b * random_standard_normal(self.bg))
 
     cdef void directed_order(self, const int32_t *items, Py_ssize_t n, int32_t *order) noexcept nogil:
-        """Of the chain that follows: the items that both chains have in the order of the other, and the rest at uniform
+        """Order the chain that follows: the items that both chains have as in the other, and the rest at uniform
         places among them. The order is uniform, whatever the items."""
         cdef Py_ssize_t t, s, at
         cdef int32_t i

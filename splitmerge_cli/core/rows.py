@@ -62,7 +62,7 @@ class Columns:
 
     @classmethod
     def of(cls, values: NDArray[np.float64]) -> "Columns":
-        """Those of some rows, shape (n, D); NaN where a cell is missing."""
+        """Columns of some rows, shape (n, D); NaN where a cell is missing."""
         n, D = values.shape
         low, high = np.full(D, np.inf), np.full(D, -np.inf)
         observed, sums, whole = np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64), np.ones(D, dtype=bool)
@@ -79,8 +79,8 @@ class Columns:
         return cls(n, low, high, observed, whole, sums)
 
     @classmethod
-    def joined(cls, parts: "Sequence[Columns]") -> "Columns":
-        """Those of the rows of all parts."""
+    def join(cls, parts: "Sequence[Columns]") -> "Columns":
+        """Columns of the rows of all parts."""
         return cls(
             sum(part.rows for part in parts),
             np.min([part.low for part in parts], axis=0),
@@ -90,7 +90,7 @@ class Columns:
             np.sum([part.sums for part in parts], axis=0),
         )
 
-    def typed(self, types: Sequence[str]) -> "Columns":
+    def with_types(self, types: Sequence[str]) -> "Columns":
         return replace(self, types=tuple(types))
 
     def with_moments(self, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> "Columns":
@@ -104,7 +104,7 @@ class Columns:
         return float(max(abs(self.low[j] - centre), abs(self.high[j] - centre)))
 
     def moments(self, j: int) -> tuple[float, float, float, float, float]:
-        """Of column j the middle, the mean from there, variance, range, and `widest`; zeros of one without values."""
+        """Summary of column j: middle, mean from there, variance, range, and `widest`; zeros where it has no values."""
         if not self.observed[j]:
             return 0.0, 0.0, 0.0, 0.0, 0.0
         centre = self.low[j] / 2 + self.high[j] / 2

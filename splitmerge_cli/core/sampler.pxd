@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.core.rng cimport Rng
 
 
@@ -16,6 +17,7 @@ cdef class Sampler:
     cdef readonly Model model
     cdef readonly Rng rng
     cdef readonly dict options          # values of OPTIONS, as read
+    cdef readonly tuple moves           # names of its moves on this model: MOVES, and what a sampler adds to them
     cdef readonly bint as_printed       # mode=as_printed
     cdef public int threads             # that a step may use; what it does does not depend on it
     cdef readonly int scans             # full Gibbs scans that the schedule `sweep` makes after each step
@@ -77,3 +79,24 @@ cdef class Sampler:
         return False
 
     cdef int null(self) noexcept nogil
+
+    # -- choices of clusters: they go by the names of clusters where chains are coupled, and by their numbers else
+    @cython.final
+    cdef inline Py_ssize_t draw_cluster(self, Py_ssize_t K) noexcept nogil:
+        """Uniform on the first K clusters."""
+        return self.rng.draw_cluster(K, self.model.name)
+
+    @cython.final
+    cdef inline Py_ssize_t draw_other_cluster(self, Py_ssize_t K, Py_ssize_t i) noexcept nogil:
+        """Uniform on the first K clusters but i."""
+        return self.rng.draw_other_cluster(K, self.model.name, i)
+
+    @cython.final
+    cdef inline void draw_two_clusters(self, Py_ssize_t K, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
+        """Two different ones of the first K clusters, every ordered pair as likely as another."""
+        self.rng.draw_two_clusters(K, self.model.name, i, j)
+
+    @cython.final
+    cdef inline Py_ssize_t draw_cluster_by(self, const double *w, Py_ssize_t K) noexcept nogil:
+        """Cluster k with probability w[k] / sum(w)."""
+        return self.rng.draw_option(NAMED, -1, w, K, self.model.name)

@@ -10,7 +10,7 @@ from splitmerge_cli.core.checks import MOST_COUNT, MOST_SECONDS, check_count, ch
 from splitmerge_cli.core.options import Choice, read_options
 
 PARTITION, CLUSTERS, EMPTY = "partition", "number of clusters", "number of empty clusters"
-"""What a sampler may leave as it is, beside hyper-parameters: see `Sampler.invariants`."""
+"""Parts of the state that a sampler may leave as they are, beside hyper-parameters: see `Sampler.invariants`."""
 
 
 cdef class Sampler:
@@ -64,6 +64,7 @@ cdef class Sampler:
             raise ValueError(f"sampler {type(self).__name__}: {reason}")
         self.model = model
         self.rng = rng
+        self.moves = self.MOVES
         self.as_printed = self.options["mode"] == "as_printed"
         if self.PRINTED_TERM is not None and not self.as_printed:
             self.omit(self.PRINTED_TERM)
@@ -79,7 +80,7 @@ cdef class Sampler:
 
     @classmethod
     def invariants(cls, model, **options):
-        """What no step of this sampler with these options changes, whatever the state: frozenset of str.
+        """Parts of the state that no step of this sampler with these options changes: frozenset of str.
 
         `PARTITION`, `CLUSTERS` (empty ones among them), `EMPTY`, where the model keeps empty clusters, and names of
         hyper-parameters that are resampled. Samplers that have one in common do not reach every state together; without
@@ -156,14 +157,14 @@ cdef class Sampler:
     @property
     def last_move(self):
         """str: name of the last move."""
-        return self.MOVES[self.move]
+        return self.moves[self.move]
 
     def counts(self):
         """list of dict: move, proposed, accepted, null, seconds, since the sampler was made."""
         return [
             {"move": name, "proposed": self.proposed[t], "accepted": self.accepted[t], "null": self.null_proposals[t],
              "seconds": self.seconds[t]}
-            for t, name in enumerate(self.MOVES)
+            for t, name in enumerate(self.moves)
         ]
 
     def tally(self):
@@ -181,9 +182,9 @@ cdef class Sampler:
         ValueError
             They are not those of this sampler's moves.
         """
-        if not isinstance(rows, (list, tuple)) or len(rows) != len(self.MOVES):
-            raise ValueError(f"counts: expected a row for each of {', '.join(self.MOVES)}")
-        for row, move in zip(rows, self.MOVES):
+        if not isinstance(rows, (list, tuple)) or len(rows) != len(self.moves):
+            raise ValueError(f"counts: expected a row for each of {', '.join(self.moves)}")
+        for row, move in zip(rows, self.moves):
             if not isinstance(row, dict) or row.keys() != {"move", "proposed", "accepted", "null", "seconds"}:
                 raise ValueError(f"counts of {move}: expected move, proposed, accepted, null and seconds")
             if row["move"] != move:
@@ -216,10 +217,10 @@ cdef class PythonSampler(Sampler):
 
     def begin(self, str move):
         """Start a move of this name."""
-        self.propose(self.MOVES.index(move))
+        self.propose(self.moves.index(move))
 
     def add(self, str name, double value):
-        """What a named term adds to the log ratio; 0 when it is left out."""
+        """Return what a named term adds to the log ratio; 0 when it is left out."""
         return self.term(self.TERMS.index(name), value)
 
     def accepts(self, double log_ratio):

@@ -40,8 +40,8 @@ class Prepared:
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
 
-def shared(make: Callable[..., Mapping[str, Any]], *args: Any) -> Prepared:
-    """What ``make(*args)`` returns, one object for all who ask for the same.
+def share(make: Callable[..., Mapping[str, Any]], *args: Any) -> Prepared:
+    """Return what ``make(*args)`` returns, one object for all who ask for the same.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def shared(make: Callable[..., Mapping[str, Any]], *args: Any) -> Prepared:
         return found
 
 
-def frozen(x: np.ndarray) -> bool:
+def is_frozen(x: np.ndarray) -> bool:
     """Whether nobody can change this array: neither it nor any that it is a view of is writable."""
     at: Any = x
     while isinstance(at, np.ndarray):
@@ -91,7 +91,7 @@ def as_array(x: Any) -> np.ndarray:
 
 def as_frozen(x: np.ndarray, dtype: Any) -> np.ndarray:
     """A row-by-row array of this type that nobody can change: the given one where it is such, else a copy."""
-    if x.dtype == dtype and x.flags.c_contiguous and frozen(x):
+    if x.dtype == dtype and x.flags.c_contiguous and is_frozen(x):
         return x
     return np.array(x, dtype=dtype, order="C")
 
@@ -102,7 +102,7 @@ def _sparse(x: Any) -> bool:
 
 
 def _identity(x: Any) -> Any:
-    """What tells an argument from others."""
+    """The key by which an argument is told from others."""
     if isinstance(x, np.ndarray):
         return "array", id(x), _content(x)
     if _sparse(x):
@@ -116,7 +116,7 @@ def _identity(x: Any) -> Any:
 
 def _content(x: np.ndarray) -> object:
     """A checksum of an array that may change, None of one that cannot."""
-    if frozen(x):
+    if is_frozen(x):
         return None
     if x.dtype.hasobject:
         # nothing to compare: equal to itself alone

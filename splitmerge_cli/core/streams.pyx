@@ -32,10 +32,3 @@ cdef class Stream:
         self.state.counter[2] = purpose
         self.state.counter[3] = 0
         self.state.left = 0
-
-    # For tests.
-    def _words(self, key, uint64_t number, uint64_t purpose, Py_ssize_t n):
-        cdef uint64_t[2] k
-        k[0], k[1] = key
-        self.begin(k, number, purpose)
-        return [philox_next(&self.state) for _ in range(n)]

@@ -10,7 +10,7 @@ cdef extern from "tasks.h":
 
 
 cdef class Threads:
-    """What each thread works with, and the tasks that they take as they come free."""
+    """Workspaces of threads, and the tasks that they take as they come free."""
 
     def __cinit__(self):
         self.workers = []

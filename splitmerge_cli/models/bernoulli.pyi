@@ -1,9 +1,10 @@
 """Types of mixtures of Bernoulli attributes (see ``bernoulli.pyx``)."""
 
-from typing import Any
+from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.core.capabilities import DrawnParameters, Shards
 from splitmerge_cli.core.model import Model
 
 class Bernoulli(Model):
@@ -18,3 +19,11 @@ class Bernoulli(Model):
     @property
     def beta0(self) -> float: ...
     def statistics(self) -> dict[str, NDArray[Any]]: ...
+
+@final
+class BernoulliParameters(DrawnParameters):
+    def __init__(self, model: Bernoulli) -> None: ...
+
+@final
+class BernoulliShards(Shards):
+    def __init__(self, model: Bernoulli) -> None: ...

@@ -3,21 +3,23 @@
 p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
 over partitions. Sources: papers 000, section 5.2, and 003, section 3.1.
 """
+cimport cython
 from libc.math cimport exp, fabs, frexp, ldexp, log, log1p, log10
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free
 
 import numpy as np
 
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, copy_rows, doubles, doubles_of, ints, release
-from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.core.rows import Rows
-from splitmerge_cli.core.shared import as_array, as_frozen, shared
+from splitmerge_cli.core.shared import as_array, as_frozen, share
 
 cdef extern from "tiles.h":
     void tile_binary(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
@@ -108,11 +110,6 @@ def _tables(Py_ssize_t N, Py_ssize_t D, Py_ssize_t piece, double beta1, double b
             "log_rise_all": np.asarray(log_rise_all)}
 
 
-def _scan_table(weights, own):
-    """The prior's weights by size, times the powers."""
-    return {"weight": weights.weight * own.power}
-
-
 cdef class Bernoulli(Model):
     """Mixture of products of Bernoulli attributes.
 
@@ -139,6 +136,7 @@ cdef class Bernoulli(Model):
 
     kind = "binary"
     READS_MISSING = True
+    CAPABILITIES = (BernoulliParameters, BernoulliShards)
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.1, "pseudo-count of ones in every attribute"),
@@ -167,21 +165,19 @@ cdef class Bernoulli(Model):
         values = x.values if isinstance(x, Rows) else as_array(x)
         if isinstance(x, Rows):
             self.total = x.total
-        data = shared(_prepare, values, isinstance(x, Rows))
+        data = share(_prepare, values, isinstance(x, Rows))
         cdef double beta1 = given["beta1"], beta0 = given["beta0"]
         cdef Py_ssize_t n, N = max(self.total, len(values))
         cdef double both = beta1 + beta0, widest
-        self.D = self.tile_rows = self.work_size = values.shape[1]
-        self.n_parameters = 2 * self.D
+        self.D = values.shape[1]
         self.vectors = values
         self.beta1, self.beta0 = beta1, beta0
         self.beta[0], self.beta[1] = beta0, beta1
         widest = max(fabs(log10(N + both)), fabs(log10(beta1)), fabs(log10(beta0)), fabs(log10(both)), 0.01)
         self.piece = max(1, <Py_ssize_t> (140.0 / widest))
-        self.column_bytes = 16 * self.D
         self._allocate(len(values), N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
-        by_count = shared(_tables, N, self.D, self.piece, beta1, beta0)
+        by_count = share(_tables, N, self.D, self.piece, beta1, beta0)
         self._hold(data)
         self._hold(by_count)
         self.x = bytes_of(data.x)
@@ -196,9 +192,7 @@ cdef class Bernoulli(Model):
         for n in range(12):
             self.pair_beta[n] = self.beta[n // 2 % 2] - (n // 4 == 1 + n % 2)
         if self.D <= self.piece:
-            weights = shared(_scan_table, self.prior.shared, by_count)
-            self._hold(weights)
-            self._set_scan_table(weights.weight, self.power[0])
+            self._scale_scan_table(by_count, "power", self.power[0])
         self._start()
 
     def __dealloc__(self):
@@ -207,16 +201,6 @@ cdef class Bernoulli(Model):
         free(self.lanes)
         free(self.lane_beta)
         free(self.pair_beta)
-
-    @classmethod
-    def of_shard(cls, values, columns, **params):
-        return cls(Rows(values, len(values)), **params)
-
-    @classmethod
-    def of_shards(cls, columns, packed, **params):
-        if not (np.isin(columns.low, (0, 1)) & np.isin(columns.high, (0, 1))).all():
-            raise ValueError("x: a value is neither 0 nor 1")
-        return cls(Rows(np.empty((0, len(columns.low)), dtype=np.uint8), columns.rows), **params)
 
     @classmethod
     def from_data(cls, data, **params):
@@ -269,61 +253,6 @@ cdef class Bernoulli(Model):
         cdef Py_ssize_t r
         for r in range(2 * self.D):
             self.count[r * self.cap + dst] += self.count[r * self.cap + src]
-
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        cdef Py_ssize_t r
-        for r in range(2 * self.D):
-            (<double *> to)[r] = self.count[r * self.cap + k]
-
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        cdef Py_ssize_t r
-        for r in range(2 * self.D):
-            self.count[r * self.cap + k] += (<const double *> packed)[r]
-
-    # -- probabilities of ones that are drawn and forgotten
-    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """Of each attribute the log probability of 0, and that of 1 less that of 0."""
-        cdef Py_ssize_t d
-        cdef double one, zero
-        cdef double *row = self.count + k
-        for d in range(self.D):
-            zero, one = row[0] + self.beta0, row[self.cap] + self.beta1
-            if rng is None:
-                zero, one = log(zero), log(one)
-            else:
-                zero, one = rng.draw_log_gamma(zero), rng.draw_log_gamma(one)
-            # log(1 + exp(one - zero)), whichever is the larger
-            theta[2 * d + 1] = one - zero
-            theta[2 * d] = -(log1p(exp(one - zero)) if one < zero else one - zero + log1p(exp(zero - one)))
-            row += 2 * self.cap
-
-    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
-        cdef Py_ssize_t t, d
-        cdef const uint8_t *x
-        for t in range(TILE_ITEMS):
-            x = self.x + items[min(t, n - 1)] * self.D
-            for d in range(self.D):
-                tile[TILE_ITEMS * d + t] = x[d]
-
-    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
-                         double *out) noexcept nogil:
-        tile_binary(theta, self.D, tile, log_weight, floor, out)
-
-    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
-        cdef Py_ssize_t t, d
-        cdef const uint8_t *x
-        cdef double *row = self.count + k
-        # sums of a thread's own: neighbouring columns share lines of the cache
-        for d in range(self.D):
-            work[d] = 0.0
-        for t in range(n):
-            x = self.x + items[t] * self.D
-            for d in range(self.D):
-                work[d] += x[d]
-        for d in range(self.D):
-            row[0] += n - work[d]
-            row[self.cap] += work[d]
-            row += 2 * self.cap
 
     # -- probabilities
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -445,3 +374,90 @@ cdef class Bernoulli(Model):
         """dict of ndarray: counts, shape (K, D, 2), a copy."""
         return {"counts": np.array([[[self.count[(2 * d + v) * self.cap + k] for v in range(2)] for d in range(self.D)]
                                     for k in range(self.K)])}
+
+
+@cython.final
+cdef class BernoulliParameters(DrawnParameters):
+    """Parameters of a cluster that are drawn given its items, and forgotten."""
+
+    cdef Bernoulli model
+
+    def __init__(self, Bernoulli model not None):
+        self.model = model
+        self.size, self.tile_rows, self.work_size = 2 * model.D, model.D, model.D
+
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """theta: the log probability of 0 in each attribute, and that of 1 less that of 0."""
+        cdef Py_ssize_t d
+        cdef double one, zero
+        cdef double *row = self.model.count + k
+        for d in range(self.model.D):
+            zero, one = row[0] + self.model.beta0, row[self.model.cap] + self.model.beta1
+            if rng is None:
+                zero, one = log(zero), log(one)
+            else:
+                zero, one = rng.draw_log_gamma(zero), rng.draw_log_gamma(one)
+            # log(1 + exp(one - zero)), whichever is the larger
+            theta[2 * d + 1] = one - zero
+            theta[2 * d] = -(log1p(exp(one - zero)) if one < zero else one - zero + log1p(exp(zero - one)))
+            row += 2 * self.model.cap
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        cdef Py_ssize_t t, d, D = self.model.D
+        cdef const uint8_t *x
+        for t in range(TILE_ITEMS):
+            x = self.model.x + items[min(t, n - 1)] * D
+            for d in range(D):
+                tile[TILE_ITEMS * d + t] = x[d]
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        tile_binary(theta, self.model.D, tile, log_weight, floor, out)
+
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        cdef Py_ssize_t t, d, D = self.model.D, cap = self.model.cap
+        cdef const uint8_t *x
+        cdef double *row = self.model.count + k
+        # sums of a thread's own: neighbouring columns share lines of the cache
+        for d in range(D):
+            work[d] = 0.0
+        for t in range(n):
+            x = self.model.x + items[t] * D
+            for d in range(D):
+                work[d] += x[d]
+        for d in range(D):
+            row[0] += n - work[d]
+            row[cap] += work[d]
+            row += 2 * cap
+
+
+@cython.final
+cdef class BernoulliShards(Shards):
+    """Rows in shards."""
+
+    cdef Bernoulli model
+
+    def __init__(self, Bernoulli model not None):
+        self.model = model
+        self.column_bytes = 16 * model.D
+
+    @classmethod
+    def build_shard(cls, values, columns, **params):
+        return Bernoulli(Rows(values, len(values)), **params)
+
+    @classmethod
+    def build_whole(cls, columns, packed, **params):
+        if not (np.isin(columns.low, (0, 1)) & np.isin(columns.high, (0, 1))).all():
+            raise ValueError("x: a value is neither 0 nor 1")
+        return Bernoulli(Rows(np.empty((0, len(columns.low)), dtype=np.uint8), columns.rows), **params)
+
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        cdef Py_ssize_t r
+        for r in range(2 * self.model.D):
+            (<double *> to)[r] = self.model.count[r * self.model.cap + k]
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        cdef Py_ssize_t r
+        cdef double *column = self.model.count + k
+        for r in range(2 * self.model.D):
+            column[r * self.model.cap] += (<const double *> packed)[r]

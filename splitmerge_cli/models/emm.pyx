@@ -15,7 +15,7 @@ from splitmerge_cli.core.memory cimport copy_rows, doubles, doubles_of, ints_of,
 from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli.core.options import Count, Positive, read_options
-from splitmerge_cli.core.shared import as_array, as_frozen, shared
+from splitmerge_cli.core.shared import as_array, as_frozen, share
 from splitmerge_cli.priors.entities import MOST as MOST_ENTITIES, Entities
 
 MOST = 10_000_000
@@ -83,7 +83,7 @@ cdef class EMM(Model):
     def __init__(self, tokens, **options):
         given = read_options("model", self.OPTIONS, options)
         values = as_array(tokens)
-        data = shared(_prepare, values)
+        data = share(_prepare, values)
         n_tokens = given.pop("n_tokens")
         self.L = data.largest + 1 if n_tokens is None else n_tokens
         if data.largest >= self.L:
@@ -93,7 +93,7 @@ cdef class EMM(Model):
         self.allows_empty = True
         self._allocate(N, given["kmax"])
         self._set_prior(Entities(N, **given))
-        by_count = shared(_tables, N, self.L, self.alpha)
+        by_count = share(_tables, N, self.L, self.alpha)
         self._hold(data)
         self._hold(by_count)
         self.token, self.inverse = ints_of(data.token), doubles_of(by_count.inverse)

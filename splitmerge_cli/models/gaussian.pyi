@@ -4,6 +4,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.core.capabilities import DrawnParameters, PlugIn, Shards
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.scale_prior import Scaled
 
@@ -29,3 +30,15 @@ class PointsSummary:
     def __init__(
         self, N: int, low: ArrayLike, high: ArrayLike, covariance: str, mean: Any = None, variance: Any = None
     ) -> None: ...
+
+@final
+class GaussianParameters(DrawnParameters):
+    def __init__(self, model: Gaussian) -> None: ...
+
+@final
+class GaussianShards(Shards):
+    def __init__(self, model: Gaussian) -> None: ...
+
+@final
+class GaussianPlugIn(PlugIn):
+    def __init__(self, model: Gaussian) -> None: ...

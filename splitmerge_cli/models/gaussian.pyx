@@ -28,8 +28,9 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, PlugIn, Shards
 from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
-from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport DIAG, FULL, ISO, Normal
 from splitmerge_cli.models.scale_prior cimport ScalePrior
@@ -37,7 +38,7 @@ from splitmerge_cli.models.scale_prior cimport ScalePrior
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
-from splitmerge_cli.core.shared import Prepared, as_array, shared
+from splitmerge_cli.core.shared import Prepared, as_array, share
 from splitmerge_cli.models.normal import prior_of, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
@@ -230,7 +231,7 @@ cdef double LEAST_LEFT = 1e-4
 
 
 class PointsSummary:
-    """What the model of a part of the points, or of none of them, needs to know of all.
+    """Facts about all points that the model of a part of them, or of none, needs.
 
     Parameters
     ----------
@@ -360,6 +361,8 @@ cdef class Gaussian(Normal):
     """
 
     READS_MISSING = True
+    CAPABILITIES = (GaussianParameters, GaussianShards, GaussianPlugIn)
+
     cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
     cdef const double *middle           # [D] of the columns, in the data's units
     cdef const double *units           # [D]
@@ -399,7 +402,7 @@ cdef class Gaussian(Normal):
             self.total = x.total
             data = Prepared(_prepare(points, *how, known, x.summary))
         else:
-            data = shared(_prepare, points, *how, known)
+            data = share(_prepare, points, *how, known)
         if data.points is not None:
             points = data.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
@@ -412,49 +415,15 @@ cdef class Gaussian(Normal):
         self._options(N, D, given["covariance"], kappa0, given["a0"])
         self.vectors = None if isinstance(x, Rows) else points
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
-        self.n_parameters = 1 + (tile_factor_size(D) if self.shape_of == FULL else 2 * D)
-        self.tile_rows = D
-        self.work_size = 3 * self.n_squares + 5 * D
         self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
         self._hold(data)
         self._take(data)
-        self.column_bytes = 16 * self.n_squares + 16 * ((D + 1) // 2)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(self.total, given["concentration"]))
         self._constants()
         if self.scale_prior is not None:
             self._own_tables()
-        self.plug_in = self.shape_of != FULL
         self._start()
-
-    @classmethod
-    def of_shard(cls, values, columns, **params):
-        # nobody asks a shard for the prior
-        options = {key: value for key, value in params.items() if key == "covariance"}
-        covariance = read_options("model", cls.OPTIONS, options)["covariance"]
-        summary = PointsSummary(columns.rows, columns.low, columns.high, covariance)
-        return cls(Rows(values, len(values), summary), **options)
-
-    @classmethod
-    def of_shards(cls, columns, packed, **params):
-        cdef Py_ssize_t d, D = len(columns.low), total = columns.rows
-        covariance = read_options("model", cls.OPTIONS, params)["covariance"]
-        summary = PointsSummary(total, columns.low, columns.high, covariance)
-        words = np.frombuffer(bytes(packed), dtype=np.int64).tolist()
-        n_squares = D if covariance == "diag" else 1 if covariance == "iso" else D * (D + 1) // 2
-        squares = [(high << 64) + (low & 0xFFFFFFFFFFFFFFFF) for low, high in zip(words[:2 * n_squares:2],
-                                                                                  words[1:2 * n_squares:2])]
-        sums = words[2 * n_squares:2 * n_squares + D]
-        # whole numbers until the division, so that it does not depend on what the shards are
-        if covariance == "iso":
-            scatter = D * [(total * squares[0] - sum(v * v for v in sums)) / (D * total ** 2)]
-        else:
-            own = squares if covariance == "diag" else [squares[d * (d + 1) // 2 + d] for d in range(D)]
-            scatter = [(total * square - v * v) / total ** 2 for square, v in zip(own, sums)]
-        mean = [v / total for v in sums] * summary.units
-        scatter = np.array(scatter) * summary.units ** 2
-        summary = PointsSummary(total, columns.low, columns.high, covariance, mean, scatter)
-        return cls(Rows(np.empty((0, D)), total, summary), **params)
 
     @classmethod
     def from_data(cls, data, **params):
@@ -581,22 +550,6 @@ cdef class Gaussian(Normal):
         gauss_absorb(self.sums_of(dst), self.squares_of(dst), self.sums_of(src), self.squares_of(src), self.D,
                      self.n_squares)
         self.stale[dst] = True
-
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        memcpy(to, self.squares_of(k), 16 * self.n_squares)
-        memcpy(to + 16 * self.n_squares, self.sums_of(k), 8 * self.D)
-
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        gauss_absorb(self.sums_of(k), self.squares_of(k), <const int64_t *> (packed + 16 * self.n_squares),
-                     <const whole *> packed, self.D, self.n_squares)
-        self.stale[k] = True
-
-    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
-        cdef Py_ssize_t t
-        for t in range(n):
-            if t + AHEAD < n:
-                self.fetch(items[t + AHEAD])
-            self.add(items[t], k)
 
     cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
         return self.sum + self.D * k
@@ -734,102 +687,6 @@ cdef class Gaussian(Normal):
                     v -= self.scatter[s * (s + 1) // 2 + r] * solved[s]
                 solved[r] = v * self.scatter[r * (r + 1) // 2 + r]
                 self.scale_prior.count_precision(r, solved[r] * solved[r])
-
-    # -- parameters that are drawn and forgotten
-    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """diag and iso: the precision of a column, then its mean, as ``tile_diag`` reads them; full: as
-        ``draw_factor`` says."""
-        cdef Py_ssize_t d, n = self.size[k]
-        cdef double *mean = work
-        cdef double *scatter = work + self.D
-        cdef double a = self.a_n(n), precision = 0.0
-        self.posterior(self.sums_of(k), self.squares_of(k), n, mean, scatter)
-        if self.shape_of == FULL:
-            self.draw_factor(rng, n, theta, work)
-            return
-        theta[0] = 0.0
-        for d in range(self.D):
-            if d == 0 or self.shape_of == DIAG:
-                precision = (a if rng is None else rng.draw_gamma(a)) / scatter[d]
-            theta[0] += 0.5 * log(precision)
-            theta[1 + 2 * d] = mean[d]
-            theta[2 + 2 * d] = sqrt(precision)
-            if rng is not None:
-                theta[1 + 2 * d] += rng.draw_normal() / sqrt((self.kappa0 + n) * precision)
-
-    cdef void draw_factor(self, Rng rng, Py_ssize_t n, double *theta, double *work) noexcept nogil:
-        """A lower triangular F with F'F the inverse of a covariance matrix, and a mean, packed as ``tile_full`` reads
-        them.
-
-        F = A' L^-1, L the Cholesky factor of Psi_n in `work`, A upper triangular: on the diagonal roots of chi-squares
-        of nu_n - D + 1, ..., nu_n degrees of freedom, above it standard normals (Bartlett 1933, from the last
-        coordinate to the first). The mean is m_n + F^-1 z / sqrt(kappa_n).
-        """
-        cdef Py_ssize_t r, c, s, D = self.D
-        cdef double *mean = work
-        cdef double *L = work + D
-        cdef double *inverse = L + self.n_squares
-        cdef double *F = inverse + self.n_squares
-        cdef double *v = F + self.n_squares
-        cdef double *row
-        cdef double *into
-        cdef double a = self.a_n(n), weight
-        for r in range(D):
-            into = inverse + r * (r + 1) // 2
-            row = L + r * (r + 1) // 2
-            for c in range(r):
-                into[c] = 0.0
-            for s in range(r):
-                for c in range(s + 1):
-                    into[c] -= row[s] * inverse[s * (s + 1) // 2 + c]
-            for c in range(r):
-                into[c] *= row[r]
-            into[r] = row[r]
-        theta[0] = 0.0
-        for r in range(D):
-            into = F + r * (r + 1) // 2
-            weight = a - 0.5 * (D - 1 - r)
-            weight = sqrt(2.0 * (weight if rng is None else rng.draw_gamma(weight)))
-            for c in range(r + 1):
-                into[c] = weight * inverse[r * (r + 1) // 2 + c]
-            if rng is not None:
-                for s in range(r):
-                    weight = rng.draw_normal()
-                    for c in range(s + 1):
-                        into[c] += weight * inverse[s * (s + 1) // 2 + c]
-            theta[0] += log(into[r])
-        if rng is not None:
-            for r in range(D):
-                row = F + r * (r + 1) // 2
-                v[r] = (rng.draw_normal() - inner(row, v, r)) / row[r]
-            for r in range(D):
-                mean[r] += v[r] / sqrt(self.kappa0 + n)
-        tile_pack_factor(F, mean, D, theta + 1)
-
-    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
-        cdef Py_ssize_t t, d
-        cdef const double *x
-        for t in range(min(n, AHEAD)):
-            self.fetch(items[t])
-        for t in range(TILE_ITEMS):
-            if t + AHEAD < n:
-                self.fetch(items[t + AHEAD])
-            x = self.x + items[min(t, n - 1)] * self.D
-            for d in range(self.D):
-                tile[TILE_ITEMS * d + t] = x[d]
-
-    cdef inline void fetch(self, Py_ssize_t i) noexcept nogil:
-        """Ask for the coordinates of point i before they are read: points of a cluster are far from each other."""
-        cdef Py_ssize_t d
-        for d in range(0, self.D, 8):
-            __builtin_prefetch(self.x + i * self.D + d)
-
-    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
-                         double *out) noexcept nogil:
-        if self.shape_of == FULL:
-            tile_full(theta, self.D, tile, log_weight, floor, out)
-        else:
-            tile_diag(theta, self.D, tile, log_weight, floor, out)
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
@@ -992,30 +849,6 @@ cdef class Gaussian(Normal):
                 density[rows, k] = self.log_c[n] - 0.5 * log_det - degree * log_q - self.log_units
         return density
 
-    # -- diag and iso, the normal density with mean m_n and variances b_n / a_n, the inverses of the posterior means of
-    # the precisions
-    cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil:
-        cdef Py_ssize_t d, step = 16 if self.shape_of == DIAG else 8
-        cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
-        if self.stale[k]:
-            self.settle(k)
-        for d in range(self.D):
-            mean[d] = self.middle[d] + self.units[d] * block[step * d]
-
-    cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d, n = self.size[k], step = 16 if self.shape_of == DIAG else 8
-        cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
-        cdef double a = self.a_n(n), shrink = (self.kappa0 + n) / (self.kappa0 + n + 1.0), total = 0.0, e, gain
-        if self.stale[k]:
-            self.settle(k)
-        for d in range(self.D):
-            e = self.x[i * self.D + d] - block[step * d]
-            # 1 / (2 b_n) times shrink
-            gain = block[step * d + 8] if self.shape_of == DIAG else self.gain[k]
-            total += gain * e * e
-        return (0.5 * self.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.log_det[k] - a / shrink * total
-                - self.log_units)
-
     def statistics(self):
         """dict of ndarray: size, mean (from the columns' middles, in units) and scatter of every cluster, shape
         (K, 1 + D + squares), a copy."""
@@ -1027,6 +860,209 @@ cdef class Gaussian(Normal):
             rows.append([self.size[k], *(self.mean[d] for d in range(self.D)),
                          *(self.scatter[d] for d in range(self.n_squares))])
         return {"counts": np.array(rows)}
+
+
+@cython.final
+cdef class GaussianParameters(DrawnParameters):
+    """Parameters of a cluster that are drawn given its items, and forgotten."""
+
+    cdef Gaussian model
+
+    def __init__(self, Gaussian model not None):
+        self.model = model
+        self.size = 1 + (tile_factor_size(model.D) if model.shape_of == FULL else 2 * model.D)
+        self.tile_rows, self.work_size = model.D, 3 * model.n_squares + 5 * model.D
+
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """diag and iso: the precision of a column, then its mean, as ``tile_diag`` reads them; full: as
+        ``draw_factor`` says."""
+        cdef Py_ssize_t d, n = self.model.size[k]
+        cdef double *mean = work
+        cdef double *scatter = work + self.model.D
+        cdef double a = self.model.a_n(n), precision = 0.0
+        self.model.posterior(self.model.sums_of(k), self.model.squares_of(k), n, mean, scatter)
+        if self.model.shape_of == FULL:
+            self.draw_factor(rng, n, theta, work)
+            return
+        theta[0] = 0.0
+        for d in range(self.model.D):
+            if d == 0 or self.model.shape_of == DIAG:
+                precision = (a if rng is None else rng.draw_gamma(a)) / scatter[d]
+            theta[0] += 0.5 * log(precision)
+            theta[1 + 2 * d] = mean[d]
+            theta[2 + 2 * d] = sqrt(precision)
+            if rng is not None:
+                theta[1 + 2 * d] += rng.draw_normal() / sqrt((self.model.kappa0 + n) * precision)
+
+    cdef void draw_factor(self, Rng rng, Py_ssize_t n, double *theta, double *work) noexcept nogil:
+        """A lower triangular F with F'F the inverse of a covariance matrix, and a mean, packed as ``tile_full`` reads
+        them.
+
+        F = A' L^-1, L the Cholesky factor of Psi_n in `work`, A upper triangular: on the diagonal roots of chi-squares
+        of nu_n - D + 1, ..., nu_n degrees of freedom, above it standard normals (Bartlett 1933, from the last
+        coordinate to the first). The mean is m_n + F^-1 z / sqrt(kappa_n).
+        """
+        cdef Py_ssize_t r, c, s, D = self.model.D
+        cdef double *mean = work
+        cdef double *L = work + D
+        cdef double *inverse = L + self.model.n_squares
+        cdef double *F = inverse + self.model.n_squares
+        cdef double *v = F + self.model.n_squares
+        cdef double *row
+        cdef double *into
+        cdef double a = self.model.a_n(n), weight
+        for r in range(D):
+            into = inverse + r * (r + 1) // 2
+            row = L + r * (r + 1) // 2
+            for c in range(r):
+                into[c] = 0.0
+            for s in range(r):
+                for c in range(s + 1):
+                    into[c] -= row[s] * inverse[s * (s + 1) // 2 + c]
+            for c in range(r):
+                into[c] *= row[r]
+            into[r] = row[r]
+        theta[0] = 0.0
+        for r in range(D):
+            into = F + r * (r + 1) // 2
+            weight = a - 0.5 * (D - 1 - r)
+            weight = sqrt(2.0 * (weight if rng is None else rng.draw_gamma(weight)))
+            for c in range(r + 1):
+                into[c] = weight * inverse[r * (r + 1) // 2 + c]
+            if rng is not None:
+                for s in range(r):
+                    weight = rng.draw_normal()
+                    for c in range(s + 1):
+                        into[c] += weight * inverse[s * (s + 1) // 2 + c]
+            theta[0] += log(into[r])
+        if rng is not None:
+            for r in range(D):
+                row = F + r * (r + 1) // 2
+                v[r] = (rng.draw_normal() - inner(row, v, r)) / row[r]
+            for r in range(D):
+                mean[r] += v[r] / sqrt(self.model.kappa0 + n)
+        tile_pack_factor(F, mean, D, theta + 1)
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        cdef Py_ssize_t t, d, D = self.model.D
+        cdef const double *x
+        for t in range(min(n, AHEAD)):
+            self.fetch(items[t])
+        for t in range(TILE_ITEMS):
+            if t + AHEAD < n:
+                self.fetch(items[t + AHEAD])
+            x = self.model.x + items[min(t, n - 1)] * D
+            for d in range(D):
+                tile[TILE_ITEMS * d + t] = x[d]
+
+    cdef inline void fetch(self, Py_ssize_t i) noexcept nogil:
+        """Ask for the coordinates of point i before they are read: points of a cluster are far from each other."""
+        cdef Py_ssize_t d
+        for d in range(0, self.model.D, 8):
+            __builtin_prefetch(self.model.x + i * self.model.D + d)
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        if self.model.shape_of == FULL:
+            tile_full(theta, self.model.D, tile, log_weight, floor, out)
+        else:
+            tile_diag(theta, self.model.D, tile, log_weight, floor, out)
+
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(n):
+            if t + AHEAD < n:
+                self.fetch(items[t + AHEAD])
+            self.model.add(items[t], k)
+
+
+@cython.final
+cdef class GaussianShards(Shards):
+    """Rows in shards."""
+
+    cdef Gaussian model
+
+    def __init__(self, Gaussian model not None):
+        self.model = model
+        self.column_bytes = 16 * model.n_squares + 16 * ((model.D + 1) // 2)
+
+    @classmethod
+    def build_shard(cls, values, columns, **params):
+        # nobody asks a shard for the prior
+        options = {key: value for key, value in params.items() if key == "covariance"}
+        covariance = read_options("model", Gaussian.OPTIONS, options)["covariance"]
+        summary = PointsSummary(columns.rows, columns.low, columns.high, covariance)
+        return Gaussian(Rows(values, len(values), summary), **options)
+
+    @classmethod
+    def build_whole(cls, columns, packed, **params):
+        cdef Py_ssize_t d, D = len(columns.low), total = columns.rows
+        covariance = read_options("model", Gaussian.OPTIONS, params)["covariance"]
+        summary = PointsSummary(total, columns.low, columns.high, covariance)
+        words = np.frombuffer(bytes(packed), dtype=np.int64).tolist()
+        n_squares = D if covariance == "diag" else 1 if covariance == "iso" else D * (D + 1) // 2
+        squares = [(high << 64) + (low & 0xFFFFFFFFFFFFFFFF) for low, high in zip(words[:2 * n_squares:2],
+                                                                                  words[1:2 * n_squares:2])]
+        sums = words[2 * n_squares:2 * n_squares + D]
+        # whole numbers until the division, so that it does not depend on what the shards are
+        if covariance == "iso":
+            scatter = D * [(total * squares[0] - sum(v * v for v in sums)) / (D * total ** 2)]
+        else:
+            own = squares if covariance == "diag" else [squares[d * (d + 1) // 2 + d] for d in range(D)]
+            scatter = [(total * square - v * v) / total ** 2 for square, v in zip(own, sums)]
+        mean = [v / total for v in sums] * summary.units
+        scatter = np.array(scatter) * summary.units ** 2
+        summary = PointsSummary(total, columns.low, columns.high, covariance, mean, scatter)
+        return Gaussian(Rows(np.empty((0, D)), total, summary), **params)
+
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        memcpy(to, self.model.squares_of(k), 16 * self.model.n_squares)
+        memcpy(to + 16 * self.model.n_squares, self.model.sums_of(k), 8 * self.model.D)
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        cdef Py_ssize_t n_squares = self.model.n_squares
+        gauss_absorb(self.model.sums_of(k), self.model.squares_of(k), <const int64_t *> (packed + 16 * n_squares),
+                     <const whole *> packed, self.model.D, n_squares)
+        self.model.stale[k] = True
+
+
+@cython.final
+cdef class GaussianPlugIn(PlugIn):
+    """diag and iso: the normal density with mean m_n and variances b_n / a_n, the inverses of the posterior means of
+    the precisions."""
+
+    cdef Gaussian model
+
+    def __init__(self, Gaussian model not None):
+        self.model = model
+
+    @classmethod
+    def suits(cls, model):
+        """Whether the covariances are diagonal: bool."""
+        return model.covariance != "full"
+
+    cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil:
+        cdef Py_ssize_t d, step = 16 if self.model.shape_of == DIAG else 8
+        cdef double *block = self.model.at + (k >> 3) * 8 * self.model.rows + (k & 7)
+        if self.model.stale[k]:
+            self.model.settle(k)
+        for d in range(self.model.D):
+            mean[d] = self.model.middle[d] + self.model.units[d] * block[step * d]
+
+    cdef double log_plug_in(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t d, n = self.model.size[k], step = 16 if self.model.shape_of == DIAG else 8
+        cdef double *block = self.model.at + (k >> 3) * 8 * self.model.rows + (k & 7)
+        cdef double a = self.model.a_n(n), kappa = self.model.kappa0 + n, shrink = kappa / (kappa + 1.0)
+        cdef double total = 0.0, e, gain
+        if self.model.stale[k]:
+            self.model.settle(k)
+        for d in range(self.model.D):
+            e = self.model.x[i * self.model.D + d] - block[step * d]
+            # 1 / (2 b_n) times shrink
+            gain = block[step * d + 8] if self.model.shape_of == DIAG else self.model.gain[k]
+            total += gain * e * e
+        return (0.5 * self.model.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.model.log_det[k] - a / shrink * total
+                - self.model.log_units)
 
 
 cdef double factorise(double *a, Py_ssize_t D) noexcept nogil:

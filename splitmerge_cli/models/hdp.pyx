@@ -38,8 +38,9 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.word_counts cimport WordCounts
 
 from splitmerge_cli.core.checks import as_numbers, check_range
+from splitmerge_cli.core.model import draw_permutation
 from splitmerge_cli.core.options import Gamma, Number, PositiveOrGamma, read_options
-from splitmerge_cli.core.shared import as_array, as_frozen, freeze, shared
+from splitmerge_cli.core.shared import as_array, as_frozen, freeze, share
 
 cdef extern from "topic_draws.h" nogil:
     double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, Py_ssize_t own, double mine,
@@ -207,13 +208,13 @@ cdef class HDP(Topics):
     def __init__(self, words, starts, V, **options):
         given = read_options("model", self.OPTIONS, options)
         cdef Py_ssize_t s
-        data = shared(_prepare, as_array(words), as_array(starts), V)
+        data = share(_prepare, as_array(words), as_array(starts), V)
         N = len(data.word)
         self.gamma, self.gamma_shape, self.gamma_rate = hyper_prior(given["gamma"])
         self.alpha0, self.alpha0_shape, self.alpha0_rate = hyper_prior(given["alpha0"])
         cdef double eta = given["eta"]
         self.eta, self.mass, self.V, self.J = eta, V * eta, V, len(data.start) - 1
-        by_count = shared(_tables, eta, data.most)
+        by_count = share(_tables, eta, data.most)
         self._hold(data)
         self._hold(by_count)
         self.word, self.start = ints_of(data.word), longs_of(data.start)
@@ -286,7 +287,7 @@ cdef class HDP(Topics):
     # -- lists of members
     cdef int keep_lists(self) except -1:
         if self.after == NULL:
-            documents = shared(_documents, self.shared[0].start)
+            documents = share(_documents, self.shared[0].start)
             self._hold(documents)
             self.doc = ints_of(documents.doc)
             self.before, self.after = ints(self.N), ints(self.N)
@@ -893,7 +894,7 @@ cdef class HDP(Topics):
         if k == self.K:
             k = self.open_topic(rng)
         self.came(w, k)
-        self.went(i, old, k, relink)
+        self.follow_move(i, old, k, relink)
         return 1
 
     @cython.final
@@ -912,7 +913,7 @@ cdef class HDP(Topics):
         self.of_all += self.mass_of[k] * (per - was_per)
 
     @cython.final
-    cdef inline void went(self, Py_ssize_t i, Py_ssize_t old, Py_ssize_t k, bint relink) noexcept nogil:
+    cdef inline void follow_move(self, Py_ssize_t i, Py_ssize_t old, Py_ssize_t k, bint relink) noexcept nogil:
         """Token i has gone from topic `old` to topic k, and all counts know."""
         if self.size[old] == 0:
             self.close_topic(old)
@@ -1044,7 +1045,7 @@ cdef class HDP(Topics):
             # it may take the number of one that was emptied
             k = self.open_topic(rng)
         self.came_in_lanes(w, k)
-        self.went(i, old, k, relink)
+        self.follow_move(i, old, k, relink)
         return 1
 
     @cython.final
@@ -1121,7 +1122,7 @@ cdef class HDP(Topics):
     # ----------------------------------------------------------------------- words drawn, labels drawn at once
 
     cdef void draw_word(self, Rng rng, Py_ssize_t w, double *row) noexcept nogil:
-        """Of the Dirichlet posteriors Dirichlet(eta + n_k1, ..., eta + n_kV): row[k] is a gamma of shape eta + n_kw."""
+        """Draw from the posteriors Dirichlet(eta + n_k1, ..., eta + n_kV): row[k] is a gamma of shape eta + n_kw."""
         cdef const int32_t *of
         cdef Py_ssize_t k, e
         cdef double[8] x
@@ -1171,7 +1172,7 @@ cdef class HDP(Topics):
                 of[2 * e], of[2 * e + 1] = <int32_t> k, counts[k]
                 e += 1
 
-    cdef void labels_drawn(self) noexcept nogil:
+    cdef void take_labels(self) noexcept nogil:
         memset(self.is_valid, 0, self.K)
         self.counts.count_spread()
         self.version += 1
@@ -1287,13 +1288,15 @@ cdef class HDP(Topics):
         """tuple of str: those of gamma and alpha0 that are resampled."""
         return ("gamma",) * (self.gamma_shape > 0) + ("alpha0",) * (self.alpha0_shape > 0)
 
-    cdef void traced(self, double *out) noexcept nogil:
-        cdef int t = 0
+    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
+        cdef Py_ssize_t t = 0
         if self.gamma_shape > 0.0:
             out[t] = self.gamma
             t += 1
         if self.alpha0_shape > 0.0:
             out[t] = self.alpha0
+            t += 1
+        return t
 
     @property
     def log_weights(self):
@@ -1387,7 +1390,7 @@ cdef class HDP(Topics):
         """Start a quarter of the documents by itself, and place the others; returns the scans that the quarter ended
         with."""
         word, start = self.shared[0].word, self.shared[0].start
-        order, lengths = self._order(rng, self.J), np.diff(start)
+        order, lengths = draw_permutation(rng, self.J), np.diff(start)
         # one with tokens at least, and one is left
         n = min(int(np.searchsorted(np.cumsum(lengths[order]), max(1, self.N // 4))) + 1, self.J - 1)
         chosen = np.sort(order[:n])
@@ -1426,12 +1429,6 @@ cdef class HDP(Topics):
                 topic[at], number[at] = self.pairs[2 * e], self.pairs[2 * e + 1]
                 at += 1
         return csr_array((data, indices, indptr), shape=(self.V, self.K))
-
-    def _words_drawn(self, Rng rng not None, Py_ssize_t w):
-        """ndarray of float64, shape (K,): what `draw_word` draws."""
-        cdef double[::1] row = np.zeros(self.K)
-        self.draw_word(rng, w, &row[0])
-        return np.asarray(row)
 
     def prior_labels(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.

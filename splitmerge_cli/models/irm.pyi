@@ -4,11 +4,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.capabilities import Coupled
 
 def csr(adjacency: Any) -> Any: ...
 
-class IRM(Model):
+class IRM(Coupled):
     def __init__(self, adjacency: Any, **options: Any) -> None: ...
     @property
     def beta1(self) -> float: ...

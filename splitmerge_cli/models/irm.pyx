@@ -19,12 +19,13 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
+from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.memory cimport copy_rows, doubles, ints, ints_of, larger, longs_of
 from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, read_options
-from splitmerge_cli.core.shared import as_array, shared
+from splitmerge_cli.core.shared import as_array, share
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
@@ -144,7 +145,7 @@ def _rises(double b, double one, int64_t length):
     return {"at": np.asarray(at)}
 
 
-cdef class IRM(Model):
+cdef class IRM(Coupled):
     """Infinite relational model.
 
     Parameters
@@ -212,11 +213,10 @@ cdef class IRM(Model):
             adjacency = as_array(adjacency)
         elif adjacency.format != "csr":
             adjacency = scipy.sparse.csr_array(adjacency)
-        data = shared(_prepare, adjacency)
+        data = share(_prepare, adjacency)
         self.vectors = adjacency if scipy.sparse.issparse(adjacency) else data.graph
         cdef Py_ssize_t N = len(data.start) - 1
         self.beta1, self.beta0 = given["beta1"], given["beta0"]
-        self.coupled = True
         self.counted = -1
         self._hold(data)
         self.start, self.neighbour = ints_of(data.start), ints_of(data.neighbour)
@@ -242,7 +242,7 @@ cdef class IRM(Model):
         return 0
 
     cdef int _fill(self, rise_t *table, double b, int64_t length) except -1:
-        held = shared(_rises, b, self.one, length)
+        held = share(_rises, b, self.one, length)
         self._hold(held)
         table.at = longs_of(held.at)
         table.length = length
@@ -440,7 +440,7 @@ cdef class IRM(Model):
         return self.staged_size
 
     cdef int64_t gain(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
-        """What the item looked at adds to the log likelihood in column k, in units; `own`, unless -1, is the column
+        """Log likelihood that the item looked at adds in column k, in units; `own`, unless -1, is the column
         that counts it, and is taken without it."""
         cdef Py_ssize_t end, low, high
         cdef const int32_t *size = self.sizes_seen(k, &end)

@@ -34,7 +34,7 @@ from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Choice, Count, Flag, Number, Option, read_options
-from splitmerge_cli.core.shared import as_array, shared
+from splitmerge_cli.core.shared import as_array, share
 
 cdef extern from "simd_math.h":
     pass
@@ -225,11 +225,6 @@ def _tables(Py_ssize_t N, double tau, double a0, bint student, bint conjugate):
             "log_rise": np.asarray(log_rise), "share": np.asarray(share)}
 
 
-def _scan_table(weights, own):
-    """The prior's weights by size, times the part of a predictive that depends on the size alone."""
-    return {"weight": weights.weight * own.share}
-
-
 @cython.final
 cdef class Lines(Uncollapsed):
     """Mixture of straight lines.
@@ -309,7 +304,7 @@ cdef class Lines(Uncollapsed):
         noise, refresh, conjugate = given["noise"], given["refresh"], given["conjugate"]
         candidates = given["candidates"]
         points = as_array(x)
-        data = shared(_prepare, points)
+        data = share(_prepare, points)
         if not 1e-12 <= sigma1 / sigma0 <= 1e12:
             raise ValueError(f"model.sigma1: expected 1e-12 to 1e12 times sigma0={sigma0:g}, got {sigma1:g}")
         self.vectors = points if data.points is None else data.points
@@ -335,15 +330,13 @@ cdef class Lines(Uncollapsed):
         self.half = 1.0 / self.width
         self.root_half = sqrt(self.half)
         self.unit_x, self.unit_y = data.units
-        by_size = shared(_tables, N, self.tau, a0, self.student, conjugate)
+        by_size = share(_tables, N, self.tau, a0, self.student, conjugate)
         self._hold(data)
         self._hold(by_size)
         self.xy, self.inverse, self.h0 = doubles_of(data.xy), doubles_of(by_size.inverse), doubles_of(by_size.h0)
         self.log_c, self.log_rise = doubles_of(by_size.log_c), doubles_of(by_size.log_rise)
         if self.student and conjugate:
-            weights = shared(_scan_table, self.prior.shared, by_size)
-            self._hold(weights)
-            self._set_scan_table(weights.weight, 1.0)
+            self._scale_scan_table(by_size, "share", 1.0)
         for n in range(self.cap):
             self.theta[3 * n + VARIANCE] = sigma1 * sigma1
         self.turn = doubles(72)
@@ -622,7 +615,7 @@ cdef class Lines(Uncollapsed):
         return self.log_lik_of(self.sums + k, self.size[k], self.theta + 3 * k)
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Of the union of two clusters; with parameters, those of b."""
+        """Log likelihood of the union of two clusters; with parameters, those of b."""
         cdef line_sums s = self.sums[a]
         line_absorb(&s, self.sums + b)
         return self.log_lik_of(&s, self.size[a] + self.size[b], self.theta + 3 * b)

@@ -5,6 +5,7 @@ from typing import Any, final
 
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.core.capabilities import DrawnParameters, Shards
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.models.scale_prior import Scaled
 
@@ -32,3 +33,11 @@ class Mixed(Scaled):
     def shape(self) -> float: ...
     def __init__(self, x: ArrayLike, types: Sequence[Any], **options: Any) -> None: ...
     def statistics(self) -> dict[str, NDArray[Any]]: ...
+
+@final
+class MixedParameters(DrawnParameters):
+    def __init__(self, model: Mixed) -> None: ...
+
+@final
+class MixedShards(Shards):
+    def __init__(self, model: Mixed) -> None: ...

@@ -26,9 +26,9 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, larger, longs_of
-from splitmerge_cli.core.model cimport TILE_ITEMS
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.scale_prior cimport ScalePrior, Scaled
 
@@ -38,8 +38,8 @@ from splitmerge_cli.core.options import (
     Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
 )
 from splitmerge_cli.core.rows import Rows
-from splitmerge_cli.core.shared import Prepared, as_array, freeze, shared
-from splitmerge_cli.models.normal import HIERARCHICAL, measured, prior_of, unit_of, variance_of
+from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
+from splitmerge_cli.models.normal import HIERARCHICAL, with_unit, prior_of, unit_of, variance_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 TYPES = ("binary", "categorical", "count", "real")
@@ -360,7 +360,7 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
     }
 
 
-def _observed(column):
+def _drop_missing(column):
     return column[~np.isnan(column)]
 
 
@@ -453,6 +453,7 @@ cdef class Mixed(Scaled):
 
     kind = "mixed"
     READS_MISSING = True
+    CAPABILITIES = (MixedParameters, MixedShards)
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),
@@ -537,7 +538,7 @@ cdef class Mixed(Scaled):
             values = values.astype(np.float64)
         kinds, levels = _types_of(values, types, columns)
         prepared = values, kinds, levels, given["shape"], given["rate"], given["m0"], given["b0"]
-        data = shared(_prepare, *prepared) if columns is None else Prepared(_prepare(*prepared, columns))
+        data = share(_prepare, *prepared) if columns is None else Prepared(_prepare(*prepared, columns))
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
         self.D, self.types = values.shape[1], kinds
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
@@ -548,14 +549,14 @@ cdef class Mixed(Scaled):
         self.total = N
         self._allocate(values.shape[0], N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
-        by_count = shared(_tables, N, self.beta0, self.beta1, self.alpha, data.totals, self.kappa0, self.a0)
+        by_count = share(_tables, N, self.beta0, self.beta1, self.alpha, data.totals, self.kappa0, self.a0)
         self._hold(by_count)
         self.log_add, self.rise_add = doubles_of(by_count.log_of), doubles_of(by_count.rise)
         self.log_all, self.rise_all = self.log_add + 3 * (N + 2), self.rise_add + 3 * (N + 2)
         self.log_c, self.log_n = doubles_of(by_count.log_c), doubles_of(by_count.log_n)
         self.inverse, self.shrunk = doubles_of(by_count.inverse), doubles_of(by_count.shrunk)
         self.length = min(data.largest + 1, LONGEST_TABLE)
-        by_sum = shared(_rising, self.shape, self.length)
+        by_sum = share(_rising, self.shape, self.length)
         self._hold(by_sum)
         self.rise = doubles_of(by_sum.rise)
         if self.scale_prior is not None:
@@ -590,9 +591,6 @@ cdef class Mixed(Scaled):
         self.C, self.P, self.R, self.complete, self.S = data.C, data.P, data.R, data.complete, data.S
         self.levels, self.piece, self.constant_unit = data.levels, data.piece, data.constant_unit
         self.sums = self.P + self.R + 1
-        self.n_parameters = self.levels + 2 * self.P + 3 * self.R
-        self.tile_rows = self.C + self.P + self.R
-        self.column_bytes = (16 * self.R + 8 * self.sums + 4 * self.levels + 4 * self.S + 15) // 16 * 16
         self.rows = self.levels + 5 * self.P + 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
         self.code, self.tally, self.x = ints_of(data.code), ints_of(data.tally), doubles_of(data.x)
         self.there, self.constant = bytes_of(data.there), longs_of(data.constant)
@@ -602,26 +600,6 @@ cdef class Mixed(Scaled):
         self.rate, self.m0, self.b0 = doubles_of(data.rate), doubles_of(data.m0), doubles_of(data.b0)
         self.log_b0, self.real = doubles_of(data.log_b0), ints_of(data.real)
         return 0
-
-    @classmethod
-    def of_shard(cls, values, columns, **params):
-        # nobody asks a shard for the prior
-        return cls(Rows(values, len(values), columns), columns.types)
-
-    @classmethod
-    def of_shards(cls, columns, packed, **params):
-        _discrete, counts, reals, order = _by_kind(columns.types, columns.observed < columns.rows)
-        words = np.frombuffer(bytes(packed)[:16 * len(reals) + 8 * (len(counts) + len(reals))], dtype=np.int64).tolist()
-        mean, variance = np.zeros(len(columns.types)), np.zeros(len(columns.types))
-        for at, d in enumerate(order):
-            # whole numbers until the division, so that it does not depend on what the shards are
-            j, n = reals[d], max(1, int(columns.observed[reals[d]]))
-            square = (words[2 * at + 1] << 64) + (words[2 * at] & 0xFFFFFFFFFFFFFFFF)
-            v = words[2 * len(reals) + len(counts) + at]
-            unit = float(resolution(columns.widest(j), columns.rows))
-            mean[j], variance[j] = v / n * unit, (n * square - v * v) / n ** 2 * unit ** 2
-        rows = Rows(np.empty((0, len(columns.types))), columns.rows, columns.with_moments(mean, variance))
-        return cls(rows, columns.types, **params)
 
     @classmethod
     def from_data(cls, data, **params):
@@ -634,7 +612,7 @@ cdef class Mixed(Scaled):
     def with_defaults_of(cls, data, **params):
         given = read_options("model", cls.OPTIONS, params)
         kinds, _ = _types_of(data.values, data.types)
-        of = {kind: [_observed(data.values[:, j]) for j in range(len(kinds)) if kinds[j] == kind] for kind in TYPES}
+        of = {kind: [_drop_missing(data.values[:, j]) for j in range(len(kinds)) if kinds[j] == kind] for kind in TYPES}
         found = dict(params)
         if given["rate"] is None:
             means = [cells.mean() if cells.size else 0.0 for cells in of["count"]]
@@ -645,7 +623,7 @@ cdef class Mixed(Scaled):
             numbers = [_per_column(f"model.{key}", given[key], len(reals), "real") for key in ("m0", "b0")]
             m0, b0 = prior_of("diag", *numbers, mean, variance, np.zeros(len(reals)), np.zeros(len(reals)))
             resampled = isinstance(given["b0"], Gamma)
-            found |= {"m0": m0.tolist(), "b0": measured(given["b0"], variance_of("diag", variance)) if resampled
+            found |= {"m0": m0.tolist(), "b0": with_unit(given["b0"], variance_of("diag", variance)) if resampled
                       else b0.tolist()}
         return found
 
@@ -732,27 +710,6 @@ cdef class Mixed(Scaled):
             self.sum[dst * self.sums + c] += self.sum[src * self.sums + c]
         absorb_squares(self.squares_of(dst), self.squares_of(src), self.R)
         self.stale[dst] = True
-
-    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        memcpy(to, self.squares_of(k), 16 * self.R)
-        to += 16 * self.R
-        memcpy(to, self.sum + k * self.sums, 8 * self.sums)
-        to += 8 * self.sums
-        memcpy(to, self.count + k * self.levels, 4 * self.levels)
-        memcpy(to + 4 * self.levels, self.seen + k * self.S, 4 * self.S)
-
-    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        cdef Py_ssize_t c
-        cdef const int64_t *sum = <const int64_t *> (packed + 16 * self.R)
-        cdef const int32_t *count = <const int32_t *> (sum + self.sums)
-        absorb_squares(self.squares_of(k), <const whole *> packed, self.R)
-        for c in range(self.sums):
-            self.sum[k * self.sums + c] += sum[c]
-        for c in range(self.levels):
-            self.count[k * self.levels + c] += count[c]
-        for c in range(self.S):
-            self.seen[k * self.S + c] += count[self.levels + c]
-        self.stale[k] = True
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
         """Bring what scores an item against cluster k up to date: the rows of ``score_mixed``."""
@@ -846,63 +803,10 @@ cdef class Mixed(Scaled):
                 off = sqrt(precision) * (mean - self.m0[c]) + sqrt(self.shrunk[n]) * rng.draw_normal()
                 self.scale_prior.count_distance(off)
 
-    # -- parameters that are drawn and forgotten
-    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """What ``tile_mixed`` reads: Dirichlet probabilities, gamma rates, normal means and precisions."""
-        cdef Py_ssize_t c, r, n, M = self.total + 2
-        cdef const int32_t *count = self.count + k * self.levels
-        cdef const int64_t *sum = self.sum + k * self.sums
-        cdef double shape, rate, mean, precision, top, total
-        theta[0] = 0.0
-        for c in range(self.C):
-            top = -INFINITY
-            for r in range(self.first[c], self.first[c + 1]):
-                theta[r] = self.log_add[self.table_of[r] * M + count[r]]
-                if rng is not None:
-                    theta[r] = rng.draw_log_gamma(self.pseudo_count(r) + count[r])
-                top = max(top, theta[r])
-            total = 0.0
-            for r in range(self.first[c], self.first[c + 1]):
-                total += exp(theta[r] - top)
-            for r in range(self.first[c], self.first[c + 1]):
-                theta[r] -= top + log(total)
-        theta += self.levels
-        for c in range(self.P):
-            shape = self.shape + sum[c]
-            rate = self.rate[c] + self.cells(k, self.slot_count[c])
-            theta[0] = (log(shape) if rng is None else rng.draw_log_gamma(shape)) - log(rate)
-            theta[1] = exp(theta[0])
-            theta += 2
-        for c in range(self.R):
-            n = self.cells(k, self.slot_real[c])
-            precision = scale_of(sum + self.P, self.squares_of(k), c, 0, n, self.inverse, self.shrunk, self.kappa0,
-                                 self.m0[c], self.b0[c], &mean)
-            shape = self.a0 + 0.5 * n
-            precision = (shape if rng is None else rng.draw_gamma(shape)) / precision
-            if rng is not None:
-                mean += rng.draw_normal() * sqrt(self.shrunk[n] / precision)
-            theta[0], theta[1], theta[2] = mean, sqrt(precision), 0.5 * log(precision)
-            theta += 3
-
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil:
-        """Of a level, by its row."""
+        """Pseudo-count of a level, by its row."""
         cdef int32_t table = self.table_of[r]
         return self.beta0 if table == 0 else self.beta1 if table == 1 else self.alpha
-
-    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
-        cdef Py_ssize_t t, c, i
-        for t in range(TILE_ITEMS):
-            i = items[min(t, n - 1)]
-            for c in range(self.C):
-                tile[TILE_ITEMS * c + t] = self.code[i * self.C + c]
-            for c in range(self.P):
-                tile[TILE_ITEMS * (self.C + c) + t] = self.tally[i * self.P + c]
-            for c in range(self.R):
-                tile[TILE_ITEMS * (self.C + self.P + c) + t] = self.x[i * self.R + c]
-
-    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
-                         double *out) noexcept nogil:
-        tile_mixed(theta, self.C, self.levels, self.P, self.R, tile, log_weight, out)
 
     # -- probabilities
     cdef inline void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
@@ -1119,3 +1023,127 @@ cdef class Mixed(Scaled):
             "squares": np.array([[[(<int64_t *> self.squares_of(k))[2 * c + h] for h in range(2)]
                                   for c in range(self.R)] for k in range(K)], dtype=np.int64),
         }
+
+
+@cython.final
+cdef class MixedParameters(DrawnParameters):
+    """Parameters of a cluster that are drawn given its items, and forgotten."""
+
+    cdef Mixed model
+
+    def __init__(self, Mixed model not None):
+        self.model = model
+        self.size = model.levels + 2 * model.P + 3 * model.R
+        self.tile_rows = model.C + model.P + model.R
+
+    cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
+        """theta: what ``tile_mixed`` reads, Dirichlet probabilities, gamma rates, normal means and precisions."""
+        cdef Py_ssize_t c, r, n, M = self.model.total + 2
+        cdef const int32_t *count = self.model.count + k * self.model.levels
+        cdef const int64_t *sum = self.model.sum + k * self.model.sums
+        cdef double shape, rate, mean, precision, top, total
+        theta[0] = 0.0
+        for c in range(self.model.C):
+            top = -INFINITY
+            for r in range(self.model.first[c], self.model.first[c + 1]):
+                theta[r] = self.model.log_add[self.model.table_of[r] * M + count[r]]
+                if rng is not None:
+                    theta[r] = rng.draw_log_gamma(self.model.pseudo_count(r) + count[r])
+                top = max(top, theta[r])
+            total = 0.0
+            for r in range(self.model.first[c], self.model.first[c + 1]):
+                total += exp(theta[r] - top)
+            for r in range(self.model.first[c], self.model.first[c + 1]):
+                theta[r] -= top + log(total)
+        theta += self.model.levels
+        for c in range(self.model.P):
+            shape = self.model.shape + sum[c]
+            rate = self.model.rate[c] + self.model.cells(k, self.model.slot_count[c])
+            theta[0] = (log(shape) if rng is None else rng.draw_log_gamma(shape)) - log(rate)
+            theta[1] = exp(theta[0])
+            theta += 2
+        for c in range(self.model.R):
+            n = self.model.cells(k, self.model.slot_real[c])
+            precision = scale_of(sum + self.model.P, self.model.squares_of(k), c, 0, n, self.model.inverse,
+                                 self.model.shrunk, self.model.kappa0, self.model.m0[c], self.model.b0[c], &mean)
+            shape = self.model.a0 + 0.5 * n
+            precision = (shape if rng is None else rng.draw_gamma(shape)) / precision
+            if rng is not None:
+                mean += rng.draw_normal() * sqrt(self.model.shrunk[n] / precision)
+            theta[0], theta[1], theta[2] = mean, sqrt(precision), 0.5 * log(precision)
+            theta += 3
+
+    cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
+        cdef Py_ssize_t t, c, i, C = self.model.C, P = self.model.P, R = self.model.R
+        for t in range(TILE_ITEMS):
+            i = items[min(t, n - 1)]
+            for c in range(C):
+                tile[TILE_ITEMS * c + t] = self.model.code[i * C + c]
+            for c in range(P):
+                tile[TILE_ITEMS * (C + c) + t] = self.model.tally[i * P + c]
+            for c in range(R):
+                tile[TILE_ITEMS * (C + P + c) + t] = self.model.x[i * R + c]
+
+    cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
+                         double *out) noexcept nogil:
+        tile_mixed(theta, self.model.C, self.model.levels, self.model.P, self.model.R, tile, log_weight, out)
+
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(n):
+            self.model.add(items[t], k)
+
+
+@cython.final
+cdef class MixedShards(Shards):
+    """Rows in shards."""
+
+    cdef Mixed model
+
+    def __init__(self, Mixed model not None):
+        self.model = model
+        self.column_bytes = (16 * model.R + 8 * model.sums + 4 * model.levels + 4 * model.S + 15) // 16 * 16
+
+    @classmethod
+    def build_shard(cls, values, columns, **params):
+        # nobody asks a shard for the prior
+        return Mixed(Rows(values, len(values), columns), columns.types)
+
+    @classmethod
+    def build_whole(cls, columns, packed, **params):
+        _discrete, counts, reals, order = _by_kind(columns.types, columns.observed < columns.rows)
+        words = np.frombuffer(bytes(packed)[:16 * len(reals) + 8 * (len(counts) + len(reals))], dtype=np.int64).tolist()
+        mean, variance = np.zeros(len(columns.types)), np.zeros(len(columns.types))
+        for at, d in enumerate(order):
+            # whole numbers until the division, so that it does not depend on what the shards are
+            j, n = reals[d], max(1, int(columns.observed[reals[d]]))
+            square = (words[2 * at + 1] << 64) + (words[2 * at] & 0xFFFFFFFFFFFFFFFF)
+            v = words[2 * len(reals) + len(counts) + at]
+            unit = float(resolution(columns.widest(j), columns.rows))
+            mean[j], variance[j] = v / n * unit, (n * square - v * v) / n ** 2 * unit ** 2
+        rows = Rows(np.empty((0, len(columns.types))), columns.rows, columns.with_moments(mean, variance))
+        return Mixed(rows, columns.types, **params)
+
+    cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
+        memcpy(to, self.model.squares_of(k), 16 * self.model.R)
+        to += 16 * self.model.R
+        memcpy(to, self.model.sum + k * self.model.sums, 8 * self.model.sums)
+        to += 8 * self.model.sums
+        memcpy(to, self.model.count + k * self.model.levels, 4 * self.model.levels)
+        memcpy(to + 4 * self.model.levels, self.model.seen + k * self.model.S, 4 * self.model.S)
+
+    cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
+        cdef Py_ssize_t c
+        cdef const int64_t *sum = <const int64_t *> (packed + 16 * self.model.R)
+        cdef const int32_t *count = <const int32_t *> (sum + self.model.sums)
+        cdef int64_t *own_sum = self.model.sum + k * self.model.sums
+        cdef int32_t *own_count = self.model.count + k * self.model.levels
+        cdef int32_t *own_seen = self.model.seen + k * self.model.S
+        absorb_squares(self.model.squares_of(k), <const whole *> packed, self.model.R)
+        for c in range(self.model.sums):
+            own_sum[c] += sum[c]
+        for c in range(self.model.levels):
+            own_count[c] += count[c]
+        for c in range(self.model.S):
+            own_seen[c] += count[self.model.levels + c]
+        self.model.stale[k] = True

@@ -1,4 +1,4 @@
-"""What mixtures of normal distributions share, whether their points are dense or sparse: the prior's options, and the
+"""Base of mixtures of normal distributions, whether their points are dense or sparse: the prior's options, and the
 factors of a likelihood and of a predictive that depend on a cluster's size alone.
 
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
@@ -15,12 +15,12 @@ from splitmerge_cli import priors
 from splitmerge_cli.core.options import (
     Choice, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, read_options,
 )
-from splitmerge_cli.core.shared import shared
-from splitmerge_cli.models.scale_prior import LEAST_SCALE, MOST_SCALE, started
+from splitmerge_cli.core.shared import share
+from splitmerge_cli.models.scale_prior import LEAST_SCALE, MOST_SCALE, start_value
 
 COVARIANCES = ("diag", "iso", "full")
 HIERARCHICAL = Gamma(0.5, 0.5)
-"""What the word stands for, of b0 in units of the data's variance; chosen by held-out density (docs/decisions/0017)."""
+"""Priors that the word stands for, b0 in units of the data's variance; chosen by held-out density (decision 17)."""
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units):
@@ -75,7 +75,7 @@ cdef class Normal(Scaled):
         m0, b0 = prior_of(given["covariance"], given["m0"], given["b0"], mean, variance, span, centre)
         found = params | {"m0": m0.tolist()}
         if isinstance(given["b0"], Gamma):
-            return found | {"b0": measured(given["b0"], variance_of(given["covariance"], variance))}
+            return found | {"b0": with_unit(given["b0"], variance_of(given["covariance"], variance))}
         return found | {"b0": float(b0[0]) if given["covariance"] == "iso" else b0.tolist()}
 
     cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1:
@@ -87,7 +87,7 @@ cdef class Normal(Scaled):
 
     cdef int _constants(self) except -1:
         """Fill what depends on a cluster's size alone."""
-        by_size = shared(_tables, type(self), self.total, self.D, self.covariance, self.kappa0, self.a0, self.log_b0,
+        by_size = share(_tables, type(self), self.total, self.D, self.covariance, self.kappa0, self.a0, self.log_b0,
                          self.log_units)
         self._hold(by_size)
         self.inverse = doubles_of(by_size.inverse)
@@ -151,7 +151,7 @@ def prior_of(str covariance, m0, b0, mean, variance, span, centre):
     location = mean if location is None else location - centre
     scale = None if isinstance(b0, Gamma) else _numbers("model.b0", b0, D)
     if isinstance(b0, Gamma):
-        scale = started(b0, LEAST_SCALE, MOST_SCALE) * variance
+        scale = start_value(b0, LEAST_SCALE, MOST_SCALE) * variance
     elif scale is None:
         scale = 0.1 * variance
     elif covariance == "iso" and np.ptp(scale) > 0.0:
@@ -168,7 +168,7 @@ def prior_of(str covariance, m0, b0, mean, variance, span, centre):
 
 
 def variance_of(str covariance, variance):
-    """What scales are measured in, ndarray of float of shape (D,): the variances of the columns, iso their mean; of
+    """Units of scales, ndarray of float of shape (D,): the variances of the columns, iso their mean; of
     columns without spread 1."""
     if covariance == "iso":
         variance = np.full(len(variance), variance.mean())
@@ -176,14 +176,14 @@ def variance_of(str covariance, variance):
 
 
 def unit_of(str covariance, b0, variance):
-    """What a resampled b0 is measured in, ndarray of float of shape (D,): as `variance_of` says, but where the prior
+    """Units of a resampled b0, ndarray of float of shape (D,): as `variance_of` says, but where the prior
     has units of its own."""
     if isinstance(b0, Gamma) and b0.unit is not None:
         return np.array(b0.unit)
     return variance_of(covariance, variance)
 
 
-def measured(b0, unit):
+def with_unit(b0, unit):
     """The prior of b0 with units of its own, so that it does not depend on the data of a model."""
     return Gamma(b0.shape, b0.rate, tuple(np.asarray(unit, dtype=np.float64).tolist()))
 

@@ -1,7 +1,7 @@
 # Gamma priors of what the prior of means and variances takes as known. See scale_prior.pyx.
 cimport cython
 
-from splitmerge_cli.core.capabilities cimport PlugIn
+from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
 
@@ -34,7 +34,7 @@ cdef class ScalePrior:
         self.distance += off * off
 
 
-cdef class Scaled(PlugIn):
+cdef class Scaled(Model):
     cdef readonly double kappa0, a0     # kappa0: the present one
     cdef ScalePrior scale_prior         # of b0 and kappa0; None where both are fixed
     cdef double shape0                  # of the prior of one variance

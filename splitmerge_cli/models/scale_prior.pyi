@@ -5,13 +5,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.core.capabilities import PlugIn
+from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma
 
 LEAST_SCALE: float
 MOST_SCALE: float
 
-def started(value: Gamma | float, least: float, most: float) -> float: ...
+def start_value(value: Gamma | float, least: float, most: float) -> float: ...
 
 @final
 class ScalePrior:
@@ -37,7 +37,7 @@ class ScalePrior:
     def values(self) -> NDArray[np.float64]: ...
     def set_values(self, values: ArrayLike) -> None: ...
 
-class Scaled(PlugIn):
+class Scaled(Model):
     @property
     def kappa0(self) -> float: ...
     @property

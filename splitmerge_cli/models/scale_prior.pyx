@@ -33,7 +33,7 @@ digits left to compare."""
 cdef double LEAST_WEIGHT = 1e-9, MOST_WEIGHT = 1e9
 
 
-def started(value, double least, double most):
+def start_value(value, double least, double most):
     """Where a chain starts: the value itself, or the mean of its `Gamma`, within the range."""
     return min(max(value.mean, least), most) if isinstance(value, Gamma) else value
 
@@ -77,7 +77,7 @@ cdef class ScalePrior:
             self.b0_shape, self.b0_rate = b0.shape, b0.rate
         if self.of_kappa0:
             self.kappa0_shape, self.kappa0_rate = kappa0.shape, kappa0.rate
-        self.kappa0 = started(kappa0, LEAST_WEIGHT, MOST_WEIGHT)
+        self.kappa0 = start_value(kappa0, LEAST_WEIGHT, MOST_WEIGHT)
 
     def __dealloc__(self):
         free(self.b0)
@@ -128,7 +128,7 @@ cdef class ScalePrior:
         return total
 
     cdef double geometric_mean(self) noexcept nogil:
-        """Of the scales, each over the variance of its column."""
+        """Geometric mean of the scales, each over the variance of its column."""
         cdef Py_ssize_t d
         cdef double total = 0.0
         for d in range(self.n):
@@ -172,7 +172,7 @@ cdef class ScalePrior:
             self.kappa0 = v[wanted - 1]
 
 
-cdef class Scaled(PlugIn):
+cdef class Scaled(Model):
     """A mixture of normal variables whose b0 and kappa0 may have gamma priors; an abstract class.
 
     A model sets ``scale_prior``, ``shape0`` and ``n_means``, and supplies ``draw_cluster`` and ``scales_changed``.
@@ -202,31 +202,25 @@ cdef class Scaled(PlugIn):
         return self.scale_prior is None or self.scale_prior.equals((<Scaled> other).scale_prior)
 
     @property
-    def refreshes(self):
-        """bool: whether b0, kappa0 or the concentration is resampled."""
-        return self.scale_prior is not None or self.random_concentration
-
-    @property
     def hyperparameters(self):
-        """tuple of str: concentration, b0, kappa0, those that are resampled. ``traced`` gives of b0 the geometric mean
+        """tuple of str: those of the prior, b0, kappa0, those that are resampled. The value of b0 is the geometric mean
         over columns, each over the variance of its column."""
-        scales = () if self.scale_prior is None else self.scale_prior.names
-        return ("concentration",) * self.random_concentration + scales
+        return self.prior.hyperparameters + (() if self.scale_prior is None else self.scale_prior.names)
 
-    cdef void traced(self, double *out) noexcept nogil:
-        cdef int t = 0
-        out[0] = self.prior.concentration
+    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
+        cdef Py_ssize_t t = Model.write_hyperparameters(self, out)
         if self.scale_prior is None:
-            return
-        t += self.prior.random
+            return t
         if self.scale_prior.of_b0:
             out[t] = self.scale_prior.geometric_mean()
             t += 1
         if self.scale_prior.of_kappa0:
             out[t] = self.scale_prior.kappa0
+            t += 1
+        return t
 
     cdef double log_extra(self) noexcept nogil:
-        cdef double total = PlugIn.log_extra(self)
+        cdef double total = Model.log_extra(self)
         return total if self.scale_prior is None else total + self.scale_prior.log_density()
 
     @property

@@ -28,7 +28,7 @@ from splitmerge_cli.models.normal cimport DIAG, ISO, Normal
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
-from splitmerge_cli.core.shared import shared
+from splitmerge_cli.core.shared import share
 from splitmerge_cli.models.normal import prior_of
 
 cdef extern from "fixed_point.h":
@@ -289,7 +289,7 @@ cdef class SparseGaussian(Normal):
         given = read_options("model", self.OPTIONS, options)
         if not scipy.sparse.issparse(x) or x.format != "csr":
             x = scipy.sparse.csr_array(x)
-        as_csr = shared(_canonical, x)
+        as_csr = share(_canonical, x)
         self._hold(as_csr)
         points = x if as_csr.points is None else as_csr.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
@@ -302,7 +302,7 @@ cdef class SparseGaussian(Normal):
                                  "have it resampled")
         self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
         self.vectors = points
-        data = shared(_prepare, points, self.covariance, given["m0"], given["b0"])
+        data = share(_prepare, points, self.covariance, given["m0"], given["b0"])
         self._hold(data)
         self._take(data)
         self._allocate(N, N)
@@ -326,7 +326,7 @@ cdef class SparseGaussian(Normal):
         return 0
 
     cdef double predictive_constant(self, Py_ssize_t n):
-        """The same of predictives whose determinants are relative to the prior's."""
+        """The constant of predictives whose determinants are relative to the prior's."""
         return Normal.predictive_constant(self, n) - (0.5 * self.log_b0 + self.log_units)
 
     def __dealloc__(self):
@@ -406,7 +406,7 @@ cdef class SparseGaussian(Normal):
         return self.Z[at]
 
     cdef double determinant(self, Py_ssize_t k, int more) noexcept nogil:
-        """Of cluster k; diag: of its sums with -1, 0 or 1 more points of which nothing is known but that they have
+        """Log determinant of cluster k; diag: with -1, 0 or 1 more points of which nothing is known but that they have
         nothing in the columns that count."""
         cdef Py_ssize_t n = self.size[k] + more, s
         cdef double r = self.kappa0 * n / (self.kappa0 + n)

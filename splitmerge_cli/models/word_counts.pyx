@@ -169,7 +169,7 @@ cdef class WordCounts:
         return n
 
     cdef void renumber(self, const int32_t *number, Py_ssize_t K) noexcept nogil:
-        """What was topic k < K becomes number[k]; topics without a number have no tokens."""
+        """Renumber topics: k < K becomes number[k]; topics without a number have no tokens."""
         cdef Py_ssize_t w, e, at
         cdef int32_t *of
         cdef int32_t k, n

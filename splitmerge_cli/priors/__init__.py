@@ -38,7 +38,7 @@ def _found(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
 
 
 def specification(prior: str) -> "Specification":
-    """What the option ``model.prior`` says; a ValueError for what is none."""
+    """Read a value of the option ``model.prior``; a ValueError for what is none."""
     read = OPTIONS[1].read(prior, "model")
     assert isinstance(read, Specification)
     return read
@@ -77,7 +77,8 @@ class PriorOption(Option):
         if match is None or match[1] not in priors():
             raise ValueError
         given = {}
-        for part in filter(None, re.split(r"\s*,\s*", match[2] or "")):
+        # commas within brackets of an option's own value divide nothing
+        for part in filter(None, re.split(r"\s*,\s*(?![^()]*\))", match[2] or "")):
             key, _, text = part.partition("=")
             given[key.strip()] = _number(text.strip())
         cls = priors()[match[1]]
@@ -101,4 +102,4 @@ OPTIONS = (
     PositiveOrGamma("concentration", 1.0, "of the Chinese restaurant process; gamma(shape,rate): resampled"),
     PriorOption("prior", "crp", "prior of the partition; smcmc list priors says what there is"),
 )
-"""What every mixture offers."""
+"""Options of every mixture."""

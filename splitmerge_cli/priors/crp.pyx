@@ -5,6 +5,7 @@
 with a fixed concentration alpha or a gamma prior on it, resampled as Escobar and West (1995) do.
 """
 from libc.math cimport lgamma, log
+from libc.stdint cimport int32_t
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_positive
 from splitmerge_cli.core.options import Gamma
-from splitmerge_cli.core.shared import shared
+from splitmerge_cli.core.shared import share
 
 # below this concentration a difference of two log gammas keeps its digits
 cdef double MODERATE = 1e6
@@ -46,24 +47,24 @@ cdef class ChineseRestaurant(Prior):
     cdef double shape, rate             # of the concentration's gamma prior
 
     def __init__(self, Py_ssize_t N, concentration=1.0):
-        self.set_tables(shared(_tables, N))
+        self.set_tables(share(_tables, N))
         self.draws_weights = True
         if isinstance(concentration, Gamma):
-            self.random = True
+            self.name_hyperparameters(("concentration",))
             self.shape, self.rate = concentration.shape, concentration.rate
             self.set(concentration.mean)
         else:
             self.set(concentration)
 
     cdef void set(self, double concentration) noexcept nogil:
-        self.concentration = concentration
+        self.concentration = self.value[0] = concentration
         self.log_concentration = log(concentration)
-        if concentration < MODERATE and self.random:
+        if concentration < MODERATE and self.n_hyperparameters:
             self.log_normaliser = lgamma(concentration + self.N) - lgamma(concentration)
         else:
             self.log_normaliser = log_rising(concentration, self.N, NULL)
 
-    def set_concentration(self, double value):
+    def set_value(self, str name, double value):
         """Set the present concentration; a ValueError for a value that is not positive."""
         check_positive("concentration", value)
         self.set(value)
@@ -79,12 +80,12 @@ cdef class ChineseRestaurant(Prior):
         return log(<double> n) if rng is None else log(rng.draw_gamma(<double> n))
 
     cdef double log_density(self) noexcept nogil:
-        if not self.random:
+        if not self.n_hyperparameters:
             return 0.0
         return (self.shape * log(self.rate) - lgamma(self.shape) + (self.shape - 1.0) * self.log_concentration
                 - self.rate * self.concentration)
 
-    cdef void resample(self, Rng rng, Py_ssize_t K) noexcept nogil:
+    cdef int resample(self, Rng rng, Py_ssize_t t, const int32_t *sizes, Py_ssize_t K) except -1 nogil:
         """Escobar and West (1995), section 6: an auxiliary eta makes the conditional a mixture of two gammas."""
         cdef double eta = rng.draw_beta(self.concentration + 1.0, self.N), rate, odds, value
         # eta may underflow to 0 when the concentration dwarfs N or is dwarfed
@@ -94,6 +95,7 @@ cdef class ChineseRestaurant(Prior):
         odds = (self.shape + K - 1.0) / (self.N * rate)
         value = rng.draw_gamma_of(self.shape + K - (0.0 if rng.draw_coin(odds / (1.0 + odds)) else 1.0), rate)
         self.set(min(max(value, 1e-100), 1e100))
+        return 0
 
     def draw(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int."""

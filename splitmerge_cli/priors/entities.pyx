@@ -11,7 +11,7 @@ from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.prior cimport Prior
 
 from splitmerge_cli.core.options import Choice, Count, Number, Positive
-from splitmerge_cli.core.shared import shared
+from splitmerge_cli.core.shared import share
 
 MOST = 10_000_000
 """Largest kmax."""
@@ -60,7 +60,7 @@ cdef class Entities(Prior):
 
     def __init__(self, Py_ssize_t N, mu, sigma, kmax, label_prior):
         self.kmax = kmax
-        self.set_tables(shared(_tables, N, mu, sigma, kmax, label_prior))
+        self.set_tables(share(_tables, N, mu, sigma, kmax, label_prior))
         self.log_number = doubles_of(self.shared.log_number)
 
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:

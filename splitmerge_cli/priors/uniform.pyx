@@ -5,7 +5,7 @@ import numpy as np
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 
-from splitmerge_cli.core.shared import shared
+from splitmerge_cli.core.shared import share
 
 
 def _tables(Py_ssize_t N):
@@ -30,7 +30,7 @@ cdef class Uniform(Prior):
         if not isinstance(concentration, (int, float)):
             raise ValueError("model.concentration: prior=uniform has none to resample; expected a number")
         self.concentration = concentration
-        self.set_tables(shared(_tables, N))
+        self.set_tables(share(_tables, N))
         self.draws_weights = True
 
     cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:

@@ -1,6 +1,6 @@
 """The columns of every table of a run, in one place."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -123,12 +123,11 @@ _COLUMNS = {
     ],
 }
 
-RESAMPLED = ("concentration", "gamma", "alpha0", "b0", "kappa0")
-"""Hyper-parameters that the trace has where they are resampled."""
 SCORES = ("nmi", "ari")
 """Columns of the trace where the truth is known."""
-OPTIONAL = (*RESAMPLED, *SCORES)
-"""Columns of the trace that only some runs have. A new one is named here, and nowhere else but where it is recorded."""
+OPTIONAL = SCORES
+"""Columns of the trace that only some runs have. A new one is named here, and nowhere else but where it is recorded.
+Before them stand hyper-parameters that are resampled, which models and priors name (`hyperparameters`)."""
 PARAMETERS = "parameters"
 """Column of the partitions where b0 or kappa0 is resampled: b0 in the order of the columns (one with covariance=iso),
 kappa0, those that are resampled."""
@@ -153,14 +152,21 @@ def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
     table : str
         A name such as `TRACE`.
     optional : collection of str
-        Which of `OPTIONAL` the trace has, and `PARAMETERS` where the partitions have them.
+        Which of `OPTIONAL`, and which hyper-parameters the trace has, and `PARAMETERS` where the partitions have them.
     """
     extra = []
     if table == TRACE:
-        extra = [pa.field(name, pa.float64()) for name in OPTIONAL if name in optional]
+        names = (*hyperparameters(optional), *(name for name in OPTIONAL if name in optional))
+        extra = [pa.field(name, pa.float64()) for name in names]
     elif table == PARTITIONS and PARAMETERS in optional:
         extra = [pa.field(PARAMETERS, pa.list_(pa.float64()))]
     return pa.schema(_COLUMNS[table] + extra)
+
+
+def hyperparameters(columns: Iterable[str]) -> list[str]:
+    """Those of the columns of a trace that are hyper-parameters which are resampled."""
+    others = {field.name for field in (*_COLUMNS[TRACE], *_PROVENANCE)} | {*OPTIONAL, PARAMETERS}
+    return [name for name in columns if name not in others]
 
 
 def row_bytes(table: str, width: int, optional: Collection[str] = (), parameters: int = 0) -> int:
@@ -202,6 +208,8 @@ def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
         Whether it is the parquet file of a finished run, with provenance, or a stream.
     """
     optional = [name for name in (*OPTIONAL, PARAMETERS) if name in found.names]
+    if table == TRACE:
+        optional += hyperparameters(found.names)
     expected = full(table, optional) if whole else core(table, optional)
     if not expected.equals(found, check_metadata=False):
         raise ValueError(f"columns {found.names}; expected {expected.names}")

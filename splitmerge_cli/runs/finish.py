@@ -82,8 +82,8 @@ def _diagnosed_trace(path: Path) -> "pd.DataFrame":
 
     file = path / f"{schema.TRACE}.parquet"
     present = pq.read_schema(file).names
-    wanted = schema.core(schema.TRACE, set(schema.OPTIONAL) - set(schema.SCORES)).names
-    names = [name for name in wanted if name in present]
+    wanted = schema.core(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
+    names = [name for name in wanted if name in present and name not in schema.SCORES]
     table = pq.read_table(file, columns=names, partitioning=None)
     position = table.column_names.index("largest")
     return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()

@@ -172,8 +172,8 @@ def _prepared(cfg: "DictConfig", records: bool) -> Plan:
     except MemoryError as error:
         raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
     # what a chain records says so itself
-    recorded = Rows(chains[0], 1).filled()
-    columns = [name for name in schema.OPTIONAL if name in recorded]
+    recorded = Rows(chains[0], 1).collect()
+    columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
     columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
     plan = Plan(cfg, dataset, digests, recorder, builder, columns, _built=dict(enumerate(chains)))
     if records:

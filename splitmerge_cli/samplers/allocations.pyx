@@ -11,7 +11,7 @@ Gibbs).
 """
 from libc.math cimport NAN, log
 
-from splitmerge_cli._kernels cimport LAUNCH, coin_allocation, restricted_scan, sequential_allocation
+from splitmerge_cli._kernels cimport coin_allocation, draw_sides, restricted_scan, sequential_allocation
 from splitmerge_cli.core.rng cimport ALONE
 
 from splitmerge_cli.core.options import Choice, Count
@@ -46,7 +46,7 @@ cdef class Coins(Allocation):
         return NAN if s.side_empty() else self.score(s)
 
     cdef double score(self, Sides s) noexcept nogil:
-        """Whatever the sides are; without anchors, in either order."""
+        """The same for all sides; without anchors, in either order."""
         return -s.n * LOG_2 if s.i >= 0 else -(s.n - 1) * LOG_2
 
 
@@ -121,11 +121,7 @@ cdef class RestrictedGibbs(Allocation):
 
     cdef void launch(self, Sides s) noexcept nogil:
         """in_a: the launch state, by fair coins."""
-        cdef Py_ssize_t t
-        s.rng.begin_items(LAUNCH, s.items, s.n, -1)
-        for t in range(s.n):
-            s.in_a[t] = s.rng.draw_coin_of(s.items[t], 0.5)
-        s.rng.end_items()
+        draw_sides(s.rng, s.items, s.n, s.in_a)
 
     cdef double score(self, Sides s) noexcept nogil:
         cdef Py_ssize_t t

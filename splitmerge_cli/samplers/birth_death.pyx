@@ -98,7 +98,7 @@ cdef class BirthDeath(SplitMerge):
         cdef double r
         if self.model.size[c] != 1 or K == 1:
             return self.null()
-        k = self.rng.draw_other_cluster(K, self.model.name, c)
+        k = self.draw_other_cluster(K, c)
         r = (self.term(TARGET, self.log_merge_ratio(c, k))
              + self.term(PRINTED, -self.log_label_count(K - 1))
              + self.term(ANCHORS, log(K - 1.0)))

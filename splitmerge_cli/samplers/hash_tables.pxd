@@ -51,7 +51,7 @@ cdef class HashSums:
                            bint outside) noexcept nogil
     cdef double between(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
                         bint opposite) noexcept nogil
-    cdef double printed(self, Collisions chances, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
+    cdef double sum_printed(self, Collisions chances, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
                         bint opposite) noexcept nogil
 
 
@@ -92,5 +92,5 @@ cdef class Estimates:
     cdef double *sums                   # [tables * bits]
     cdef int32_t *query                 # [tables] codes of the mean
 
-    cdef double of_cluster(self, PlugIn model, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil
+    cdef double of_cluster(self, PlugIn densities, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t bucket_of(self, Py_ssize_t table, int32_t code) noexcept nogil

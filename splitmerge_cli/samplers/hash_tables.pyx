@@ -371,7 +371,7 @@ cdef class HashSums:
                 total += <double> (n - hits if outside else hits) / n
         return total
 
-    cdef double printed(self, Collisions chances, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
+    cdef double sum_printed(self, Collisions chances, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
                         bint opposite) noexcept nogil:
         """N times the sums of equation 3 (`opposite`; without its coins) or 5, of u in a and v in b; by the union
         reading."""
@@ -483,7 +483,7 @@ cdef class Collisions:
         return p
 
     cdef double cosine(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
-        """Of the angle between two centred items; 0 where one has no direction."""
+        """Probability of collision at the angle between two centred items; 0 where one has no direction."""
         cdef Py_ssize_t d, D = self.tables.D
         cdef double cosine = 0.0
         if self.unit == NULL:
@@ -548,12 +548,12 @@ cdef class Estimates:
         free(self.sums)
         free(self.query)
 
-    cdef double of_cluster(self, PlugIn model, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
+    cdef double of_cluster(self, PlugIn densities, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """Estimate of cluster (or scratch column) k, which has these items."""
         cdef Py_ssize_t t, d, b, i, D = self.tables.D, J = self.tables.tables * self.tables.bits, found = 0
         cdef double total = 0.0, length = 0.0, cosine, chance
         cdef double *unit
-        model.locate(k, self.mean)
+        densities.locate(k, self.mean)
         if not project(self.mean, self.mean_of_all, self.direction, D, J, self.sums):
             return 0.0
         write_codes(self.sums, True, self.tables.bits, self.tables.tables, self.query)
@@ -575,7 +575,7 @@ cdef class Estimates:
             for d in range(D):
                 cosine += unit[d] * self.mean[d]
             chance = self.chances.of_similarity(of_cosine(cosine / length))
-            total += model.log_plug_in(i, k) / chance
+            total += densities.log_plug_in(i, k) / chance
         return total
 
     cdef Py_ssize_t bucket_of(self, Py_ssize_t table, int32_t code) noexcept nogil:

@@ -88,7 +88,7 @@ cdef class LSHSM(SplitMerge):
     cdef HashSums unions                # as printed
     cdef readonly Collisions chances    # as printed
     cdef Estimates estimates            # likelihood=lss
-    cdef PlugIn estimated               # the model, for these
+    cdef PlugIn estimated               # densities of the model, for these
     cdef bint paired
     cdef int kind                       # ALIKE or UNLIKE: of the move under way
     cdef int32_t *group                 # [N] items of side A, then of side B, each in item order
@@ -108,7 +108,7 @@ cdef class LSHSM(SplitMerge):
             if not self.as_printed:
                 raise ValueError("sampler.likelihood=lss: expected sampler.mode=as_printed: it does not leave the "
                                  "posterior as it is")
-            if not (isinstance(model, PlugIn) and model.plug_in):
+            if model.capability(PlugIn) is None:
                 raise ValueError("sampler.likelihood=lss: expected dense points and model=gaussian with "
                                  "covariance=diag or iso, whose clusters have means to hash")
         if not (self.paired or model.conjugate):
@@ -125,7 +125,7 @@ cdef class LSHSM(SplitMerge):
             self.unions = HashSums(self.tables, "union")
             self.chances = Collisions(self.tables, given["cache"])
         if given["likelihood"] == "lss":
-            self.estimates, self.estimated = Estimates(self.chances), model
+            self.estimates, self.estimated = Estimates(self.chances), model.capability(PlugIn)
         self.group = ints(self.model.N)
         self.version[ALIKE] = self.version[UNLIKE] = -1
         self.of_cluster[ALIKE], self.of_cluster[UNLIKE] = doubles(8), doubles(8)
@@ -188,10 +188,10 @@ cdef class LSHSM(SplitMerge):
             return self.split(self.model.z[u], u, v)
         if self.move == DUMB_SPLIT:
             # section 3.2.2: any cluster, all items by fair coins
-            return self.split(self.rng.draw_cluster(self.model.K, self.model.name), -1, -1)
+            return self.split(self.draw_cluster(self.model.K), -1, -1)
         if self.move == SMART_MERGE:
             return self.merge(self.model.z[u], self.model.z[v], -1, -1)
-        self.rng.draw_two_clusters(self.model.K, self.model.name, &i, &j)
+        self.draw_two_clusters(self.model.K, &i, &j)
         # its reverse, a smart split, has anchors
         return self.merge(i, j, self.model.head[i], self.model.head[j])
 
@@ -201,8 +201,7 @@ cdef class LSHSM(SplitMerge):
         return self.log_hashed(merging) if self.as_printed and not self.paired else 0.0
 
     cdef double log_hashed(self, bint merging) noexcept nogil:
-        """Of a split what hashing adds to its log ratio; of a merge, where `pair` and `dumb` are terms, that of the
-        merge."""
+        """Term that hashing adds to the log ratio of a split; where `pair` and `dumb` are terms, of a merge, too."""
         cdef Py_ssize_t n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0), K = self.model.K - merging
         cdef double log_x, log_dumb, total, sign = 1.0
         self.part(merging)
@@ -229,7 +228,7 @@ cdef class LSHSM(SplitMerge):
         """log X-(A, B) or log X+(A, B) of A = group[:na], B = group[na:n]; as printed, of equation 3 or 5."""
         cdef bint opposite = self.kind == UNLIKE
         if self.as_printed:
-            return log_or_none(self.unions.printed(self.chances, self.group, self.na, self.group + self.na,
+            return log_or_none(self.unions.sum_printed(self.chances, self.group, self.na, self.group + self.na,
                                                    n - self.na, opposite) / self.model.N)
         self.nX = self.sums.between(self.group, self.na, self.group + self.na, n - self.na, opposite)
         return log_or_none(self.nX / self.model.N)
@@ -311,7 +310,7 @@ cdef class LSHSM(SplitMerge):
             self.group[b] = <int32_t> j
 
     cdef double own(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
-        """What a cluster of these items adds to N P+ or N P-; the printed ratios have neither."""
+        """The part of a cluster of these items in N P+ or N P-; the printed ratios have neither."""
         return self.own_of(self.kind, items, n)
 
     cdef double own_of(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
@@ -349,7 +348,7 @@ cdef class LSHSM(SplitMerge):
                 self.room = 2 * clusters
         return 0
 
-    cdef void committed(self, bint merging) noexcept nogil:
+    cdef void after_commit(self, bint merging) noexcept nogil:
         """Bring the sums up to date: of a split into group[:na] and the rest, the new last cluster; or of a merge,
         after which the last cluster took the greater number."""
         cdef int kind

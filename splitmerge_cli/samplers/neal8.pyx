@@ -11,8 +11,8 @@ algorithm's last step, an update of theta_c given the items of c, is the sampler
 Where the parameters are integrated out, the m components are alike, and count as one of weight alpha: the algorithm is
 then Gibbs sampling. The acceptance probability is 1. Cost: an item O(K + m) predictives.
 """
+from splitmerge_cli._kernels cimport draw_label
 from splitmerge_cli.core.capabilities cimport Uncollapsed
-from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Choice, Count
@@ -93,10 +93,7 @@ cdef class Neal8(Sampler):
             for t in range(drawn):
                 self.uncollapsed.draw_parameters(self.rng, K + t)
         self.model.scan(i)
-        self.model.option_names(i)
-        if self.model.auxiliaries > 1:
-            self.model.name_auxiliaries(self.model.auxiliaries)
-        k = self.rng.draw_option(NAMED, i, self.model.w, self.model.options(), self.model.name)
+        k = draw_label(self.model, self.rng, i)
         if k == self.model.z[i]:
             return 0
         if k > K:

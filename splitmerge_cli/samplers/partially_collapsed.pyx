@@ -82,7 +82,7 @@ cdef enum:
 
 
 cdef class Worker:
-    """What one thread works with."""
+    """Workspace of a thread."""
 
     cdef PartiallyCollapsed sampler
     cdef Stream stream
@@ -264,7 +264,7 @@ cdef class PartiallyCollapsed(Sampler):
                     self.take_counts(v, self.sums + task * stride)
 
     cdef double total(self, Py_ssize_t k) noexcept nogil:
-        """What the tasks of words summed up for topic k."""
+        """Sum for topic k over the tasks of words."""
         cdef Py_ssize_t t
         cdef double total = 0.0
         for t in range(self.word_tasks()):
@@ -316,7 +316,7 @@ cdef class PartiallyCollapsed(Sampler):
         self.run(TAKE, self.word_tasks())
         for k in range(K):
             self.topics.size[k] = <int32_t> self.total(k)
-        self.topics.labels_drawn()
+        self.topics.take_labels()
         self.proposed[LABELS] += self.topics.N - 1
         self.accepted[LABELS] += self.moved
         return 0
@@ -490,7 +490,7 @@ cdef class PartiallyCollapsed(Sampler):
         return k if k >= 0 else own
 
     cdef double other_double(self, Py_ssize_t i, int which) noexcept nogil:
-        """What a token has to draw once more."""
+        """A uniform number of the stream of token i for a draw that is made once more."""
         cdef uint64_t[4] counter
         cdef uint64_t[4] words
         counter[0], counter[1], counter[2], counter[3] = i, 0, ONCE_MORE, 0

@@ -43,7 +43,7 @@ cdef class Reconfiguration(Sampler):
     cdef int launch(self, bint split) except -1 nogil
     cdef int move_inside(self, Py_ssize_t h) except -1 nogil
     cdef int move_outside(self, Py_ssize_t h, bint split) except -1 nogil
-    cdef bint arrived(self) noexcept nogil
+    cdef bint has_arrived(self) noexcept nogil
     cdef bint still_alive(self) noexcept nogil
     cdef void count_log(self, double log_p) noexcept nogil
     cdef Py_ssize_t choose(self, const double *w, Py_ssize_t m, Py_ssize_t forced) noexcept nogil

@@ -36,7 +36,7 @@ from splitmerge_cli.core.options import Flag
 
 
 cdef class Reconfiguration(Sampler):
-    """What `srm` and `arm` are made of.
+    """Base of `srm` and `arm`.
 
     Memory: 33 bytes an item.
     """
@@ -202,7 +202,7 @@ cdef class Reconfiguration(Sampler):
                 self.keep_plate("singles")
         self.log_T += log(self.product)
         self.product = 1.0
-        if target != NULL and not self.rejected_early and self.log_T > -INFINITY and not self.arrived():
+        if target != NULL and not self.rejected_early and self.log_T > -INFINITY and not self.has_arrived():
             self.log_T = -INFINITY
         return 0
 
@@ -295,7 +295,7 @@ cdef class Reconfiguration(Sampler):
         return k
 
     cdef Py_ssize_t choose_by_logs(self, Py_ssize_t m, Py_ssize_t forced) noexcept nogil:
-        """The same by the log weights lw[:m]."""
+        """Choose by the log weights lw[:m]."""
         cdef double log_total = exp_weights(self.lw, m, self.lw + m)
         cdef Py_ssize_t k = forced if forced >= 0 else self.rng.draw_categorical(self.lw + m, m)
         self.count_log(self.lw[k] - log_total)
@@ -305,7 +305,7 @@ cdef class Reconfiguration(Sampler):
         self.log_T += log_p + log(self.product)
         self.product = 1.0
 
-    cdef bint arrived(self) noexcept nogil:
+    cdef bint has_arrived(self) noexcept nogil:
         """Whether the present partition is the target."""
         cdef Py_ssize_t h, k, N = self.model.N
         cdef int32_t *back = self.guide

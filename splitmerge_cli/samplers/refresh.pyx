@@ -1,26 +1,28 @@
-"""What a chain's state holds beside the partition: parameters of clusters, and a concentration with a prior of its own.
+"""Updates of what a chain's state holds beside the partition: parameters of clusters, hyper-parameters of the prior.
 
 *parameters*: those of every cluster, given its items: an exact draw, or Metropolis steps, as the model says (the last
 step of Neal's algorithm 8; Jain and Neal 2007). Of normal mixtures with b0 or kappa0 resampled: those of every cluster
 are drawn, then b0 and kappa0 given them, and they are forgotten (``models/scale_prior.pyx``).
-*concentration*: Escobar and West (1995), section 6:
+*concentration* of the Chinese restaurant process: Escobar and West (1995), section 6:
 
     eta ~ Beta(alpha + 1, N)
     alpha ~ p Gamma(a + K, b - log eta) + (1 - p) Gamma(a + K - 1, b - log eta)
     p / (1 - p) = (a + K - 1) / (N (b - log eta))
 
-An iteration ends with a step of this where the model has anything to refresh and the schedule does not name it.
+Another prior's hyper-parameters are resampled as it says, one after the other (``core/prior.pyx``), each a move of its
+name. An iteration ends with a step of this where the model has anything to refresh and the schedule does not name it.
 """
+from splitmerge_cli.core.prior cimport MAX_HYPERPARAMETERS
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.sampler import CLUSTERS, EMPTY, PARTITION
 
 cdef enum:
-    PARAMETERS, CONCENTRATION           # MOVES
+    PARAMETERS                          # the first of `moves`; behind it hyper-parameters
 
 
 cdef class Refresh(Sampler):
-    """Update of the parameters, or of the scales of their prior, and of the concentration.
+    """Update of the parameters, or of the scales of their prior, and of the prior's hyper-parameters.
 
     Notes
     -----
@@ -31,13 +33,19 @@ cdef class Refresh(Sampler):
     NEEDS_CONJUGATE = False
     DIVIDES_WEIGHTS = True
 
-    cdef bint parameters, concentration  # whether the model has any to update
+    cdef bint parameters                # whether the model has any to update
+    cdef Py_ssize_t n_hyperparameters
+    cdef int[MAX_HYPERPARAMETERS] move_of  # the move of each of the prior's hyper-parameters
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.scans = 0
         self.parameters = model.parameters is not None
-        self.concentration = model.random_concentration
+        names = () if model.prior is None else model.prior.hyperparameters
+        self.moves = (*self.MOVES, *(name for name in names if name not in self.MOVES))
+        self.n_hyperparameters = len(names)
+        for t, name in enumerate(names):
+            self.move_of[t] = self.moves.index(name)
 
     @classmethod
     def supports(cls, model):
@@ -52,14 +60,15 @@ cdef class Refresh(Sampler):
         return frozenset((PARTITION, CLUSTERS, EMPTY))
 
     cdef int make_step(self) except -1 nogil:
+        cdef Py_ssize_t t
         self.last_log_ratio = 0.0
         if self.parameters:
             self.move = PARAMETERS
             self.proposed[PARAMETERS] += self.model.K
             self.accepted[PARAMETERS] += self.model.refresh_parameters(self.rng)
-        if self.concentration:
-            self.move = CONCENTRATION
-            self.proposed[CONCENTRATION] += 1
-            self.accepted[CONCENTRATION] += 1
-            self.model.resample_hyperparameters(self.rng)
+        for t in range(self.n_hyperparameters):
+            self.move = self.move_of[t]
+            self.proposed[self.move] += 1
+            self.accepted[self.move] += 1
+            self.model.resample_hyperparameter(self.rng, t)
         return 0

@@ -66,8 +66,8 @@ cdef class RM(SplitMerge):
 
     cdef int make_step(self) except -1 nogil:
         cdef Py_ssize_t K = self.model.K, e1, e2, t, n, na = 0
-        e1 = self.rng.draw_cluster(K, self.model.name)
-        e2 = self.rng.draw_cluster(K, self.model.name)
+        e1 = self.draw_cluster(K)
+        e2 = self.draw_cluster(K)
         if e1 == e2:
             self.propose(SPLIT)
             if K == self.model.kmax:

@@ -1,4 +1,5 @@
 # Smart choices of what to split and what to merge. See smart.pyx.
+from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.samplers.allocations cimport Coins, Sequential
 from splitmerge_cli.samplers.split_merge cimport Allocation, Sides, SplitMerge
 
@@ -12,6 +13,7 @@ cdef class SmartAllocation(Allocation):
 cdef class SmartMoves(SplitMerge):
     cdef SmartAllocation sides_by
     cdef bint smart_split, smart_merge  # of the kernel under way: whether its split, and its merge, is smart
+    cdef Coupled coupled                # the model, where its clusters depend on each other; else None
     cdef double log_f                   # log f_split of the cluster that was chosen
     cdef double *lw                     # [lw_room] log weights over clusters, and behind them weights
     cdef Py_ssize_t lw_room
@@ -19,6 +21,7 @@ cdef class SmartMoves(SplitMerge):
     cdef void use(self, bint smart_split, bint smart_merge) noexcept nogil
     cdef int propose_split(self, int move) except -1 nogil
     cdef int propose_merge(self, int move) except -1 nogil
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int _need(self, Py_ssize_t clusters) except -1
     cdef Py_ssize_t choose_split(self) except -1 nogil

@@ -14,9 +14,9 @@ in two.
 from libc.math cimport exp, fabs, log, log1p
 from libc.stdlib cimport free
 
+from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
 from splitmerge_cli.core.memory cimport larger
-from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.samplers.allocations cimport Coins, Sequential
 from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
 
@@ -46,6 +46,7 @@ cdef class SmartMoves(SplitMerge):
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.allocation = self.sides_by = SmartAllocation()
+        self.coupled = model if isinstance(model, Coupled) else None
         self._need(8)
 
     def __dealloc__(self):
@@ -67,7 +68,7 @@ cdef class SmartMoves(SplitMerge):
         self.propose(move)
         if self.model.K == self.model.kmax:
             return self.null()
-        c = self.choose_split() if self.smart_split else self.rng.draw_cluster(self.model.K, self.model.name)
+        c = self.choose_split() if self.smart_split else self.draw_cluster(self.model.K)
         return self.split(c, -1, -1)
 
     cdef int propose_merge(self, int move) except -1 nogil:
@@ -77,10 +78,10 @@ cdef class SmartMoves(SplitMerge):
         if K == 1:
             return self.null()
         if self.smart_merge:
-            i = self.rng.draw_cluster(K, self.model.name)
+            i = self.draw_cluster(K)
             j = self.choose_partner(i)
         else:
-            self.rng.draw_two_clusters(K, self.model.name, &i, &j)
+            self.draw_two_clusters(K, &i, &j)
         return self.merge(i, j, -1, -1)
 
     cdef double log_anchors(self, bint merging) except? -1 nogil:
@@ -90,7 +91,7 @@ cdef class SmartMoves(SplitMerge):
         if not self.smart_merge:
             log_p = LOG_2 - log(<double> K)
         elif merging:
-            log_p = self.log_f_merge_both(a, b, self.model.log_pair_lik(a, b), -1)
+            log_p = self.log_f_merge_both(a, b, self.log_pair_lik(a, b), -1)
         else:
             log_p = self.log_f_merge_both(K, K + 1, self.model.lik(a), a)
         log_p -= log(<double> (K + 1))
@@ -106,7 +107,7 @@ cdef class SmartMoves(SplitMerge):
         for k in range(K):
             self.lw[k] = -self.model.lik(k)
         log_W = exp_weights(self.lw, K, self.lw + K)
-        c = self.rng.draw_option(NAMED, -1, self.lw + K, K, self.model.name)
+        c = self.draw_cluster_by(self.lw + K, K)
         self.log_f = self.lw[c] - log_W
         return c
 
@@ -118,7 +119,7 @@ cdef class SmartMoves(SplitMerge):
             if k != i and k != j:
                 self.lw[n] = -self.model.lik(k)
                 n += 1
-        self.lw[n] = -self.model.log_pair_lik(i, j)
+        self.lw[n] = -self.log_pair_lik(i, j)
         return self.lw[n] - log_sum_exp(self.lw, n + 1)
 
     cdef Py_ssize_t choose_partner(self, Py_ssize_t i) except -1 nogil:
@@ -129,7 +130,7 @@ cdef class SmartMoves(SplitMerge):
         w = self.lw + self.model.K
         for k in range(self.model.K):
             if k != i:
-                self.lw[n] = self.model.log_pair_lik(i, k)
+                self.lw[n] = self.log_pair_lik(i, k)
                 n += 1
         exp_weights(self.lw, n, w)
         n = self.model.K - 1
@@ -137,7 +138,7 @@ cdef class SmartMoves(SplitMerge):
             w[n] = w[n - 1]
             n -= 1
         w[i] = 0.0
-        return self.rng.draw_option(NAMED, -1, w, self.model.K, self.model.name)
+        return self.draw_cluster_by(w, self.model.K)
 
     cdef double log_f_merge_both(self, Py_ssize_t a, Py_ssize_t b, double log_union_ab,
                                  Py_ssize_t skip) except? -1 nogil:
@@ -152,10 +153,14 @@ cdef class SmartMoves(SplitMerge):
             n = 1
             for k in range(self.model.K):
                 if k != a and k != b and k != skip:
-                    self.lw[n] = self.model.log_pair_lik(s, k)
+                    self.lw[n] = self.log_pair_lik(s, k)
                     n += 1
             r[side] = log_union_ab - log_sum_exp(self.lw, n)
         return max(r[0], r[1]) + log1p(exp(-fabs(r[0] - r[1])))
+
+    cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Log marginal likelihood of clusters a and b as one, by itself: g of their union."""
+        return self.model.log_union(a, b) if self.coupled is None else self.coupled.log_pair_lik(a, b)
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
         """Room for the log weights of this many clusters, and columns for them in the model."""

@@ -57,7 +57,7 @@ cdef class SplitMerge(Sampler):
     cdef double log_anchors(self, bint merging) except? -1 nogil
     cdef double log_own(self, bint merging) noexcept nogil
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil
-    cdef void committed(self, bint merging) noexcept nogil
+    cdef void after_commit(self, bint merging) noexcept nogil
     # -- pieces
     cdef bint survives_without_q(self, double log_bound) noexcept nogil
     cdef bint divide_weight(self) noexcept nogil

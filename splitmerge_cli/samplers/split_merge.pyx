@@ -182,7 +182,7 @@ cdef class SplitMerge(Sampler):
             log_r += self.term(PRINTED, self.log_printed(K, log_q))
         if self.decide(log_r):
             self.accept_split()
-            self.committed(False)
+            self.after_commit(False)
         return 0
 
     cdef int merge(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
@@ -206,7 +206,7 @@ cdef class SplitMerge(Sampler):
             log_r += self.term(PRINTED, -self.log_printed(K - 1, log_q))
         if self.decide(log_r):
             self.model.commit_merge(ci, cj)
-            self.committed(True)
+            self.after_commit(True)
         return 0
 
     # -- what an algorithm says beside its anchors and its allocation
@@ -220,11 +220,11 @@ cdef class SplitMerge(Sampler):
         return 0.0
 
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:
-        """What the printed ratio of a split from K clusters has more than the exact one: by default, how it counts
+        """Term that the printed ratio of a split from K clusters has more than the exact one: by default, how it counts
         labels (docs/decisions/0002)."""
         return self.log_label_count(K)
 
-    cdef void committed(self, bint merging) noexcept nogil:
+    cdef void after_commit(self, bint merging) noexcept nogil:
         """Called after a split or a merge was committed."""
         pass
 

@@ -28,4 +28,4 @@ cdef class Subcluster(Sampler):
     cdef bint decide_merge(self, Py_ssize_t b, Py_ssize_t candidates) except -1 nogil
     cdef bint decide_split(self, Py_ssize_t b, Py_ssize_t candidates) except -1 nogil
     cdef void begin(self, int move) noexcept nogil
-    cdef bint decided(self, Py_ssize_t b, double log_r) noexcept nogil
+    cdef bint decide_block(self, Py_ssize_t b, double log_r) noexcept nogil

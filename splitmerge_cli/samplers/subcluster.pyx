@@ -53,6 +53,7 @@ from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
+from splitmerge_cli.core.capabilities cimport DrawnParameters
 from splitmerge_cli.core.memory cimport larger
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.sampler cimport Sampler
@@ -119,7 +120,7 @@ cdef class Subcluster(Sampler):
     def supports(cls, model):
         """Whether parameters and weights of clusters can be drawn: (bool, reason)."""
         able, reason = super().supports(model)
-        if able and not (<Model?> model).n_parameters:
+        if able and model.capability(DrawnParameters) is None:
             return False, "the model draws no parameters of a cluster given its items"
         if able and not (<Model> model).prior.draws_weights:
             return False, f"model.prior={(<Model> model).prior.NAME} draws no weights of clusters"
@@ -344,7 +345,7 @@ cdef class Subcluster(Sampler):
         log_r = self.term(TARGET, self.log_merge_ratio(i, j))
         log_r += self.term(BLOCKS, -self.log_blocks(candidates - 2))
         log_r += self.term(ALLOCATION, self.items.log_q_of(b))
-        if not self.decided(b, log_r):
+        if not self.decide_block(b, log_r):
             return False
         self.items.take_merge(i, j)
         return True
@@ -359,7 +360,7 @@ cdef class Subcluster(Sampler):
         log_r = self.term(TARGET, self.log_split_ratio(c, a, a + 1))
         log_r += self.term(BLOCKS, self.log_blocks(candidates))
         log_r += self.term(ALLOCATION, -self.items.log_q_of(b))
-        if not self.decided(b, log_r):
+        if not self.decide_block(b, log_r):
             return False
         self.items.take_split(b)
         return True
@@ -369,7 +370,7 @@ cdef class Subcluster(Sampler):
         self.proposed[move] -= 1
         self.propose(move)
 
-    cdef bint decided(self, Py_ssize_t b, double log_r) noexcept nogil:
+    cdef bint decide_block(self, Py_ssize_t b, double log_r) noexcept nogil:
         if self.rng.scripted:
             return self.decide(log_r)
         self.last_log_ratio = log_r

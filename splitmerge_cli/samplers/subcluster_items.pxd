@@ -1,7 +1,8 @@
 # What `subcluster` does with the items, pass by pass. See subcluster_items.pyx.
 from libc.stdint cimport int8_t, int32_t, uint64_t
 
-from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
+from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream
 from splitmerge_cli.core.threads cimport Threads
@@ -44,7 +45,7 @@ cdef class Worker:
     cdef uint64_t nearest               # the least of `reach`
     cdef uint64_t[TILE_ITEMS] reach     # clusters founded before this may be taken by an item; 0 of a founder
     cdef double *work
-    cdef double *theta                  # [n_parameters]
+    cdef double *theta                  # [parameters.size]
     cdef Py_ssize_t number
     cdef double *weights                # [room, TILE_ITEMS] of the clusters in the running
     cdef int32_t *clusters              # [room] which these are
@@ -56,6 +57,7 @@ cdef class Worker:
 
 cdef class Items:
     cdef readonly Model model           # of the clusters; of these items
+    cdef DrawnParameters parameters     # that it draws
     cdef readonly Rng rng
     cdef public int threads
     cdef Py_ssize_t N                   # items in all
@@ -75,7 +77,7 @@ cdef class Items:
     cdef Py_ssize_t *start              # [room + 2] first of a cluster's, or a block's, in `order`
     cdef Py_ssize_t *next               # [room + 2] the same in `other`; in a round the first run of a block
     cdef uint64_t *founder              # [room] place of the founder
-    cdef double *theta                  # [2 room, n_parameters]
+    cdef double *theta                  # [2 room, parameters.size]
     cdef double *log_weight             # [2 room]
     cdef int32_t *block                 # [room] of a cluster, -1 none
     cdef int32_t *first                 # [2 room] the cluster, or the two clusters, of a block; -1

@@ -1,4 +1,4 @@
-"""What `subcluster` does with the items: passes over all of them, in several threads.
+"""The passes of `subcluster` over all items, in several threads.
 
 The sampler (``subcluster.pyx``) decides what is to be done with clusters; `Items` does it to what is in them. Both see
 the same columns of statistics. Items in shards, on other machines, are the same class there, and one here that asks
@@ -10,8 +10,9 @@ from libc.stdint cimport int8_t, int32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport doubles, flags, ints, larger
-from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport PLAIN
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double
@@ -33,16 +34,16 @@ cdef enum:
 
 
 cdef class Worker:
-    """What one thread works with."""
+    """Workspace of a thread."""
 
     def __cinit__(self, Items items):
-        cdef Model model = items.model
+        cdef DrawnParameters parameters = items.parameters
         self.items = items
         self.stream = Stream()
-        self.tile = doubles(TILE_ITEMS * model.tile_rows)
+        self.tile = doubles(TILE_ITEMS * parameters.tile_rows)
         self.best, self.least = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
         self.allowed, self.first = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
-        self.work, self.theta = doubles(model.work_size), doubles(model.n_parameters)
+        self.work, self.theta = doubles(parameters.work_size), doubles(parameters.size)
         self.others = ints(items.near)
         self.number = items.pool.n
 
@@ -88,6 +89,7 @@ cdef class Items:
 
     def __init__(self, Model model not None, Rng rng not None, Py_ssize_t near):
         self.model, self.rng, self.near = model, rng, near
+        self.parameters = model.capability(DrawnParameters)
         self.N = model.N
         self.threads = 1
         self.pool = Threads()
@@ -128,7 +130,7 @@ cdef class Items:
         return self.model.reserve(clusters)
 
     cdef int _need(self, Py_ssize_t clusters) except -1:
-        cdef Py_ssize_t old = self.room, room = max(2 * clusters, old), P = self.model.n_parameters
+        cdef Py_ssize_t old = self.room, room = max(2 * clusters, old), P = self.parameters.size
         cdef Worker worker
         if clusters > old:
             self.start = <Py_ssize_t *> larger(self.start, 0, 8 * (room + 2))
@@ -283,7 +285,7 @@ cdef class Items:
 
     cdef void draw_from(self, Worker w, Rng rng, Py_ssize_t k) noexcept nogil:
         """Parameters and weight of cluster k."""
-        self.model.draw_posterior(rng, k, self.theta + k * self.model.n_parameters, w.work)
+        self.parameters.draw_posterior(rng, k, self.theta + k * self.parameters.size, w.work)
         self.log_weight[k] = self.model.prior.log_cluster_weight(rng, self.model.size[k])
 
     cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil:
@@ -298,7 +300,7 @@ cdef class Items:
         cdef double *row
         cdef uint64_t farthest = 0
         cdef uint64_t[4] words
-        self.model.load_tile(items, n, w.tile)
+        self.parameters.load_tile(items, n, w.tile)
         w.nearest = ~(<uint64_t> 0)
         for t in range(TILE_ITEMS):
             w.best[t] = w.least[t] = -INFINITY
@@ -315,7 +317,7 @@ cdef class Items:
             else:
                 if self.founder[k] >= farthest and not self.holds_any(w, k):
                     continue
-                self.model.score_tile(w.tile, self.theta + k * self.model.n_parameters, self.log_weight[k], w.least,
+                self.parameters.score_tile(w.tile, self.theta + k * self.parameters.size, self.log_weight[k], w.least,
                                       row)
                 if row[0] == -INFINITY and self.all_far(row):
                     continue
@@ -379,7 +381,7 @@ cdef class Items:
         self.model.size[k] = <int32_t> n
         if 2 * changes >= n:
             self.model.clear(k)
-            self.model.count_items(new, n, k, w.work)
+            self.parameters.count_items(new, n, k, w.work)
             return
         for t in range(self.start[k + 1] - self.start[k]):
             if self.label[old[t]] != k:
@@ -465,21 +467,21 @@ cdef class Items:
         return max(one, two) + log1p(exp(-fabs(one - two)))
 
     cdef void expect(self, Worker w, Py_ssize_t task) noexcept nogil:
-        """What to expect of the parameters of side task % 2 of block task // 2."""
+        """Expected parameters of side task % 2 of block task // 2."""
         cdef Py_ssize_t k = self.column + task
         if self.changed[task]:
-            self.model.draw_posterior(None, k, self.theta + task * self.model.n_parameters, w.work)
+            self.parameters.draw_posterior(None, k, self.theta + task * self.parameters.size, w.work)
             # an empty side as one of one item, or it would stay empty
             self.log_weight[task] = self.model.prior.log_cluster_weight(None, max(self.model.size[k], 1))
 
     cdef void score_sides(self, Worker w, Py_ssize_t b, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """w.weights: log weights of n items on side 0, then on side 1."""
         cdef Py_ssize_t s
-        self.model.load_tile(items, n, w.tile)
+        self.parameters.load_tile(items, n, w.tile)
         for s in range(TILE_ITEMS):
             w.least[s] = -INFINITY
         for s in range(2):
-            self.model.score_tile(w.tile, self.theta + (2 * b + s) * self.model.n_parameters,
+            self.parameters.score_tile(w.tile, self.theta + (2 * b + s) * self.parameters.size,
                                   self.log_weight[2 * b + s], w.least, w.weights + s * TILE_ITEMS)
 
     cdef void send(self, Worker w, Py_ssize_t task) noexcept nogil:
@@ -550,9 +552,9 @@ cdef class Items:
                     items[filled] = self.order[t]
                     filled += 1
                     if filled == RUN:
-                        self.model.count_items(items, filled, k, w.work)
+                        self.parameters.count_items(items, filled, k, w.work)
                         filled = 0
-            self.model.count_items(items, filled, k, w.work)
+            self.parameters.count_items(items, filled, k, w.work)
         self.model.size[k] = <int32_t> n
         self.model.is_valid[k] = False
 
@@ -595,7 +597,7 @@ cdef class Items:
             return
         self.model.scratch(k)
         self.model.join(pair[0], k)
-        self.model.draw_posterior(None, k, w.theta, w.work)
+        self.parameters.draw_posterior(None, k, w.theta, w.work)
         at = self.likeliest(w, w.theta, w.others, n, &top)
         if at >= 0:
             pair[1] = w.others[at]
@@ -609,8 +611,8 @@ cdef class Items:
             w.least[t] = -INFINITY
         while at < n:
             m = min(n - at, TILE_ITEMS)
-            self.model.load_tile(items + at, m, w.tile)
-            self.model.score_tile(w.tile, theta, 0.0, w.least, w.best)
+            self.parameters.load_tile(items + at, m, w.tile)
+            self.parameters.score_tile(w.tile, theta, 0.0, w.least, w.best)
             for t in range(m):
                 if w.best[t] > top[0]:
                     top[0] = w.best[t]

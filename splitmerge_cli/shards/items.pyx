@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from splitmerge_cli.core.capabilities cimport Shards
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.samplers.subcluster cimport Subcluster
@@ -26,7 +27,7 @@ cdef extern from "log_sums.h":
 
 cdef double[:, ::1] parameters_of(Items items, Py_ssize_t n):
     """The parameters of the first n clusters, or sides, not copied."""
-    return <double[:n, :items.model.n_parameters]> items.theta
+    return <double[:n, :items.parameters.size]> items.theta
 
 
 cdef class ShardItems(Items):
@@ -35,7 +36,7 @@ cdef class ShardItems(Items):
     Parameters
     ----------
     model : Model
-        Of these items, as ``of_shard`` makes it.
+        Of these items, as ``Shards.build_shard`` makes it.
     offset : int
         Items in the shards before.
     total : int
@@ -46,8 +47,11 @@ cdef class ShardItems(Items):
         That a pass may use.
     """
 
+    cdef Shards statistics              # those of its clusters, packed
+
     def __init__(self, Model model not None, Py_ssize_t offset, Py_ssize_t total, Py_ssize_t near, int threads=1):
         super().__init__(model, Rng(0), near)
+        self.statistics = model.capability(Shards)
         self.offset, self.N, self.threads = offset, total, threads
         self._need(1)
 
@@ -60,12 +64,12 @@ cdef class ShardItems(Items):
         cdef Py_ssize_t k
         sizes = np.empty(n, dtype=np.int64)
         # what fills up to the boundary is the same everywhere, too
-        packed = np.zeros((n, self.model.column_bytes), dtype=np.uint8)
+        packed = np.zeros((n, self.statistics.column_bytes), dtype=np.uint8)
         cdef unsigned char[:, ::1] to = packed
         cdef long[::1] size = sizes
         for k in range(n):
             size[k] = self.model.size[first + k]
-            self.model.write_column(first + k, <char *> &to[k, 0])
+            self.statistics.write_column(first + k, <char *> &to[k, 0])
         return sizes, packed
 
     def begin(self, key):
@@ -92,7 +96,7 @@ cdef class ShardItems(Items):
         self.model.reserve(K + 1)
         self.model.scratch(K)
         for r in range(packed.shape[0]):
-            self.model.add_column(K, <const char *> &packed[r, 0])
+            self.statistics.add_column(K, <const char *> &packed[r, 0])
         return self._pack(K, 1)[1]
 
     def labels(self):
@@ -120,7 +124,7 @@ cdef class ShardItems(Items):
         cdef Py_ssize_t n = theta.shape[0]
         if n > 2 * self.room:
             raise ValueError(f"{n} parameters; expected at most {2 * self.room}")
-        memcpy(self.theta, &theta[0, 0], n * self.model.n_parameters * sizeof(double))
+        memcpy(self.theta, &theta[0, 0], n * self.parameters.size * sizeof(double))
         memcpy(self.log_weight, &log_weight[0], n * sizeof(double))
 
     # -- a round
@@ -187,7 +191,7 @@ cdef class ShardItems(Items):
         """Of items that are here, by their numbers among all: their clusters, and statistics of each alone."""
         cdef Py_ssize_t K = self.model.K, i
         self.model.reserve(K + 1)
-        clusters, packed = [], [np.empty((0, self.model.column_bytes), dtype=np.uint8)]
+        clusters, packed = [], [np.empty((0, self.statistics.column_bytes), dtype=np.uint8)]
         for i in items:
             clusters.append(self.model.z[i - self.offset])
             self.model.scratch(K)
@@ -281,7 +285,7 @@ cdef class RemoteItems(Items):
     Parameters
     ----------
     model : Model
-        Of the clusters, as ``of_shards`` makes it.
+        Of the clusters, as ``Shards.build_whole`` makes it.
     rng : Rng
     near : int
     shards : Shards
@@ -290,6 +294,7 @@ cdef class RemoteItems(Items):
         Items of each shard, in their order.
     """
 
+    cdef Shards statistics              # those of its clusters, packed
     cdef readonly object shards
     cdef object ends                    # [shards] items before the end of each
     cdef object counts                  # [shards, blocks] items of each block in each shard
@@ -299,6 +304,7 @@ cdef class RemoteItems(Items):
 
     def __init__(self, Model model not None, Rng rng not None, Py_ssize_t near, shards, sizes):
         super().__init__(model, rng, near)
+        self.statistics = model.capability(Shards)
         self.shards = shards
         self.ends = np.cumsum(sizes)
         self.N = int(self.ends[len(sizes) - 1])
@@ -321,7 +327,7 @@ cdef class RemoteItems(Items):
             packed = given
             for t, k in enumerate(columns):
                 self.model.size[k] += <int32_t> sizes[t]
-                self.model.add_column(k, <const char *> &packed[t, 0])
+                self.statistics.add_column(k, <const char *> &packed[t, 0])
 
     cdef int begin(self) except -1 with gil:
         self.shards.all("begin", (self.key[0], self.key[1]))
@@ -400,7 +406,7 @@ cdef class RemoteItems(Items):
     # -- neighbours
     cdef int draw_pairs(self, Py_ssize_t batch) except -1 with gil:
         cdef Worker w = self.pool.workers[0]
-        cdef Py_ssize_t t, n, k = self.model.K + 3, P = self.model.n_parameters
+        cdef Py_ssize_t t, n, k = self.model.K + 3, P = self.parameters.size
         cdef double[:, ::1] theta = np.zeros((batch, P))
         self.model.reserve(k + 1)
         firsts, others = [], []
@@ -417,7 +423,7 @@ cdef class RemoteItems(Items):
                 self.of_pair[2 * t] = clusters[at]
                 if len(others[t]) > 1:
                     self._set([k], [([1], packed[at:at + 1])])
-                    self.model.draw_posterior(None, k, &theta[t, 0], w.work)
+                    self.parameters.draw_posterior(None, k, &theta[t, 0], w.work)
         lists = []
         for shard, end in enumerate(self.ends):
             begin = self.ends[shard - 1] if shard else 0
@@ -473,7 +479,7 @@ def sharded(Model model not None, Rng rng not None, shards, sizes, **options):
     Parameters
     ----------
     model : Model
-        Of the clusters, as ``of_shards`` makes it.
+        Of the clusters, as ``Shards.build_whole`` makes it.
     rng : Rng
     shards : Shards
     sizes : sequence of int

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from splitmerge_cli.config import ConfigError, choice, choices, locate
+from splitmerge_cli.core import capabilities
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
@@ -85,8 +86,8 @@ def check(cfg: "DictConfig", given: Sequence[str]) -> None:
 
 
 def _may_be_sharded(model: type[Model]) -> bool:
-    """Whether a class of models supplies its own `of_shard`."""
-    return any("of_shard" in vars(one) for one in model.__mro__ if one is not Model)
+    """Whether the items of such a model can be in shards."""
+    return model.find_capability(capabilities.Shards) is not None
 
 
 def source_of(cfg: "DictConfig") -> Source:
@@ -172,9 +173,9 @@ class ShardedRun:
         self.cfg, self.source, self.shards, self.bounds = cfg, source, shards, bounds
         options = {str(key): value for key, value in cfg.sampler.items() if key not in ("name", "_target_")}
         near = read_options("sampler", Subcluster.OPTIONS, options)["near"]
-        columns = Columns.joined(shards.all("columns"))
+        columns = Columns.join(shards.all("columns"))
         if source.missing:
-            columns = columns.typed(types_of(source.names, columns, cfg.data.types or {}))
+            columns = columns.with_types(types_of(source.names, columns, cfg.data.types or {}))
         self.model: Model = construct("model", cfg.model, lambda cls, given: self._build(cls, given, columns, near))
         supported, reason = Subcluster.supports(self.model)
         if not supported:
@@ -203,7 +204,9 @@ class ShardedRun:
         packed = np.concatenate(self.shards.all("counted_all"))
         # sums of whole numbers: added as such by the model of one shard's columns
         self._packed = self.shards.each("added", [(packed,)], [0])[0].tobytes()
-        return cls.of_shards(columns, self._packed, **given)
+        own = cls.find_capability(capabilities.Shards)
+        assert own is not None
+        return own.build_whole(columns, self._packed, **given)
 
     # -- running
     def run(self, every: float = 60.0, tell: Callable[[int, int], None] | None = None) -> Path:
@@ -301,7 +304,7 @@ class ShardedRun:
             "K": int(self.model.K),
             "rng": self.rng.state,
             "parameters": None if parameters is None else np.asarray(parameters).tolist(),
-            "concentration": self.model.concentration if self.model.random_concentration else None,
+            "hyperparameters": self.model.prior_values,
             "counts": self.sampler.counts(),
             "seconds": seconds,
             "rows": rows,
@@ -336,8 +339,7 @@ class ShardedRun:
                 raise ValueError("K")
             if state["parameters"] is not None:
                 self.model.set_parameters(np.array(state["parameters"]))
-            if state["concentration"] is not None:
-                self.model.set_concentration(state["concentration"])
+            self.model.set_prior_values(state["hyperparameters"])
             self.rng.state = state["rng"]
             self.sampler.set_counts(state["counts"])
             return rows, state["seconds"]

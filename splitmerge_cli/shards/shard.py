@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from splitmerge_cli.core.capabilities import Shards
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.results.files import replaced
@@ -58,7 +59,9 @@ class Shard:
         """Make the model of these rows, which takes their place, and the items."""
         assert self.values is not None
         values, self.values = self.values, None
-        shard = model.of_shard(values, columns, **params)
+        shards = model.find_capability(Shards)
+        assert shards is not None
+        shard = shards.build_shard(values, columns, **params)
         self.items = ShardItems(shard, self.first, columns.rows, near, threads)
 
     def write(self, path: str) -> None:

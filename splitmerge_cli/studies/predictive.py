@@ -123,9 +123,8 @@ class Following:
 
 
 def _present(chain: Model) -> State:
-    resampled = {"concentration": chain.concentration} if chain.random_concentration else {}
     parameters = None if chain.parameters is None else chain.parameters.ravel()
-    return State(chain.labels, chain.K, resampled, parameters)
+    return State(chain.labels, chain.K, chain.prior_values, parameters)
 
 
 def by_state(
@@ -167,8 +166,7 @@ def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Mode
 
 def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
     model.set_labels(labels, K if model.allows_empty else None)
-    if "concentration" in state.hyperparameters:
-        model.set_concentration(state.hyperparameters["concentration"])
+    model.set_prior_values({k: v for k, v in state.hyperparameters.items() if k in model.prior_values})
     if model.parameters is None:
         return
     if state.parameters is None:

@@ -18,13 +18,14 @@ from splitmerge_cli.config import ConfigError, compose, hydra_adapter, plain, sh
 from splitmerge_cli.diagnostics import race as races
 from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.results.schema import hyperparameters
 from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.sweeps import sweep
 
 STARTS = ("one_cluster", "singletons")
 """Where chains start, unless `init` is named."""
 SCANS = ("gibbs", "parameters", "concentration", "refresh", "scales")
-"""Moves of which acceptance says nothing: scans, and updates of parameters."""
+"""Moves of which acceptance says nothing: scans, and updates of parameters; with them those of hyper-parameters."""
 FEW = 0.2
 """Share of the chains that agree with the best, below which the target is to be doubted."""
 SAME = ("N", "data", "model")
@@ -240,12 +241,12 @@ def _names(runs: Sequence[Run]) -> list[str]:
 def _tracks(run: Run, name: str) -> Iterable[Track]:
     config = run.config
     trial = Trial(str(config["init"]), int(config["seed"]))
-    trace = run.trace(["chain", "iteration", "seconds", "log_joint", "n_clusters"])
+    trace = run.trace()
     partitions = run.partitions(["chain", "iteration"])
     if not len(partitions):
         raise ConfigError(f"{run.path}: no partition was recorded; expected a smaller trace.partitions")
     moves = run.moves()
-    of_moves = moves[~moves["move"].isin(SCANS)]
+    of_moves = moves[~moves["move"].isin((*SCANS, *hyperparameters(trace.columns)))]
     for chain, rows in trace.groupby("chain", sort=True):
         at = partitions.loc[partitions["chain"] == chain, "iteration"].to_numpy()
         where = np.minimum(np.searchsorted(rows["iteration"].to_numpy(), at), len(rows) - 1)

@@ -285,15 +285,16 @@ def _mixture_case(
 ) -> Case:
     """The case of a mixture whose log weights are known for every concentration, and for a gamma prior of it.
 
-    `integrated`: the same with all else integrated that is resampled, where there is any.
+    `integrated`: the same with all else integrated that is resampled, where there is any. Of other priors whose
+    hyper-parameters are resampled, `weight` takes their present values, by name.
     """
     title = f"{data}, {_show(options)}"
     model = build()
-    pi = normalise([weight(model.concentration)(s) for s in states])
-    if not model.random_concentration and integrated is None:
+    held = model.prior_values or model.prior.concentration
+    pi = normalise([weight(held)(s) for s in states])
+    if not model.prior_values and integrated is None:
         return Case(model, build, states, pi, title)
-    concentration = _concentration(options["concentration"]) if model.random_concentration else model.concentration
-    resampled = (integrated or weight)(concentration)
+    resampled = (integrated or weight)(_concentration(options["concentration"]))
     return Case(model, build, states, pi, title, normalise([resampled(s) for s in states]))
 
 
@@ -414,14 +415,13 @@ def sampled_frequencies(
         Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from
         batch means.
     """
-    held = case.model.concentration
+    held = case.model.prior_values
     # b0 and kappa0, whatever the partition
     scales = case.model.parameters if isinstance(case.model, Scaled) else None
     _set_to_mode(case, case.model, rng)
     chain = Chain(case.model, rng, samplers, weights, thin=iterations, partitions=1)
     counted = _frequencies(case, [chain], iterations, batches)
-    if case.model.random_concentration:
-        case.model.set_concentration(held)
+    case.model.set_prior_values(held)
     if scales is not None:
         case.model.set_parameters(scales)
     return counted

@@ -4,14 +4,14 @@ prior's tables and weights.
 A *state* is ``(labels, K)``: cluster of each item, numbered by first appearance, and the number of clusters kept (EMM:
 with the empty ones). Of a model that keeps parameters it is ``(labels, K, parameters)``, with a tuple of numbers per
 cluster, in the order of their first appearance. A *concentration* is a number, or the pair (shape, rate) of a gamma
-density over which it is integrated; the scale b0 and the weight kappa0 of a normal mixture likewise, the rate of b0 a
-number or one for each column.
+density over which it is integrated, or the present values of a prior's hyper-parameters by name; the scale b0 and the
+weight kappa0 of a normal mixture are numbers or such pairs, too, the rate of b0 a number or one for each column.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, logsumexp
 
+from splitmerge_cli.core.hyperpriors import HYPERPRIORS, from_line, log_density_on_line
+from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.priors import priors, specification
 
 Parameters = tuple[tuple[float, ...], ...]
 State = tuple[tuple[int, ...], int] | tuple[tuple[int, ...], int, Parameters]
-Concentration = float | tuple[float, float]
+Concentration = float | tuple[float, float] | Mapping[str, float]
 Scales = ArrayLike | tuple[float, ArrayLike]
 
 
@@ -253,14 +255,39 @@ def log_prior(concentration: Concentration, prior: str, z: NDArray[np.int64]) ->
     sizes = np.bincount(z)
     if prior == "uniform":
         return 0.0
+    held = concentration if isinstance(concentration, Mapping) else {}
+    concentration = held.get("concentration", 1.0) if isinstance(concentration, Mapping) else concentration
     if prior != "crp":
-        assert not isinstance(concentration, tuple)
-        chosen = specification(prior)
-        return float(priors()[chosen.name].log_probability(sizes, concentration, **dict(chosen.options)))
+        return _log_integral(prior, tuple(sizes.tolist()), concentration, tuple(held.items()))
     total = float(gammaln(sizes).sum())
     if isinstance(concentration, tuple):
         return total + _log_moment(len(sizes), len(z), *concentration)
     return total + len(sizes) * float(np.log(concentration))
+
+
+@cache
+def _log_integral(
+    prior: str, sizes: tuple[int, ...], concentration: float | tuple[float, float], held: tuple[tuple[str, float], ...]
+) -> float:
+    """Log weight of a partition by the ``log_probability`` of a prior, its hyper-parameters integrated over their own
+    priors, those of `held` put at these values.
+
+    The trapezoidal rule on the line on which each is moved, where the integrand is analytic and falls exponentially at
+    both ends.
+    """
+    chosen = specification(prior)
+    cls = priors()[chosen.name]
+    given = {"concentration": Gamma(*concentration) if isinstance(concentration, tuple) else concentration}
+    given |= dict(chosen.options) | dict(held)
+    axes = {name: value for name, value in given.items() if isinstance(value, HYPERPRIORS)}
+    places, step = np.linspace(-36.0, 36.0, 97, retstep=True)
+    total = []
+    for at in itertools.product(places.tolist(), repeat=len(axes)):
+        log_density = sum(log_density_on_line(axis, t) for axis, t in zip(axes.values(), at, strict=True))
+        if log_density > -80.0:
+            values = {name: from_line(axis, t) for (name, axis), t in zip(axes.items(), at, strict=True)}
+            total.append(log_density + float(cls.log_probability(np.array(sizes), **given | values)))
+    return float(logsumexp(total) + len(axes) * np.log(step))
 
 
 @cache

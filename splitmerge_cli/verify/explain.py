@@ -138,7 +138,7 @@ def _explanation(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) ->
             P = made.with_ratio(made.log_ratio + change)
         if P[pair] > 0.0 and balance_defect(P, case.pi) < EXACT:
             return said
-    return _of_moves(case, made, built.MOVES)
+    return _of_moves(case, made, built.moves)
 
 
 def _of_terms(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:

@@ -13,14 +13,14 @@ from libc.string cimport memset
 import numpy as np
 from scipy import special
 
-from splitmerge_cli.core.capabilities cimport Topics
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Topics
 from splitmerge_cli.core.log_scale cimport log_sum_exp
 from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger, longs_of
-from splitmerge_cli.core.model cimport TILE_ITEMS, Model
+from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
 
-from splitmerge_cli.core.shared import shared
+from splitmerge_cli.core.shared import share
 
 
 def _tables(Py_ssize_t N, values, masses):
@@ -54,7 +54,7 @@ cdef class FiniteWeights(Prior):
         self.V = len(values)
         self.chance = doubles(self.V)
         self.concentration = concentration
-        self.set_tables(shared(_tables, N, tuple(values), tuple(masses)))
+        self.set_tables(share(_tables, N, tuple(values), tuple(masses)))
         self.draws_weights = True
 
     def __dealloc__(self):
@@ -89,6 +89,8 @@ cdef class FiniteMixture(Model):
     prior : Prior
     """
 
+    CAPABILITIES = (FiniteParameters,)
+
     cdef const double *table
     cdef const double *log_base
     cdef double *sum                    # [cap, M] log densities of a cluster's items
@@ -101,7 +103,6 @@ cdef class FiniteMixture(Model):
         self.table, self.log_base = doubles_of(self.given[0]), doubles_of(self.given[1])
         N, self.M = self.given[0].shape
         self.both = doubles(self.M)
-        self.n_parameters, self.tile_rows = 1, self.M
         self._allocate(N, N)
         self._set_prior(prior)
         self.set_labels(np.zeros(N, dtype=np.int32))
@@ -112,9 +113,11 @@ cdef class FiniteMixture(Model):
 
     def log_posterior(self, state):
         """log posterior of (labels, K), up to a constant, by sums of its own."""
-        labels, K = np.asarray(state[0]), state[1]
+        labels = np.asarray(state[0])
+        cdef Py_ssize_t K = state[1]
         of = [self.given[0][labels == k].sum(axis=0) + self.given[1] for k in range(K)]
-        return self.prior._log_prob(np.bincount(labels, minlength=K)) + sum(np.logaddexp.reduce(row) for row in of)
+        cdef int32_t[::1] sizes = np.bincount(labels, minlength=K).astype(np.int32)
+        return self.prior.log_prob(&sizes[0], K, K) + sum(np.logaddexp.reduce(row) for row in of)
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         self.sum = <double *> larger(self.sum, 8 * self.M * self.cap, 8 * self.M * cap)
@@ -164,29 +167,44 @@ cdef class FiniteMixture(Model):
         self.remove(i, k)
         return after - before
 
+
+cdef class FiniteParameters(DrawnParameters):
+    """The candidate of a cluster, drawn given its items."""
+
+    cdef FiniteMixture model
+
+    def __init__(self, FiniteMixture model not None):
+        self.model = model
+        self.size, self.tile_rows = 1, model.M
+
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
         """The number of a candidate; without a generator the most probable one."""
         cdef Py_ssize_t m
-        cdef double top = self.cluster_log_lik(k)
+        cdef double top = self.model.cluster_log_lik(k)
         theta[0] = 0.0
-        for m in range(self.M):
-            self.both[m] = exp(self.sum[k * self.M + m] + self.log_base[m] - top)
-            if self.both[m] > self.both[<Py_ssize_t> theta[0]]:
+        for m in range(self.model.M):
+            self.model.both[m] = exp(self.model.sum[k * self.model.M + m] + self.model.log_base[m] - top)
+            if self.model.both[m] > self.model.both[<Py_ssize_t> theta[0]]:
                 theta[0] = m
         if rng is not None:
-            theta[0] = rng.draw_categorical(self.both, self.M)
+            theta[0] = rng.draw_categorical(self.model.both, self.model.M)
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
         cdef Py_ssize_t t, m
         for t in range(TILE_ITEMS):
-            for m in range(self.M):
-                tile[TILE_ITEMS * m + t] = self.table[items[min(t, n - 1)] * self.M + m]
+            for m in range(self.model.M):
+                tile[TILE_ITEMS * m + t] = self.model.table[items[min(t, n - 1)] * self.model.M + m]
 
     cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
                          double *out) noexcept nogil:
         cdef Py_ssize_t t
         for t in range(TILE_ITEMS):
             out[t] = log_weight + tile[TILE_ITEMS * <Py_ssize_t> theta[0] + t]
+
+    cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(n):
+            self.model.add(items[t], k)
 
 
 cdef class FiniteTopics(Topics):
@@ -251,11 +269,13 @@ cdef class FiniteTopics(Topics):
             total += (special.gammaln(a + in_documents) - special.gammaln(a)).sum()
         return total
 
-    def _words(self):
+    @property
+    def words(self):
+        """ndarray of int32, shape (N,): the word of each token."""
         return self.given[0]
 
-    def _counts(self):
-        """ndarray of int32, shape (K, V), a copy."""
+    def count_words(self):
+        """Return the words of each topic: ndarray of int32, shape (K, V), a copy."""
         return np.array([[self.count[k * self.V + v] for v in range(self.V)] for k in range(self.K)], dtype=np.int32)
 
     cdef int grow(self, Py_ssize_t cap) except -1:

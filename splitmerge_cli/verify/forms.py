@@ -68,7 +68,7 @@ def refusal(case: Case, given: Mapping[str, Any], form: Mapping[str, Any], mode:
         return "the paper prints sums alone"
     if form["proposal"] == "sums" and not case.model.conjugate:
         return "sums needs the parameters integrated out"
-    if form.get("likelihood") == "lss" and not (isinstance(case.model, PlugIn) and case.model.plug_in):
+    if form.get("likelihood") == "lss" and case.model.capability(PlugIn) is None:
         return "lss needs dense points and model=gaussian, diag or iso"
     return ""
 

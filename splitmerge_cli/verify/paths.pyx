@@ -49,10 +49,9 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
         A choice was made that has no list of options.
     """
     cdef int32_t[::1] start = np.ascontiguousarray(labels, dtype=np.int32)
-    cdef Py_ssize_t N = model.N, T = len(sampler.TERMS), moves = len(sampler.MOVES), n = 0, room = 256, t
+    cdef Py_ssize_t N = model.N, T = len(sampler.TERMS), moves = len(sampler.moves), n = 0, room = 256, t
     cdef int64_t before, after
-    cdef double held = model.concentration
-    cdef bint refreshed = model.random_concentration
+    held = model.prior_values
     # b0 and kappa0, whatever the partition
     scales = model.parameters if isinstance(model, Scaled) else None
     cdef int32_t[:, ::1] ends
@@ -79,8 +78,8 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
                 kinds, made, values = found["move"], found["proposals"], found["terms"]
                 PyErr_CheckSignals()
             model.reset(&start[0], K)
-            if refreshed:
-                model.set_concentration(held)
+            if held:
+                model.set_prior_values(held)
             if scales is not None:
                 model.set_parameters(scales)
             if kept is not None:
@@ -107,8 +106,7 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
                 break
     finally:
         rng.script_stop()
-        if refreshed:
-            model.set_concentration(held)
+        model.set_prior_values(held)
         if scales is not None:
             model.set_parameters(scales)
     return {name: array[:n] for name, array in found.items()} | {"parameters": kept}

@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.paths import TooManyPaths
@@ -268,4 +269,4 @@ def allocation_steps(model: Model, order: Sequence[int], sides: Sequence[int]) -
     list of float
         Probability of the side taken, given those before. Source: Wang & Russell 2015, equation 5 and Table 1.
     """
-    return model._allocation_steps(np.asarray(order, dtype=np.int32), np.asarray(sides, dtype=np.int32))
+    return pieces.allocation_steps(model, np.asarray(order, dtype=np.int32), np.asarray(sides, dtype=np.int32))

@@ -113,7 +113,7 @@ def walk(
     found = paths_from(model, rng, sampler, state, always_accept, limit)
     parameters = found["parameters"] or [None] * len(found["K"])
     reached = [state_of(*end) for end in zip(found["labels"], map(int, found["K"]), parameters, strict=True)]
-    moves = [sampler.MOVES[t] for t in found["move"]]
+    moves = [sampler.moves[t] for t in found["move"]]
     return list(zip(reached, found["probability"].tolist(), found["log_ratio"].tolist(), moves, strict=True))
 
 

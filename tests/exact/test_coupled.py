@@ -237,19 +237,19 @@ def test_random_concentrations_meet_too() -> None:
         models = [Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2)]
         models[0].set_labels(np.zeros(30, dtype=int))
         models[1].set_labels(np.arange(30))
-        models[1].set_concentration(5.0)
+        models[1].set_prior_values({"concentration": 5.0})
         samplers = [[Gibbs(m, stream), Refresh(m, stream)] for m in models]
         chains = CoupledChains(*models, stream, *samplers, 1)
         chains.advance(3000)
         assert chains.meeting > 0
-        assert models[0].concentration == models[1].concentration
+        assert models[0].prior_values == models[1].prior_values
 
 
 def test_chains_of_other_concentrations_have_not_met() -> None:
     """Nothing resamples them here: equal partitions alone are no equal states."""
     rows, stream = np.ones((3, 2), dtype=np.uint8), Rng(1)
     x, y = (Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2))
-    y.set_concentration(2.0 * x.concentration)
+    y.set_prior_values({"concentration": 2.0 * x.prior.concentration})
     chains = CoupledChains(x, y, stream, [Gibbs(x, stream)], [Gibbs(y, stream)], 1)
     chains.advance(200)
     assert chains.meeting == -1 and chains.iteration == 200
@@ -268,7 +268,7 @@ CONTINUOUS = (
 
 def state_of_chain(model: Model) -> np.ndarray:
     held = model.parameters
-    return np.append(np.zeros(0) if held is None else held.ravel(), model.concentration)
+    return np.append(np.zeros(0) if held is None else held.ravel(), model.prior.concentration)
 
 
 @pytest.mark.parametrize("case_name", CONTINUOUS)
@@ -282,14 +282,13 @@ def test_continuous_draws_keep_their_laws(case_name: str) -> None:
         model.start_parameters(Rng(seed))
         for _ in range(3):
             Refresh(model, Rng(seed)).step()
-        starts.append((np.array(labels), model.parameters, model.concentration))
+        starts.append((np.array(labels), model.parameters, model.prior_values))
 
     def put(model: Model, start: tuple[np.ndarray, np.ndarray | None, float]) -> None:
         model.set_labels(start[0])
         if start[1] is not None:
             model.set_parameters(start[1])
-        if model.random_concentration:
-            model.set_concentration(start[2])
+        model.set_prior_values(start[2])
 
     x, y, rng = case.build(), case.build(), Rng(5)
     samplers = Refresh(x, rng), Refresh(y, rng)

@@ -18,6 +18,7 @@ from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.transitions import total_variation
@@ -125,11 +126,11 @@ def test_scans_are_those_by_definition(options):
     model = points(**PRIOR | options)
     model.set_labels(LABELS)
     for i in range(12):
-        model._scan(i)
+        pieces.scan(model, i)
     if options:
         Refresh(model, Rng(2)).step()
     for i in range(12):
-        v, w = model._scan(i), model._scan_by_definition(i)
+        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
         np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
 
 

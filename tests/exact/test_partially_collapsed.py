@@ -14,6 +14,7 @@ from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.finite import FiniteTopics
@@ -74,7 +75,7 @@ def test_another_law_is_found():
 
 def test_counts_of_finite_topics_follow():
     model, states = finite([0, 3, 5], 3, 2, 2)
-    rng, words = Rng(4), model._words()
+    rng, words = Rng(4), model.words
     sampler = PartiallyCollapsed(model, rng, share=0.0)
     model.set_labels(np.array([0, 1, 0, 1, 1]))
     model.set_parameters(np.array(states[0][2]))
@@ -83,7 +84,7 @@ def test_counts_of_finite_topics_follow():
         sampler.step()
         z = model.labels
         counts = [np.bincount(words[z == k], minlength=3).tolist() for k in range(2)]
-        assert model._counts().tolist() == counts
+        assert model.count_words().tolist() == counts
         assert model.sizes.tolist() == np.bincount(z).tolist()
         seen.add(tuple(z))
     assert len(seen) > 3
@@ -319,7 +320,7 @@ def test_words_drawn_are_gammas(eta):
     model, rng = HDP(words, [0, 104], 3, eta=eta), Rng(5)
     labels = np.concatenate([np.arange(50) % 20, np.arange(50), [50, 51, 51, 51]])
     model.set_labels(labels)
-    drawn = np.array([[model._words_drawn(rng, w) for w in range(3)] for _ in range(3000)])
+    drawn = np.array([[pieces.draw_word(model, rng, w) for w in range(3)] for _ in range(3000)])
     for w in range(3):
         n = np.bincount(labels[words == w], minlength=52)
         for count in np.unique(n):

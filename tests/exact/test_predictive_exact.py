@@ -195,7 +195,7 @@ def test_a_chain_is_followed_with_all_that_it_resamples() -> None:
     densities = Following(configured, data, items, chain)
     for labels, concentration, scales in [([0, 1, 0], 3.0, [0.7, 2.0, 0.2]), ([0, 0, 0], 0.4, [5.0, 0.1, 1.5])]:
         chain.set_labels(np.array(labels, dtype=np.int32))
-        chain.set_concentration(concentration)
+        chain.set_prior_values({"concentration": concentration})
         chain.set_parameters(np.array(scales)[:, None])
         # the same numbers as options, not as states
         fixed = configured | {"concentration": concentration, "b0": scales[:2], "kappa0": scales[2]}

@@ -8,18 +8,24 @@ from small_cases import SAMPLERS
 from small_priors import NAMES as TOYS
 from small_priors import PACKAGE, registered
 
+from splitmerge_cli.core.hyperpriors import draw_by_slice, from_line, log_density_on_line
+from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify import pieces
+from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     disagreements,
@@ -59,7 +65,7 @@ def build(model_class, prior, size=4, **params):
     if prior.startswith("toy_finite"):
         # so that the bound is met
         prior = "toy_finite_mixtures(most=2)"
-    case = small_case(model_class, size, 0, {"prior": prior, "concentration": 0.8, **params})
+    case = small_case(model_class, size, 0, {"prior": prior, "concentration": 0.8} | params)
     assert len(np.unique(np.round(case.pi, 12))) > 3
     return case
 
@@ -147,3 +153,80 @@ def test_moves_that_draw_parameters(allocation, prior):
     case = build(Lines, prior, size=3, **KEPT)
     P = matrix(case, Triadic(case.model, Rng(0), beta=0.3, allocation=allocation))
     assert stationarity_defect(P, case.pi) < 1e-12
+
+
+# -- hyper-parameters that are resampled
+RESAMPLED = {
+    "discount": ("toy_pitman_yor(discount=beta(2,1.5))", 0.8),
+    "concentration": ("toy_pitman_yor(discount=0.3)", "gamma(1.5,2)"),
+    "both": ("toy_pitman_yor(discount=beta(0.7,2))", "gamma(2,1)"),
+}
+SIZES = [5, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name"), [("discount", "discount"), ("concentration", "concentration"), ("both", "discount")]
+)
+def test_a_hyper_parameter_is_drawn_from_its_conditional(chosen, name):
+    """4,000 updates against quadrature of prior times probability of the partition: moments of ranks."""
+    prior, concentration = RESAMPLED[chosen]
+    read = read_options("model", OPTIONS, {"concentration": concentration})
+    made = specification(prior).build(sum(SIZES), read["concentration"])
+    axis, places = made.hyperpriors[name], np.linspace(-30, 30, 6001)
+    values = np.array([from_line(axis, t) for t in places])
+    p = normalise(
+        [
+            log_density_on_line(axis, t) + made.log_probability(np.array(SIZES), **made.options | {name: value})
+            for t, value in zip(places, values, strict=True)
+        ]
+    )
+    rng, draws = Rng(7), []
+    for _ in range(4_000):
+        pieces.resample_prior(made, rng, made.hyperparameters.index(name), SIZES)
+        draws.append(made.values[name])
+    ranks = np.interp(draws, values, np.cumsum(p) - 0.5 * p)
+    for power in (1, 2, 3):
+        # in batches, since an update depends on the one before
+        batches = (ranks**power).reshape(40, -1).mean(axis=1)
+        assert abs(batches.mean() - 1 / (power + 1)) < 4.5 * batches.std(ddof=1) / np.sqrt(40)
+
+
+def test_the_slice_sampler_leaves_a_density_as_it_is():
+    """A density of steps with two modes, whose slices may be two intervals."""
+    edges, height = np.array([-3.5, -2.0, -0.5, 1.0, 2.5, 3.5]), np.array([0.3, 1.0, 0.1, 0.6, 0.2])
+
+    def log_density(t):
+        return np.log(height[np.searchsorted(edges, t) - 1]) if edges[0] < t < edges[-1] else -np.inf
+
+    rng, t, visited = np.random.default_rng(3), 0.3, []
+    for _ in range(20_000):
+        t = draw_by_slice(log_density, t, rng.random)
+        visited.append(t)
+    mass = height * np.diff(edges)
+    np.testing.assert_allclose(np.histogram(visited, edges)[0] / len(visited), mass / mass.sum(), atol=0.015)
+
+
+@pytest.mark.parametrize("chosen", RESAMPLED)
+@pytest.mark.parametrize("name", ["gibbs", "sams", "sdds"])
+def test_kernels_at_present_values_of_hyper_parameters(name, chosen):
+    prior, concentration = RESAMPLED[chosen]
+    case = build(Bernoulli, prior, concentration=concentration)
+    sampler_class, given = SAMPLERS[name]
+    sampler = sampler_class(case.model, Rng(0), **given)
+    assert stationarity_defect(matrix(case, sampler), case.pi) < 1e-12
+    # with another value the posterior is another one
+    last = case.model.hyperparameters[-1]
+    case.model.set_prior_values({last: 0.5 * case.model.prior_values[last]})
+    assert stationarity_defect(matrix(case, sampler), case.pi) > 1e-4
+
+
+@pytest.mark.parametrize("chosen", RESAMPLED)
+@pytest.mark.parametrize(("model_class", "params"), [(Bernoulli, {}), (Lines, {"noise": "nig", "a0": 1.2})])
+def test_chains_with_resampled_hyper_parameters(model_class, params, chosen):
+    """Frequencies of partitions against their probabilities with the hyper-parameters integrated out."""
+    prior, concentration = RESAMPLED[chosen]
+    case = build(model_class, prior, concentration=concentration, **params)
+    rng = Rng(2)
+    samplers = [SAMPLERS["gibbs"][0](case.model, rng), Refresh(case.model, rng)]
+    frequencies, noise = sampled_frequencies(case, samplers, rng, 8_000)
+    assert 0.5 * np.abs(frequencies - case.partitions[1]).sum() < 3 * noise

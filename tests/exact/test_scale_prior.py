@@ -17,6 +17,7 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.transitions import total_variation
@@ -139,20 +140,20 @@ def test_likelihoods_are_those_of_the_present_scales(covariance):
     model.set_labels(np.array(LABELS))
     model.log_joint()
     for i in range(6):
-        model._scan(i)
+        pieces.scan(model, i)
     Refresh(model, rng).step()
     *b0, kappa0 = model.parameters[:, 0].tolist()
     fixed = Gaussian(POINTS, covariance=covariance, b0=b0 if len(b0) > 1 else b0[0], kappa0=kappa0)
     fixed.set_labels(np.array(LABELS))
     assert model.kappa0 == kappa0
     assert model.log_lik_total() == pytest.approx(fixed.log_lik_total(), abs=1e-11)
-    assert model._log_union(0, 1) == pytest.approx(fixed._log_union(0, 1), abs=1e-11)
+    assert pieces.log_union(model, 0, 1) == pytest.approx(pieces.log_union(fixed, 0, 1), abs=1e-11)
     for i in range(6):
-        scans = [m._scan(i) for m in (model, fixed)]
+        scans = [pieces.scan(m, i) for m in (model, fixed)]
         np.testing.assert_allclose(scans[0] / scans[0].sum(), scans[1] / scans[1].sum(), rtol=1e-11)
-        assert model._log_pred(i, 3) == pytest.approx(fixed._log_pred(i, 3), abs=1e-11)
-        assert model._odds(i, 0, 1, LABELS[i] if LABELS[i] < 2 else -1, True) == pytest.approx(
-            fixed._odds(i, 0, 1, LABELS[i] if LABELS[i] < 2 else -1, True), rel=1e-11
+        assert pieces.log_pred(model, i, 3) == pytest.approx(pieces.log_pred(fixed, i, 3), abs=1e-11)
+        assert pieces.odds(model, i, 0, 1, LABELS[i] if LABELS[i] < 2 else -1, True) == pytest.approx(
+            pieces.odds(fixed, i, 0, 1, LABELS[i] if LABELS[i] < 2 else -1, True), rel=1e-11
         )
     shape = stats.gamma.logpdf(b0, 1.0, scale=unit_of(covariance)[: len(b0)] / 2).sum()
     shape += stats.gamma.logpdf(kappa0, 2.0, scale=1 / 3)

@@ -18,6 +18,7 @@ from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify import pieces
 
 POINTS = np.array([[0.1, -0.4], [2.3, 1.9], [-0.2, 0.3], [2.0, 2.6]])
 ROWS = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [0, 1, 1]], dtype=np.uint8)
@@ -96,9 +97,9 @@ def test_state(name):
         assert model.log_joint() == pytest.approx(again.log_joint(), rel=1e-10)
         np.testing.assert_array_equal(model.sizes, again.sizes)
         for i in range(0, 60, 7):
-            found, expected = model._scan(i), again._scan(i)
+            found, expected = pieces.scan(model, i), pieces.scan(again, i)
             np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), rtol=1e-8, atol=1e-12)
-        np.testing.assert_array_equal(model._members(0, 1), again._members(0, 1))
+        np.testing.assert_array_equal(pieces.list_members(model, 0, 1), pieces.list_members(again, 0, 1))
     first = model.labels
     again.start_sequentially(Rng(2))
     np.testing.assert_array_equal(again.labels, first)

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from splitmerge_cli.core import capabilities
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
@@ -79,15 +80,15 @@ class Shards:
 
 def divided(cls: type[Model], x, cuts: list[int], params, options, types: Sequence[str] = ()):
     """Sampler, model and shards of rows in shards that end at `cuts`."""
-    columns = Columns.joined([Columns.of(x[a:b].astype(float)) for a, b in pairwise(cuts)]).typed(types)
-    near = options.get("near", 256)
+    columns = Columns.join([Columns.of(x[a:b].astype(float)) for a, b in pairwise(cuts)]).with_types(types)
+    near, by = options.get("near", 256), cls.find_capability(capabilities.Shards)
     shards = [
-        ShardItems(cls.of_shard(x[a:b].astype(float), columns, **params), a, len(x), near) for a, b in pairwise(cuts)
+        ShardItems(by.build_shard(x[a:b].astype(float), columns, **params), a, len(x), near) for a, b in pairwise(cuts)
     ]
     group = Shards(shards)
     zeros = [np.zeros(b - a, dtype=np.int32) for a, b in pairwise(cuts)]
     packed = np.concatenate([shard.set_labels(z, 1)[1] for shard, z in zip(shards, zeros, strict=True)])
-    model = cls.of_shards(columns, shards[0].added(packed).tobytes(), **params)
+    model = by.build_whole(columns, shards[0].added(packed).tobytes(), **params)
     rng = Rng(4)
     sampler, items = sharded(model, rng, group, np.diff(cuts), **options)
     items.settle(zeros, 1)
@@ -196,7 +197,7 @@ def test_columns_stay_the_sums_of_their_items():
     for shard in group.shards:
         sizes, packed = shard.set_labels(shard.labels(), model.K)
         assert sizes.sum() == len(shard.labels())
-        assert packed.shape == (model.K, model.column_bytes)
+        assert packed.shape == (model.K, model.capability(capabilities.Shards).column_bytes)
 
 
 def test_default_prior_is_that_of_all_rows():
@@ -212,9 +213,8 @@ def test_default_prior_is_that_of_all_rows():
 
 def test_refusals():
     x = points()[0]
-    with pytest.raises(ValueError, match="cannot be in shards"):
-        Model.of_shard(x, Columns.of(x))
+    assert Model.find_capability(capabilities.Shards) is None
     with pytest.raises(ValueError, match="neither 0 nor 1"):
-        Bernoulli.of_shard(np.full((2, 2), 0.5), Columns.of(np.eye(2)))
+        Bernoulli.find_capability(capabilities.Shards).build_shard(np.full((2, 2), 0.5), Columns.of(np.eye(2)))
     with pytest.raises(ValueError, match="not a finite number"):
-        Gaussian.of_shard(x, Columns.of(np.full((2, 3), np.inf)))
+        Gaussian.find_capability(capabilities.Shards).build_shard(x, Columns.of(np.full((2, 3), np.inf)))

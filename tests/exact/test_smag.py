@@ -18,6 +18,7 @@ from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import total_variation
 
@@ -132,7 +133,7 @@ def test_scan_by_definition():
             counts[row, min(model.labels[i], 6)] += 1
         model.set_labels(labels)
         model.set_parameters([*weights, 0.7, 2.0])
-        expected = model._scan(i)
+        expected = pieces.scan(model, i)
         expected /= expected.sum()
         error = np.sqrt(expected * (1 - expected) / tries) + 1 / tries
         assert (np.abs(counts[row] / tries - expected) < 4.5 * error).all()
@@ -153,7 +154,7 @@ def test_scan_of_all_topics_by_definition():
         counts[min(model.labels[0], 11)] += 1
     model.set_labels(labels)
     model.set_parameters([*weights, 0.7, 2.0])
-    expected = model._scan(0)
+    expected = pieces.scan(model, 0)
     expected /= expected.sum()
     error = np.sqrt(expected * (1 - expected) / tries) + 1 / tries
     assert (np.abs(counts / tries - expected) < 4.5 * error).all()

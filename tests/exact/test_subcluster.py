@@ -12,6 +12,7 @@ from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.priors.uniform import Uniform
 from splitmerge_cli.samplers.subcluster import Subcluster
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.finite import FiniteMixture, FiniteWeights
 from splitmerge_cli.verify.kernel import EXACT
@@ -112,9 +113,9 @@ def test_mean_density_is_the_predictive(name):
     model.set_labels(labels)
     items = np.arange(35, 40, dtype=np.int32)
     rng = Rng(1)
-    draws = np.exp([[model._scores(rng, items, k) for k in range(2)] for _ in range(20_000)])
+    draws = np.exp([[pieces.draw_scores(model, rng, items, k) for k in range(2)] for _ in range(20_000)])
     mean, error = draws.mean(axis=0), draws.std(axis=0) / np.sqrt(len(draws))
-    wanted = np.array([[model._log_pred(i, k) for i in items] for k in range(2)])
+    wanted = np.array([[pieces.log_pred(model, i, k) for i in items] for k in range(2)])
     found = np.log(mean[1] / mean[0])
     spread = np.sqrt(((error / mean) ** 2).sum(axis=0))
     assert (np.abs(found - (wanted[1] - wanted[0])) < 4.5 * spread + 1e-9).all()
@@ -143,7 +144,7 @@ def test_streams_are_philox():
     # NumPy's generator counts before it makes a block
     counter = np.array([2**64 - 1, number - 1, purpose, 0], dtype=np.uint64)
     theirs = np.random.Philox(key=np.array(key, dtype=np.uint64), counter=counter)
-    assert Stream()._words(key, number, purpose, 12) == theirs.random_raw(12).tolist()
+    assert pieces.stream_words(Stream(), key, number, purpose, 12) == theirs.random_raw(12).tolist()
 
 
 GEWEKE = {

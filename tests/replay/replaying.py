@@ -47,7 +47,7 @@ class Pair:
                 self.model.parameters[:, 0], resampled, rtol=1e-9, err_msg=f"scales after {step}"
             )
         if getattr(self.state.model, "gamma", None):
-            assert self.model.concentration == pytest.approx(self.state.model.concentration, rel=1e-12)
+            assert self.model.prior.concentration == pytest.approx(self.state.model.concentration, rel=1e-12)
 
     def check_end(self) -> None:
         """The log joint moved by as much on both sides, and both are at the same place of the stream."""

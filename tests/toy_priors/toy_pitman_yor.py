@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import gammaln
 
-from splitmerge_cli.core.options import Number
+from splitmerge_cli.core.hyperpriors import ShareOrBeta
 from splitmerge_cli.core.prior import TablePrior
 
 
@@ -11,13 +11,14 @@ class PitmanYor(TablePrior):
     """p(z) = prod_{j < K} (theta + j d) / (theta)_N prod_k (1 - d)_{n_k - 1}. Source: Pitman and Yor (1997)."""
 
     NAME = "toy_pitman_yor"
-    OPTIONS = (Number("discount", 0.5, "of every cluster", least=0.0, most=0.99),)
+    OPTIONS = (ShareOrBeta("discount", 0.5, "of every cluster; beta(a,b): resampled"),)
 
     def tables(self, concentration, discount):
         n = np.arange(self.N + 1)
         log_g = np.zeros(self.N + 1)
         log_g[1:] = gammaln(n[1:] - discount) - gammaln(1.0 - discount)
-        return log_g, np.concatenate([[0.0], np.cumsum(np.log(concentration + n[:-1] * discount))])
+        log_f = np.concatenate([[0.0], np.cumsum(np.log(concentration + n[:-1] * discount))])
+        return log_g, log_f + gammaln(concentration) - gammaln(concentration + self.N)
 
     @classmethod
     def log_probability(cls, sizes, concentration, discount):

@@ -16,6 +16,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 MAKE = {
@@ -33,7 +34,7 @@ def test_ten_million_changes_leave_no_trace(name):
     model = MAKE[name](CLOUD)
     model.set_labels(np.arange(60) % 4)
     before, joint = model.statistics()["counts"], model.log_joint()
-    model._shake(10_000_000, 3)
+    pieces.shake(model, 10_000_000, 3)
     np.testing.assert_array_equal(model.statistics()["counts"], before)
     assert model.log_joint() == joint
 
@@ -130,7 +131,7 @@ def test_scans_are_right_at_every_scale(name):
             model = MAKE[name](points)
         model.set_labels(np.arange(60) % 9)
         for i in range(0, 60, 7):
-            fast, slow = model._scan(i), model._scan_by_definition(i)
+            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
             np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
         check_walk_weights(model)
 

@@ -20,6 +20,7 @@ from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.transitions import balance_defect, irreducible, stationarity_defect, transition_matrix
@@ -134,7 +135,7 @@ def test_likelihoods_and_priors_of_partitions(case):
         assert model.log_prior_total() == dense.log_prior_total()
         assert model.log_joint() == pytest.approx(dense.log_joint(), **CLOSE)
         for k in range(model.K):
-            assert model._cluster_log_lik(k) == pytest.approx(dense._cluster_log_lik(k), **CLOSE)
+            assert pieces.log_lik(model, k) == pytest.approx(pieces.log_lik(dense, k), **CLOSE)
 
 
 def test_differences_between_partitions(case):
@@ -155,7 +156,7 @@ def test_unions(case):
         dense.set_labels(labels)
         model.set_labels(labels)
         for a, b in itertools.islice(itertools.permutations(range(model.K), 2), 30):
-            assert model._log_union(a, b) == pytest.approx(dense._log_union(a, b), **CLOSE)
+            assert pieces.log_union(model, a, b) == pytest.approx(pieces.log_union(dense, a, b), **CLOSE)
 
 
 def test_predictives(case):
@@ -165,11 +166,11 @@ def test_predictives(case):
         dense.set_labels(labels)
         model.set_labels(labels)
         for i in range(0, len(x), 3):
-            fast, slow = model._scan(i), dense._scan_by_definition(i)
+            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(dense, i)
             np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-10, atol=1e-300)
             own = int(labels[i])
             for other in {0, model.K - 1} - {own}:
-                mine, theirs = (m._odds(i, own, other, own, True) for m in (model, dense))
+                mine, theirs = (pieces.odds(m, i, own, other, own, True) for m in (model, dense))
                 assert mine[1] == pytest.approx(theirs[1], **CLOSE)
 
 
@@ -200,7 +201,7 @@ def test_extremes(extreme, name, covariance):
         model.set_labels(labels)
         assert model.log_joint() == pytest.approx(dense.log_joint(), **CLOSE)
         for i in range(0, len(x), 5):
-            fast, slow = model._scan(i), dense._scan_by_definition(i)
+            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(dense, i)
             np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-200)
 
 
@@ -225,7 +226,7 @@ def test_scans_walks_and_odds_are_their_definition(case):
     for labels in partitions_of(len(x), seed=4):
         model.set_labels(labels)
         for i in range(0, len(x), 4):
-            fast, slow = model._scan(i), model._scan_by_definition(i)
+            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
             np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
         if model.K > 2:
             check_walk_weights(model)
@@ -237,12 +238,12 @@ def test_chain_rule(case):
     model.set_labels(np.zeros(len(x), dtype=np.int32))
     items = np.random.default_rng(2).permutation(len(x))
     for i in items:
-        model._leave(i, 0)
+        pieces.leave(model, i, 0)
     total = 0.0
     for i in items:
-        total += model._log_pred(i, 0)
-        model._join(i, 0)
-    assert total == pytest.approx(model._cluster_log_lik(0), **CLOSE)
+        total += pieces.log_pred(model, i, 0)
+        pieces.join(model, i, 0)
+    assert total == pytest.approx(pieces.log_lik(model, 0), **CLOSE)
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -289,10 +290,10 @@ def test_random_moves_leave_no_trace(name, covariance, prior):
         k = int(rng.integers(model.K + 1)) if rng.random() < 0.7 else int(rng.integers(min(3, model.K)))
         own = model.labels[i]
         if k != own and (k < model.K or model.sizes[own] > 1):
-            model._move(i, k)
+            pieces.move(model, i, k)
         if step % 10 == 0:
             # statistics are brought up to date now and then, not after every move
-            model._scan(i)
+            pieces.scan(model, i)
         if step % 150 == 0:
             afresh(model, x, options)
     afresh(model, x, options)
@@ -304,7 +305,7 @@ def test_a_million_changes_leave_no_trace(covariance):
     model = sparse(x, covariance=covariance)
     model.set_labels(np.arange(30) % 4)
     before, joint = model.statistics(), model.log_joint()
-    model._shake(1_000_000, 3)
+    pieces.shake(model, 1_000_000, 3)
     for name, values in before.items():
         np.testing.assert_array_equal(model.statistics()[name], values)
     assert model.log_joint() == joint

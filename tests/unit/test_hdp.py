@@ -16,6 +16,7 @@ from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import hdp_log_weight, mixture_states, normalise
 
 DATA = np.random.default_rng(6)
@@ -62,7 +63,7 @@ def check_counts(model):
     assert (model.sizes > 0).all()
     assert model.weights.sum() == pytest.approx(1.0, abs=1e-9)
     for k in {0, model.K // 2, model.K - 1}:
-        np.testing.assert_array_equal(model._members(k, k), np.flatnonzero(labels == k))
+        np.testing.assert_array_equal(pieces.list_members(model, k, k), np.flatnonzero(labels == k))
     afresh = build(model.V, gamma=model.gamma, alpha0=model.alpha0)
     afresh.set_labels(labels)
     afresh.set_parameters(model.parameters)
@@ -105,7 +106,7 @@ def test_any_number_of_topics(K):
     for topics in (K, 3, K):
         scatter(model, topics)
         check_counts(model)
-        np.testing.assert_allclose(model._scan(20), equation_8(model, 20), rtol=1e-12)
+        np.testing.assert_allclose(pieces.scan(model, 20), equation_8(model, 20), rtol=1e-12)
     rng = Rng(1)
     Gibbs(model, rng).step()
     check_counts(model)
@@ -196,7 +197,7 @@ def test_a_topic_that_a_move_opens_takes_its_expected_share(gamma):
     scatter(model, 5)
     model.start_parameters(Rng(1))
     *others, unseen = model.weights
-    model._move(7, 5)
+    pieces.move(model, 7, 5)
     expected = [*others, unseen / (1.0 + gamma), unseen * gamma / (1.0 + gamma)]
     np.testing.assert_allclose(model.weights, expected, rtol=1e-12)
     check_counts(model)
@@ -292,7 +293,7 @@ def test_lists_of_members_change_nothing(order):
             if t % 3 == 0:
                 z = model.labels
                 for k in range(model.n_clusters):
-                    assert model._members(k, k).tolist() == np.flatnonzero(z == k).tolist()
+                    assert pieces.list_members(model, k, k).tolist() == np.flatnonzero(z == k).tolist()
         table = np.zeros((V, model.n_clusters), dtype=int)
         np.add.at(table, (WORDS, model.labels), 1)
         assert (model.word_topics().toarray() == table).all()

@@ -8,6 +8,7 @@ from small_cases import check_walk_weights
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.verify import pieces
 
 BETA = 0.6, 1.7
 
@@ -62,7 +63,9 @@ def test_scan_is_the_conditional(clusters: int) -> None:
         expected = np.exp(target - target.max())
         if (labels == labels[i]).sum() == 1:
             expected[clusters] = 0.0  # its own cluster stands for the new one
-        np.testing.assert_allclose(model._scan(i) / model._scan(i).sum(), expected / expected.sum(), rtol=1e-9)
+        np.testing.assert_allclose(
+            pieces.scan(model, i) / pieces.scan(model, i).sum(), expected / expected.sum(), rtol=1e-9
+        )
     check_walk_weights(model)
 
 
@@ -75,8 +78,8 @@ def test_union_counts_all_that_touches_it() -> None:
     rest = np.isin(labels, [1, 4], invert=True)
     others = log_lik(adjacency[np.ix_(rest, rest)], labels[rest], *BETA)
     expected = log_lik(adjacency, merged, *BETA) - others
-    assert model._log_union(1, 4) == pytest.approx(expected, rel=1e-11)
-    assert model._log_union(4, 1) == model._log_union(1, 4)
+    assert pieces.log_union(model, 1, 4) == pytest.approx(expected, rel=1e-11)
+    assert pieces.log_union(model, 4, 1) == pieces.log_union(model, 1, 4)
 
 
 def test_a_long_run_leaves_no_trace() -> None:
@@ -89,7 +92,7 @@ def test_a_long_run_leaves_no_trace() -> None:
         other = IRM(adjacency, concentration=3.0)
         other.set_labels(model.labels)
         assert model.log_joint() == other.log_joint()
-        np.testing.assert_array_equal(model._scan(7), other._scan(7))
+        np.testing.assert_array_equal(pieces.scan(model, 7), pieces.scan(other, 7))
 
 
 def test_graphs_beyond_the_tables() -> None:
@@ -107,7 +110,7 @@ def test_graphs_beyond_the_tables() -> None:
     assert model.log_lik_total() == pytest.approx(expected, rel=1e-8)
     model.set_labels(np.arange(N) // 1500)
     for i in (0, 2999):
-        fast, slow = model._scan(i), model._scan_by_definition(i)
+        fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-6, atol=1e-300)
 
 

@@ -19,6 +19,7 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.continuous import mixed_log_weight
 
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
@@ -36,11 +37,11 @@ def check_alike(a, b, rtol=1e-10):
         b.set_labels(labels)
         assert a.log_lik_total() == pytest.approx(b.log_lik_total(), rel=1e-12, abs=1e-10)
         for i in range(0, a.N, 7):
-            v, w = a._scan(i), b._scan(i)
+            v, w = pieces.scan(a, i), pieces.scan(b, i)
             np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=rtol)
-            assert a._log_pred(i, 0) == pytest.approx(b._log_pred(i, 0), abs=1e-10)
+            assert pieces.log_pred(a, i, 0) == pytest.approx(pieces.log_pred(b, i, 0), abs=1e-10)
         if clusters > 1:
-            assert a._log_union(0, 1) == pytest.approx(b._log_union(0, 1), rel=1e-12, abs=1e-10)
+            assert pieces.log_union(a, 0, 1) == pytest.approx(pieces.log_union(b, 0, 1), rel=1e-12, abs=1e-10)
 
 
 def test_all_columns_binary_is_the_bernoulli_mixture():
@@ -105,9 +106,9 @@ def test_a_missing_cell_is_an_item_that_the_column_does_not_have():
 def test_an_item_without_cells_goes_by_the_prior_alone():
     model = mixed()
     model.set_labels(np.arange(60) % 3)
-    w = model._scan(7)
+    w = pieces.scan(model, 7)
     np.testing.assert_allclose(w / w[0], [1.0, 19 / 20, 1.0, 1 / 20], rtol=1e-12)
-    assert model._log_pred(7, 0) == 0.0
+    assert pieces.log_pred(model, 7, 0) == 0.0
 
 
 def test_a_column_without_cells_says_nothing():
@@ -119,7 +120,7 @@ def test_a_column_without_cells_says_nothing():
         more = mixed(np.hstack([COMPLETE, empty]), (*TYPES, ColumnType(kind)))
         more.set_labels(labels)
         assert more.log_lik_total() == pytest.approx(model.log_lik_total(), abs=1e-9)
-        np.testing.assert_allclose(more._scan(3), model._scan(3), rtol=1e-12)
+        np.testing.assert_allclose(pieces.scan(more, 3), pieces.scan(model, 3), rtol=1e-12)
 
 
 def test_defaults_fit_the_columns():
@@ -183,10 +184,10 @@ def test_marginal_likelihood_integrates_the_parameters(kind):
     weight = mixed_log_weight(cells[:, None], [kind], [3], 1.0, prior="uniform", **PRIOR)
     assert weight(((0,) * 4, 1)) == pytest.approx(expected, abs=1e-7)
     # a predictive is the quotient of two integrals
-    model._leave(3, 0)
+    pieces.leave(model, 3, 0)
     seen = cells[:3]
     quotient = expected - integral_of(kind, seen[~np.isnan(seen)])
-    assert model._log_pred(3, 0) == pytest.approx(quotient, abs=2e-7)
+    assert pieces.log_pred(model, 3, 0) == pytest.approx(quotient, abs=2e-7)
 
 
 # ------------------------------------------------------------------------------------------------------ extreme tables
@@ -202,7 +203,7 @@ def test_counts_of_every_size(mean):
     for clusters in (1, 9):
         model.set_labels(np.arange(60) % clusters)
         for i in range(0, 60, 7):
-            fast, slow = model._scan(i), model._scan_by_definition(i)
+            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
             # a scan draws by these probabilities: what is far below the largest is never drawn
             np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-8, atol=1e-12)
         expected = 0.0
@@ -211,7 +212,7 @@ def test_counts_of_every_size(mean):
             for cell in cells[~np.isnan(cells)]:
                 expected += stats.nbinom.logpmf(cell, shape, rate / (rate + 1))
                 shape, rate = shape + cell, rate + 1
-        assert model._cluster_log_lik(0) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert pieces.log_lik(model, 0) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     if mean == 3e3:
         assert np.nansum(x[:, 0]) > LONGEST_TABLE
         check_walk_weights(model, 1e-7)
@@ -227,7 +228,7 @@ def test_rising_factorials_past_the_table(a):
     expected += shape * math.log(1 / 2) - x * math.log(2)
     model.set_labels([0, 1])
     # what is left of terms of a million
-    assert model._cluster_log_lik(1) == pytest.approx(expected, abs=1e-9)
+    assert pieces.log_lik(model, 1) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e6, 1e12])
@@ -237,7 +238,7 @@ def test_scans_are_right_at_every_scale(scale):
     model = mixed(x)
     model.set_labels(np.arange(60) % 9)
     for i in range(0, 60, 7):
-        fast, slow = model._scan(i), model._scan_by_definition(i)
+        fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
     check_walk_weights(model)
 
@@ -251,7 +252,7 @@ def test_many_columns_stay_in_range():
     model = mixed(x, types, beta1=1e-3, alpha=1e-3)
     model.set_labels(np.arange(60) % 9)
     for i in range(0, 60, 7):
-        fast, slow = model._scan(i), model._scan_by_definition(i)
+        fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-290)
     check_walk_weights(model)
 
@@ -260,7 +261,7 @@ def test_ten_million_changes_leave_no_trace():
     model = mixed()
     model.set_labels(np.arange(60) % 4)
     before, joint = model.statistics(), model.log_joint()
-    model._shake(10_000_000, 3)
+    pieces.shake(model, 10_000_000, 3)
     for name, values in model.statistics().items():
         np.testing.assert_array_equal(values, before[name])
     assert model.log_joint() == joint
@@ -320,6 +321,6 @@ def test_a_count_of_zero_is_an_observed_cell() -> None:
     model = Mixed(np.array([[0.0], [3.0], [7.0], [9.0], [np.nan]]), ["count"], shape=2.0, rate=0.5)
     model.set_labels(np.array([0, 0, 1, 1, 1]))
     rates = (2.0 + 3.0) / 2.5, (2.0 + 16.0) / 2.5
-    a, b = (model._scores(None, np.array([0, 1, 4], dtype=np.int32), k) for k in (0, 1))
+    a, b = (pieces.draw_scores(model, None, np.array([0, 1, 4], dtype=np.int32), k) for k in (0, 1))
     expected = [rates[1] - rates[0], 3 * np.log(rates[0] / rates[1]) + rates[1] - rates[0], 0.0]
     np.testing.assert_allclose(a - b, expected, rtol=1e-9, atol=1e-12)

@@ -7,6 +7,7 @@ from small_cases import SAMPLERS, check_walk_weights
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, mixture_states, normalise
 
 
@@ -20,8 +21,8 @@ def test_add_and_remove_return_the_statistics(model):
     rng = np.random.default_rng(1)
     for _ in range(2000):
         i, k = rng.integers(model.N), rng.integers(model.K)
-        model._join(i, k)
-        model._leave(i, k)
+        pieces.join(model, i, k)
+        pieces.leave(model, i, k)
     after = model.statistics()
     for name, values in before.items():
         np.testing.assert_array_equal(after[name], values)
@@ -35,24 +36,24 @@ def test_chain_rule(independent):
     scatter(model, clusters=1)
     items = np.random.default_rng(2).permutation(model.N)
     for i in items:
-        model._leave(i, 0)
+        pieces.leave(model, i, 0)
     total = 0.0
     for i in items:
-        total += model._log_pred(i, 0)
-        model._join(i, 0)
-    assert total == pytest.approx(model._cluster_log_lik(0), abs=1e-9)
+        total += pieces.log_pred(model, i, 0)
+        pieces.join(model, i, 0)
+    assert total == pytest.approx(pieces.log_lik(model, 0), abs=1e-9)
 
 
 def test_union_is_the_merged_cluster(independent):
     model = independent
     scatter(model)
     labels = model.labels
-    expected = model._log_union(1, 4)
-    assert expected == pytest.approx(model._log_union(4, 1), abs=1e-12)
+    expected = pieces.log_union(model, 1, 4)
+    assert expected == pytest.approx(pieces.log_union(model, 4, 1), abs=1e-12)
     for i in np.flatnonzero(labels == 4):
-        model._move(i, 1)
+        pieces.move(model, i, 1)
     merged = model.labels[np.flatnonzero(labels == 1)[0]]
-    assert model._cluster_log_lik(merged) == pytest.approx(expected, abs=1e-9)
+    assert pieces.log_lik(model, merged) == pytest.approx(expected, abs=1e-9)
 
 
 def test_odds_are_ratios_of_predictives(model):
@@ -62,14 +63,14 @@ def test_odds_are_ratios_of_predictives(model):
         for a, b in [(0, 3), (5, 2), (labels[i], (labels[i] + 1) % 6), ((labels[i] + 2) % 6, labels[i])]:
             own = int(labels[i]) if labels[i] in (a, b) else -1
             for sized in (False, True):
-                linear, logarithm = model._odds(i, a, b, own, sized)
+                linear, logarithm = pieces.odds(model, i, a, b, own, sized)
                 assert np.log(linear) == pytest.approx(logarithm, abs=1e-10)
             if own >= 0:
-                model._leave(i, own)
-            expected = model._log_pred(i, b) - model._log_pred(i, a)
+                pieces.leave(model, i, own)
+            expected = pieces.log_pred(model, i, b) - pieces.log_pred(model, i, a)
             if own >= 0:
-                model._join(i, own)
-            assert model._odds(i, a, b, own, False)[1] == pytest.approx(expected, abs=1e-12)
+                pieces.join(model, i, own)
+            assert pieces.odds(model, i, a, b, own, False)[1] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("clusters", [1, 6, 7, 8, 9, 12])
@@ -78,7 +79,7 @@ def test_scan_is_the_conditional(model, clusters):
     their edges."""
     scatter(model, clusters)
     for i in range(model.N):
-        fast, slow = model._scan(i), model._scan_by_definition(i)
+        fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-10, atol=1e-300)
     check_walk_weights(model)
 
@@ -86,10 +87,10 @@ def test_scan_is_the_conditional(model, clusters):
 def test_scan_of_lone_items(bernoulli):
     bernoulli.set_labels(np.r_[np.zeros(57, int), 1, 2, 3])
     for i in (57, 58, 59):
-        weights = bernoulli._scan(i)
+        weights = pieces.scan(bernoulli, i)
         assert weights[-1] == 0.0
         np.testing.assert_allclose(
-            weights / weights.sum(), (w := bernoulli._scan_by_definition(i)) / w.sum(), rtol=1e-10, atol=1e-300
+            weights / weights.sum(), (w := pieces.scan_by_definition(bernoulli, i)) / w.sum(), rtol=1e-10, atol=1e-300
         )
     check_walk_weights(bernoulli)
 
@@ -102,9 +103,9 @@ def test_many_attributes_leave_no_double(attributes):
     model = Bernoulli(x, beta1=1e-3, beta0=2e-3)
     model.set_labels(np.arange(40) % 9)
     for i in range(0, 40, 3):
-        fast, slow = model._scan(i), model._scan_by_definition(i)
+        fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-290)
-        linear, logarithm = model._odds(i, (i + 1) % 9, (i + 2) % 9, -1, True)
+        linear, logarithm = pieces.odds(model, i, (i + 1) % 9, (i + 2) % 9, -1, True)
         assert linear == pytest.approx(np.exp(logarithm), rel=1e-9) or logarithm > 700
     check_walk_weights(model)
     labels, weight = tuple(int(k) for k in model.labels), bernoulli_log_weight(x, 1.0, 1e-3, 2e-3, "crp")
@@ -122,7 +123,7 @@ def test_random_moves_keep_everything_in_step(build, model):
         most = model.K + (model.kmax > model.K)
         k = int(rng.integers(most)) if rng.random() < 0.7 else int(rng.integers(min(3, most)))
         if k != model.labels[i] and not (k == model.K and model.sizes[model.labels[i]] == 1):
-            model._move(i, k)
+            pieces.move(model, i, k)
         if step % 100 == 0:
             other = build()
             other.set_labels(model.labels, model.K if model.allows_empty else None)
@@ -131,9 +132,9 @@ def test_random_moves_keep_everything_in_step(build, model):
                 np.testing.assert_array_equal(counted[name], afresh[name])
             np.testing.assert_array_equal(model.sizes, other.sizes)
             assert model.log_joint() == pytest.approx(other.log_joint(), abs=1e-9)
-            np.testing.assert_allclose(model._scan(i), other._scan(i), rtol=1e-12)
+            np.testing.assert_allclose(pieces.scan(model, i), pieces.scan(other, i), rtol=1e-12)
             for k in range(model.K):
-                np.testing.assert_array_equal(model._members(k, k), np.flatnonzero(model.labels == k))
+                np.testing.assert_array_equal(pieces.list_members(model, k, k), np.flatnonzero(model.labels == k))
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 60, 900])
@@ -147,13 +148,13 @@ def test_members_come_in_item_order(n):
     model.set_labels(labels)
     for i in rng.permutation(chosen):  # lists in an order of their own
         home = int(model.labels[i])
-        model._move(i, 0)
-        model._move(i, min(home, model.K))
+        pieces.move(model, i, 0)
+        pieces.move(model, i, min(home, model.K))
     final = model.labels
     for k in range(1, model.K):
-        np.testing.assert_array_equal(model._members(k, k), np.flatnonzero(final == k))
+        np.testing.assert_array_equal(pieces.list_members(model, k, k), np.flatnonzero(final == k))
     if model.K == 3:
-        np.testing.assert_array_equal(model._members(1, 2), np.flatnonzero(final > 0))
+        np.testing.assert_array_equal(pieces.list_members(model, 1, 2), np.flatnonzero(final > 0))
 
 
 @pytest.mark.parametrize("alpha", [1e-100, 1e-10, 1.0, 1e10, 1e100])
@@ -193,7 +194,7 @@ def test_extreme_parameters_leave_no_weight_undefined(beta1, beta0, concentratio
         for _ in range(50):
             move.step()
         assert np.isfinite(model.log_joint())
-        fast, slow = model._scan(3), model._scan_by_definition(3)
+        fast, slow = pieces.scan(model, 3), pieces.scan_by_definition(model, 3)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-200)
 
 

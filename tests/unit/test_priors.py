@@ -6,6 +6,7 @@ import textwrap
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import beta, gamma
 from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_walk_weights
 from small_priors import NAMES, PACKAGE, PLAIN, registered
 
@@ -19,11 +20,13 @@ from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import OPTIONS, PriorOption, priors, specification
 from splitmerge_cli.priors.crp import ChineseRestaurant
+from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise, partitions
 
 ALL = (*PLAIN, *PACKAGE, *NAMES)
 FORMULAS = (*PACKAGE, *NAMES)
+RESAMPLED = "toy_pitman_yor(discount=beta(2,3))"
 WIDE = np.random.default_rng(3).integers(2, size=(60, 300)).astype(np.uint8)
 CANDIDATES = [[0.0, 1.0], [1.0, -0.5]]
 MODELS = {
@@ -88,7 +91,7 @@ def test_a_file_dropped_into_a_folder(tmp_path):
     with registered(tmp_path):
         model = Bernoulli(ROWS, prior="squares", concentration=2.0)
         model.set_labels(np.arange(60) % 3)
-        assert model.prior._log_prob([2, 3]) == pytest.approx(np.log(4 * 9) + 2 * np.log(2.0))
+        assert pieces.log_prob(model.prior, [2, 3]) == pytest.approx(np.log(4 * 9) + 2 * np.log(2.0))
     assert "squares" not in priors()
 
 
@@ -105,6 +108,7 @@ def test_two_priors_of_one_name(tmp_path):
     [
         ("nobody", "expected one of .*crp, .*toy_finite_mixtures, toy_pitman_yor, uniform"),
         ("toy_pitman_yor(discount=2)", "discount"),
+        ("toy_pitman_yor(discount=beta(0,1))", "discount"),
         ("toy_pitman_yor(other=0.2)", "model.prior"),
         ("toy_pitman_yor(discount", "model.prior"),
         ("uniform(a=1)", "model.prior"),
@@ -117,7 +121,14 @@ def test_what_is_no_prior(text, message):
 
 
 @pytest.mark.parametrize(
-    "text", ["toy_pitman_yor", "toy_pitman_yor(discount=0.25)", "toy_finite_mixtures( most = 5 )", "crp"]
+    "text",
+    [
+        "toy_pitman_yor",
+        "toy_pitman_yor(discount=0.25)",
+        "toy_finite_mixtures( most = 5 )",
+        RESAMPLED,
+        "crp",
+    ],
 )
 def test_a_specification_is_read_again_as_it_is_written(text):
     option = PriorOption("prior", "crp", "")
@@ -125,9 +136,27 @@ def test_a_specification_is_read_again_as_it_is_written(text):
     assert option.read(str(read), "model") == read
 
 
-def test_a_table_prior_does_not_resample_its_concentration():
-    with pytest.raises(ValueError, match="does not resample"):
-        Bernoulli(ROWS, prior="toy_pitman_yor", concentration="gamma(2,1)")
+def test_a_table_prior_that_does_not_sum_to_one_is_not_resampled():
+    with pytest.raises(ValueError, match=r"concentration: expected a number, since .* do not sum to 1"):
+        Bernoulli(ROWS, prior="toy_finite_mixtures", concentration="gamma(2,1)")
+
+
+def test_hyper_parameters_of_a_table_prior():
+    model = Bernoulli(ROWS, prior=RESAMPLED, concentration="gamma(2,1)")
+    assert model.hyperparameters == ("concentration", "discount") and model.refreshes
+    assert model.prior_values == {"concentration": 2.0, "discount": 0.4}
+    before, fixed = model.log_joint(), Bernoulli(ROWS, prior="toy_pitman_yor(discount=0.25)", concentration=3.0)
+    model.set_prior_values({"discount": 0.25, "concentration": 3.0})
+    assert model.log_lik_total() == fixed.log_lik_total()
+    expected = fixed.log_joint() + gamma(2).logpdf(3.0) + beta(2, 3).logpdf(0.25)
+    assert model.log_joint() == pytest.approx(expected, abs=1e-12)
+    for i in range(model.N):
+        np.testing.assert_array_equal(pieces.scan(model, i), pieces.scan(fixed, i))
+    model.set_prior_values({"discount": 0.4, "concentration": 2.0})
+    assert model.log_joint() == before
+    for values in ({"discount": 1.0}, {"discount": float("nan")}, {"concentration": -1.0}, {"other": 1.0}):
+        with pytest.raises(ValueError, match=r"expected a value within|resamples no other"):
+            model.set_prior_values(values)
 
 
 @pytest.mark.parametrize(
@@ -168,17 +197,17 @@ def test_tables_give_the_formula(prior, concentration):
     found, expected = [], []
     for labels in partitions(7):
         sizes = np.bincount(labels)
-        found.append(made._log_prob(sizes))
+        found.append(pieces.log_prob(made, sizes))
         expected.append(made.log_probability(sizes, concentration, **dict(chosen.options)))
     np.testing.assert_allclose(normalise(found), normalise(expected), rtol=1e-12)
 
 
 def test_pitman_yor_without_a_discount_is_the_chinese_restaurant():
     a, b = build("toy_pitman_yor(discount=0)", 6), ChineseRestaurant(6, 1.3)
-    differ = [a._log_prob(np.bincount(z)) - b._log_prob(np.bincount(z)) for z in partitions(6)]
+    differ = [pieces.log_prob(a, np.bincount(z)) - pieces.log_prob(b, np.bincount(z)) for z in partitions(6)]
     np.testing.assert_allclose(differ, differ[0], rtol=1e-12)
-    np.testing.assert_allclose(a._weights([1, 2, 2])[0], b._weights([1, 2, 2])[0], rtol=1e-12)
-    assert a._weights([1, 2, 2])[1] == pytest.approx(b._weights([1, 2, 2])[1], rel=1e-12)
+    np.testing.assert_allclose(pieces.prior_weights(a, [1, 2, 2])[0], pieces.prior_weights(b, [1, 2, 2])[0], rtol=1e-12)
+    assert pieces.prior_weights(a, [1, 2, 2])[1] == pytest.approx(pieces.prior_weights(b, [1, 2, 2])[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("prior", ALL)
@@ -189,14 +218,14 @@ def test_weights_multiply_to_the_probability(prior):
     for labels in partitions(6):
         order, sizes, total = rng.permutation(6), {}, 0.0
         for i in order:
-            weights, new = made._weights(list(sizes.values()))
+            weights, new = pieces.prior_weights(made, list(sizes.values()))
             at = list(sizes).index(labels[i]) if labels[i] in sizes else -1
             # the first item's weight is a factor of all partitions
             if sizes:
                 with np.errstate(divide="ignore"):
                     total += np.log(weights[at] if at >= 0 else new)
             sizes[labels[i]] = sizes.get(labels[i], 0) + 1
-        expected = made._log_prob(np.bincount(labels)) - made._log_prob([1])
+        expected = pieces.log_prob(made, np.bincount(labels)) - pieces.log_prob(made, [1])
         assert total == pytest.approx(expected, abs=1e-11)
 
 
@@ -205,7 +234,7 @@ def test_draws_are_of_the_prior(prior):
     made, generator = build(prior, 5), np.random.default_rng(2)
     states = mixture_states(5)
     index = {state: t for t, state in enumerate(states)}
-    pi = normalise([made._log_prob(np.bincount(z)) for z, _ in states])
+    pi = normalise([pieces.log_prob(made, np.bincount(z)) for z, _ in states])
     counts, draws = np.zeros(len(states)), 20_000
     for _ in range(draws):
         labels, K = made.draw(generator)
@@ -242,10 +271,10 @@ def test_scans_are_the_definition(name, prior):
     for labels in sets_of_labels(prior, model.N):
         model.set_labels(labels)
         for i in range(0, model.N, 3):
-            agree(model._scan(i), model._scan_by_definition(i))
+            agree(pieces.scan(model, i), pieces.scan_by_definition(model, i))
         for i in np.flatnonzero(np.bincount(labels)[labels] == 1):
-            assert model._scan(i)[-1] == 0.0
-            agree(model._scan(i), model._scan_by_definition(i))
+            assert pieces.scan(model, i)[-1] == 0.0
+            agree(pieces.scan(model, i), pieces.scan_by_definition(model, i))
         if len(np.unique(labels)) >= 3:
             check_walk_weights(model)
 
@@ -258,7 +287,7 @@ def test_the_definition_is_the_conditional(name, prior):
     for labels in sets_of_labels(prior, model.N):
         for i in (0, 5, model.N - 1):
             model.set_labels(labels)
-            found, joint = model._scan(i), []
+            found, joint = pieces.scan(model, i), []
             alone = int(np.sum(labels == labels[i]) == 1)
             for k in range(labels.max() + 2 - alone):
                 moved = labels.copy()
@@ -278,15 +307,15 @@ def test_odds_hold_the_weights(name, prior):
     model.set_labels(labels)
     K, N = 3, model.N
     weights = model.prior._weights
-    model._scan(0)  # an empty column behind the clusters
+    pieces.scan(model, 0)  # an empty column behind the clusters
     for i, a, b, own in [(0, 0, 1, 0), (0, 1, 2, -1), (N - 1, 2, 0, 2), (N - 1, 0, 2, 2), (1, 0, K, 0)]:
         sizes = np.bincount(labels)
         if own >= 0:
             sizes[own] -= 1
         live = sizes[sizes > 0].tolist()
         of = {k: weights([sizes[k]])[0][0] if k < K and sizes[k] else weights(live)[1] for k in (a, b)}
-        plain, logs = model._odds(i, a, b, own, False)
-        sized, sized_logs = model._odds(i, a, b, own, True)
+        plain, logs = pieces.odds(model, i, a, b, own, False)
+        sized, sized_logs = pieces.odds(model, i, a, b, own, True)
         with np.errstate(divide="ignore"):
             assert sized_logs - logs == pytest.approx(np.log(of[b] / of[a]), abs=1e-9)
         assert sized == pytest.approx(plain * of[b] / of[a], rel=1e-9)
@@ -301,12 +330,12 @@ def test_weights_keep_step_with_the_number_of_clusters(name, prior):
     most = 3 if prior.startswith("toy_finite") else model.N
     for step in range(400):
         i = int(rng.integers(model.N))
-        model._move(i, int(rng.integers(min(model.K + 1, most))))
+        pieces.move(model, i, int(rng.integers(min(model.K + 1, most))))
         if step % 40 == 0:
             other.set_labels(model.labels)
             if not model.conjugate:
                 other.set_parameters(model.parameters)
-            agree(model._scan(i), other._scan(i))
+            agree(pieces.scan(model, i), pieces.scan(other, i))
             assert model.log_joint() == pytest.approx(other.log_joint(), rel=1e-12)
 
 
@@ -355,21 +384,21 @@ def test_an_item_that_only_a_new_cluster_would_suit(name):
     i = 0 if name == "irm" else free.N - 1
     labels = np.arange(free.N) % 3
     free.set_labels(labels)
-    w = free._scan_by_definition(i)
+    w = pieces.scan_by_definition(free, i)
     assert w[:3].sum() < 1e-200 * w[3]
     bound = OUTLIERS[name](prior="toy_finite_mixtures(most=3)")
     bound.set_labels(labels)
-    agree(bound._scan(i), bound._scan_by_definition(i))
-    assert bound._scan(i)[3] == 0.0
-    for found in bound._scan_unplaced(i):
+    agree(pieces.scan(bound, i), pieces.scan_by_definition(bound, i))
+    assert pieces.scan(bound, i)[3] == 0.0
+    for found in pieces.scan_unplaced(bound, i):
         assert np.isfinite(found).all() and found[:3].sum() > 0.0 and found[3] == 0.0
-    agree(*bound._scan_unplaced(i))
+    agree(*pieces.scan_unplaced(bound, i))
 
 
 def test_impossible_numbers_of_clusters_weigh_nothing():
     model = Bernoulli(ROWS, prior="toy_finite_mixtures(most=3)")
     model.set_labels(np.arange(60) % 3)
-    assert all(model._scan(i)[-1] == 0.0 for i in range(60))
+    assert all(pieces.scan(model, i)[-1] == 0.0 for i in range(60))
     model.set_labels(np.arange(60) % 4)
     assert model.log_joint() == -np.inf
-    assert all(np.isfinite(model._scan(i)).all() for i in range(60))
+    assert all(np.isfinite(pieces.scan(model, i)).all() for i in range(60))

@@ -13,7 +13,7 @@ import pytest
 from scipy.sparse import csr_array
 from small_cases import MODELS, TYPES, table
 
-from splitmerge_cli.core.shared import Prepared, as_frozen, freeze, frozen, shared
+from splitmerge_cli.core.shared import Prepared, as_frozen, freeze, is_frozen, share
 from splitmerge_cli.data.base import ColumnType, Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
@@ -22,6 +22,7 @@ from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.verify import pieces
 
 N = 2_000
 RNG = np.random.default_rng(4)
@@ -80,15 +81,14 @@ def test_models_that_share_are_of_their_own(name):
     labels = np.arange(a.N, dtype=np.int32) % 7
     for model in (a, b):
         model.set_labels(labels)
-    before, scans = b.log_joint(), [b._scan(i) for i in range(0, b.N, 97)]
+    before, scans = b.log_joint(), [pieces.scan(b, i) for i in range(0, b.N, 97)]
     a.set_labels(np.zeros(a.N, dtype=np.int32))
-    if a.random_concentration:
-        a.set_concentration(17.0)
+    a.set_prior_values(dict.fromkeys(a.prior_values, 17.0))
     for i in range(20):
-        a._move(i, a.K)
+        pieces.move(a, i, a.K)
     assert b.log_joint() == before
     for i, w in zip(range(0, b.N, 97), scans, strict=True):
-        np.testing.assert_array_equal(b._scan(i), w)
+        np.testing.assert_array_equal(pieces.scan(b, i), w)
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_a_mapped_file_is_shared(tmp_path):
     data = Dataset("x", "points", np.load(path, mmap_mode="r"))
     a, b = Gaussian.from_data(data), Gaussian.from_data(data)
     assert a.shared[0] is b.shared[0]
-    assert frozen(data.values)
+    assert is_frozen(data.values)
 
 
 def test_threads_that_ask_at_once_get_one_object():
@@ -187,7 +187,7 @@ def test_threads_that_ask_at_once_get_one_object():
 
     def ask(_):
         ready.wait()
-        return shared(make, 1000)
+        return share(make, 1000)
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(ask, range(8)))
@@ -209,16 +209,16 @@ def test_what_fails_is_asked_again():
 
     for _ in range(2):
         with pytest.raises(ValueError, match="3"):
-            shared(make, 3)
+            share(make, 3)
 
 
 def test_arguments_that_are_equal_but_not_the_same():
     def make(n):
         return {"n": n}
 
-    held = [shared(make, n) for n in (1, 1.0, True, [1, 2], (1, 2), None)]
+    held = [share(make, n) for n in (1, 1.0, True, [1, 2], (1, 2), None)]
     assert len({id(h) for h in held}) == 5
-    assert shared(make, [1, 2]) is held[3] and held[3] is held[4]
+    assert share(make, [1, 2]) is held[3] and held[3] is held[4]
     with pytest.raises(AttributeError, match="other"):
         _ = held[0].other
 
@@ -227,14 +227,14 @@ def test_frozen_looks_through_views():
     x = np.arange(6)
     view = x[2:]
     view.flags.writeable = False
-    assert not frozen(view)
+    assert not is_frozen(view)
     assert as_frozen(view, view.dtype) is not view
     freeze(view)
-    assert frozen(view) and frozen(x)
+    assert is_frozen(view) and is_frozen(x)
     assert as_frozen(view, view.dtype) is view
     assert as_frozen(view, np.float32).dtype == np.float32
     for other in (np.zeros((0, 3)), np.zeros((3, 0)), np.array(1.0), np.array([object()]), np.zeros((4, 4))[:, ::2]):
-        assert isinstance(shared(lambda a: {"n": a.size}, other), Prepared)
+        assert isinstance(share(lambda a: {"n": a.size}, other), Prepared)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -256,6 +256,7 @@ import os
 import numpy as np
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.verify import pieces
 
 def resident():
     with open("/proc/self/statm", encoding="ascii") as file:

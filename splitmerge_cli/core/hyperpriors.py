@@ -1,0 +1,128 @@
+"""Priors of hyper-parameters, and an update of a hyper-parameter whose density is known up to a constant.
+
+A hyper-parameter is moved on the whole line, by its logarithm (`Gamma`) or its logit (`Beta`), with a slice sampler
+(Neal 2003, "Slice sampling", sections 4.1 and 4.2): exact whatever the density, and without a scale to tune.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from splitmerge_cli.core.options import Gamma, Option
+
+_BETA = re.compile(r"beta\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
+WIDTH = 1.0
+"""Width of an interval before it is stepped out: a factor e of the value, or of its odds."""
+
+
+@dataclass(frozen=True)
+class Beta:
+    """A beta prior of a number between 0 and 1: ``beta(a,b)``."""
+
+    a: float
+    b: float
+
+    @property
+    def mean(self) -> float:
+        return self.a / (self.a + self.b)
+
+    def __str__(self) -> str:
+        return f"beta({self.a:g},{self.b:g})"
+
+
+@dataclass(frozen=True)
+class ShareOrBeta(Option):
+    """A number from 0 to less than 1, or a beta prior of it: ``beta(a,b)``."""
+
+    @property
+    def type(self) -> str:
+        return "number or prior"
+
+    @property
+    def expected(self) -> str:
+        return "a number from 0 to less than 1, or beta(a,b) with two numbers from 0.001 to 1e6"
+
+    def convert(self, value: Any) -> float | Beta:
+        if isinstance(value, Beta):
+            return value
+        if isinstance(value, str) and (match := _BETA.fullmatch(value.strip())):
+            a, b = float(match[1]), float(match[2])
+            if not (1e-3 <= a <= 1e6 and 1e-3 <= b <= 1e6):
+                raise ValueError
+            return Beta(a, b)
+        if isinstance(value, bool) or not 0.0 <= float(value) < 1.0:
+            raise ValueError
+        return float(value)
+
+
+HYPERPRIORS = (Gamma, Beta)
+"""Values of options that make a hyper-parameter be resampled."""
+_LIMITS = {Gamma: 230.0, Beta: 36.0}
+
+
+def to_line(hyperprior: Gamma | Beta, value: float) -> float:
+    """The logarithm of a value, or its logit; a ValueError outside the range of the prior."""
+    if not (value > 0.0 and (isinstance(hyperprior, Gamma) or value < 1.0)):
+        raise ValueError(f"{value}: expected a value within the range of {hyperprior}")
+    t = math.log(value) if isinstance(hyperprior, Gamma) else math.log(value) - math.log1p(-value)
+    if not abs(t) <= _LIMITS[type(hyperprior)]:
+        raise ValueError(f"{value}: expected a value within the range of {hyperprior}")
+    return t
+
+
+def from_line(hyperprior: Gamma | Beta, t: float) -> float:
+    """The value at a place on the line."""
+    return math.exp(t) if isinstance(hyperprior, Gamma) else 1.0 / (1.0 + math.exp(-t))
+
+
+def log_density_on_line(hyperprior: Gamma | Beta, t: float) -> float:
+    """Log density of the place on the line; -inf at its far ends, where the value would leave the range of a double."""
+    if not abs(t) <= _LIMITS[type(hyperprior)]:
+        return -math.inf
+    if isinstance(hyperprior, Gamma):
+        shape, rate = hyperprior.shape, hyperprior.rate
+        return shape * math.log(rate) - math.lgamma(shape) + shape * t - rate * math.exp(t)
+    a, b = hyperprior.a, hyperprior.b
+    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return -a * math.log1p(math.exp(-t)) - b * math.log1p(math.exp(t)) - log_beta
+
+
+def log_density(hyperprior: Gamma | Beta, value: float) -> float:
+    """Log density of a value."""
+    t = to_line(hyperprior, value)
+    jacobian = t if isinstance(hyperprior, Gamma) else -math.log1p(math.exp(-t)) - math.log1p(math.exp(t))
+    return log_density_on_line(hyperprior, t) - jacobian
+
+
+def draw_by_slice(log_density: Callable[[float], float], present: float, uniform: Callable[[], float]) -> float:
+    """Draw a place on the line so that its density stays as it is.
+
+    Parameters
+    ----------
+    log_density : callable
+        Up to a constant; -inf far out, on both sides.
+    present : float
+        The present place.
+    uniform : callable
+        Draws a number between 0 and 1.
+    """
+    level = log_density(present) + math.log1p(-uniform())
+    # An interval of this width at random about the present place: by a lattice at random, since coupled chains, which
+    # share the draw, then have the same one.
+    offset = WIDTH * uniform()
+    low = offset + WIDTH * math.floor((present - offset) / WIDTH)
+    high = low + WIDTH
+    while log_density(low) > level:
+        low -= WIDTH
+    while log_density(high) > level:
+        high += WIDTH
+    while True:
+        new = low + (high - low) * uniform()
+        if log_density(new) >= level:
+            return new
+        if new < present:
+            low = new
+        else:
+            high = new
