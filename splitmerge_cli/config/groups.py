@@ -129,6 +129,17 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
     return described
 
 
+@cache
+def figure_styles() -> dict[str, dict[str, Any]]:
+    """Title, colour and dashes of samplers in figures, by name: the line ``# figures: {...}`` of their files."""
+    found = {}
+    for name in choices("sampler"):
+        text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")
+        if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):
+            found[name] = yaml.safe_load(line[1])
+    return found
+
+
 def complete(incomplete: str) -> list[str]:
     """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
     key, equals, _ = incomplete.partition("=")
