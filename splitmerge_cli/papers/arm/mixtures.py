@@ -272,7 +272,8 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:
         samples = np.log(steps[sampler]) - np.log(steps[other])
         mean, low, high = np.exp(mean_interval(samples))
-        rule = f"the fractions change more in an iteration of {title_of(sampler)} ({mean:.2f} [{low:.2f}, {high:.2f}] times)"
+        rule = f"the fractions change more in an iteration of {title_of(sampler)} "
+        rule += f"({mean:.2f} [{low:.2f}, {high:.2f}] times)"
         verdicts.append(by_majority(claims[metric], samples, samples > 0, rule))
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, notes)
 

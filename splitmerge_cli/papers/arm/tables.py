@@ -414,6 +414,7 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
             if against is not None:
                 n = min(len(own), len(against))
                 ratio, low, high = ratio_interval(own, against)
-                what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
+                what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
+                what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
                 verdicts.append(by_sign(claim, {what: own[:n] - against[:n]}, words, unit="restarts"))
     return verdicts
