@@ -47,6 +47,9 @@ cdef class Sampler:
     """Whether its moves draw from a continuum, so that its kernel cannot be enumerated but on a finite base measure."""
     DIVIDES_WEIGHTS = False
     """Whether it supports a model whose clusters have weights: a split divides one, a merge adds two."""
+    FORMS = {}
+    """Options of each form that ``verify`` checks, by mode: ``{"exact": ({"scan": "full"}, {"scan": "site"})}``. A mode
+    that is not named has one form, of the defaults."""
 
     def __cinit__(self, *args, **kwargs):
         cdef int t
@@ -76,6 +79,11 @@ cdef class Sampler:
         if isinstance(model, Weighted) and not cls.DIVIDES_WEIGHTS:
             return False, "topics have weights, and no density of the weights that its moves would need was derived"
         return True, ""
+
+    @classmethod
+    def small_options(cls, model):
+        """Options with which ``verify`` enumerates few execution paths: dict; the user's own come on top."""
+        return {}
 
     @classmethod
     def invariants(cls, model, **options):
