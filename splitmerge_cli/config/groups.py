@@ -39,11 +39,6 @@ def _main() -> dict[str, Any]:
     return plain(loaded, resolve=False)
 
 
-def main_defaults() -> dict[str, Any]:
-    """The keys of the packaged ``config.yaml`` with their defaults, groups and Hydra's own left out."""
-    return {key: value for key, value in _main().items() if key not in ("defaults", "hydra", *GROUPS)}
-
-
 def unshared(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a choice without those that all choices of its group have."""
     return {key: value for key, value in options.items() if key not in SHARED.get(group, {})}

@@ -155,13 +155,6 @@ cdef class Sampler:
         return tuple([bool(self.on[t]) for t in range(len(self.TERMS))])
 
     @property
-    def last_terms(self):
-        """tuple of float: what each of TERMS adds to the log ratio of the last proposal; 0 of one not evaluated. A
-        term that does not count stands beside those that do: of proposals that are all accepted (``verify``) the
-        printed one, too."""
-        return tuple([self.value[t] for t in range(len(self.TERMS))])
-
-    @property
     def last_move(self):
         """str: name of the last move."""
         return self.MOVES[self.move]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from local_shards import LocalShards
 from typer.testing import CliRunner
 
 from splitmerge_cli import runs
@@ -22,7 +23,7 @@ from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.store import ChainStore
 from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.shards.messages import LocalShards, ShardLost
+from splitmerge_cli.shards.messages import ShardLost
 from splitmerge_cli.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.shards.shard import Shard
 from splitmerge_cli.shards.source import open_source
