@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from splitmerge_cli.config import figure_styles
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.files import replace_file
 
 FULL, HALF = 183 / 25.4, 89 / 25.4
 """Widths of a figure in inches: of a page, 183 mm, and of a column, 89 mm."""
@@ -118,7 +118,7 @@ def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
     for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
-        with replaced(path) as part:
+        with replace_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
     plt.close(figure)
     return paths

@@ -16,10 +16,10 @@ class Shards(Protocol):
     """Shards, and how they are asked."""
 
     def all(self, method: str, *args: Any) -> list[Any]:
-        """What every shard answers to the same message, in their order."""
+        """Answers of all shards to one message, in their order."""
 
     def each(self, method: str, args: Sequence[Sequence[Any]], shards: Sequence[int] | None = None) -> list[Any]:
-        """What these shards, by default all, answer to messages of their own, in this order."""
+        """Answers of these shards, by default all, to messages of their own, in this order."""
 
 
 class DaskShards:

@@ -134,7 +134,7 @@ def of_submissions() -> Reader:
 
 def of_a_certificate() -> Reader:
     asked = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "init=mixture"]
-    plan = certify.checked(compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"]))
+    plan = certify.check_coupling(compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"]))
 
     def read() -> Any:
         found = certify.certify(plan, 4, lag=20, k=20, m=40)
