@@ -12,8 +12,8 @@ STORE = "results/"
 WRITES = {
     "write_text", "write_bytes", "write_json", "replace_file", "open_new", "to_csv", "to_json", "to_parquet",
     "to_feather", "to_excel", "to_netcdf", "to_zarr", "to_pickle", "to_hdf", "to_file", "to_html", "to_latex", "tofile",
-    "np.save", "savez", "savez_compressed", "save_npz", "savetxt", "savefig", "mmwrite", "memmap", "open_memmap", "json.dump",
-    "yaml.dump", "safe_dump", "OmegaConf.save", "write_table", "write_feather", "write_array",
+    "np.save", "savez", "savez_compressed", "save_npz", "savetxt", "savefig", "mmwrite", "memmap", "open_memmap",
+    "json.dump", "yaml.dump", "safe_dump", "OmegaConf.save", "write_table", "write_feather", "write_array",
     "write_array_header_1_0", "ParquetWriter", "symlink_to", "hardlink_to", "touch", "copyfile", "copy2", "copytree",
     "shutil.copy", "shutil.move", "extractall", "mkdtemp", "NamedTemporaryFile", "mkstemp", "urlretrieve",
 }  # fmt: skip
