@@ -22,8 +22,8 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.datasets import kind_of
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
+from splitmerge_cli.runs.datasets import kind_of
 
 if TYPE_CHECKING:
     import xarray

@@ -12,7 +12,7 @@ from splitmerge_cli.api import certificates
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.plots import race as plots
 from splitmerge_cli.plots.style import save, styled
-from splitmerge_cli.studies.certify import MIXTURE, checked
+from splitmerge_cli.studies.certify import MIXTURE, check_coupling
 from splitmerge_cli.studies.race import Race
 
 FIGURE = "race"
@@ -64,7 +64,7 @@ def efficiencies(
     for keys in asked:
         config = compose([*keys, f"init={MIXTURE}"], config_dir)
         try:
-            found = certificates.made(checked(config), pairs)
+            found = certificates.made(check_coupling(config), pairs)
         except ConfigError as error:
             yield Efficiency(str(config.sampler.name), np.nan, np.nan, str(error))
             continue

@@ -48,14 +48,14 @@ def certify(
     """
     from splitmerge_cli.api.certificates import made
     from splitmerge_cli.config import compose
-    from splitmerge_cli.studies.certify import MIXTURE, checked
+    from splitmerge_cli.studies.certify import MIXTURE, check_coupling
     from splitmerge_cli.studies.predictive import items_of
 
     given = list(overrides or [])
     if not any(re.match(r"init=", each) for each in given):
         given.append(f"init={MIXTURE}")
     [given] = settle_jobs([given], config_dir)
-    plan = checked(compose(given, config_dir))
+    plan = check_coupling(compose(given, config_dir))
     items = None if new is None else items_of(plan.cfg, plan.dataset, new)
     for note in plan.dataset.notes:
         complain(f"note: {note}")

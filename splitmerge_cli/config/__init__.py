@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         stops,
     )
     from splitmerge_cli.config.errors import ConfigError, show
-    from splitmerge_cli.config.groups import choice, choices, complete, describe, plain, shared, unshared
+    from splitmerge_cli.config.groups import choice, choices, complete, describe, figure_styles, plain, shared, unshared
     from splitmerge_cli.config.hydra_adapter import hydra_session, unreadable
     from splitmerge_cli.config.options import check_options
     from splitmerge_cli.config.schema import GROUPS, Schema
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.targets import import_beside, load, locate, places
 
 _MODULES = {
-    "groups": ("choice", "choices", "complete", "describe", "plain", "shared", "unshared"),
+    "groups": ("choice", "choices", "complete", "describe", "figure_styles", "plain", "shared", "unshared"),
     "composition": (
         "compose",
         "compose_raw",
@@ -63,6 +63,7 @@ __all__ = [
     "compose_raw",
     "describe",
     "draft",
+    "figure_styles",
     "finish",
     "hydra_session",
     "identity",

@@ -39,11 +39,6 @@ def _main() -> dict[str, Any]:
     return plain(loaded, resolve=False)
 
 
-def main_defaults() -> dict[str, Any]:
-    """The keys of the packaged ``config.yaml`` with their defaults, groups and Hydra's own left out."""
-    return {key: value for key, value in _main().items() if key not in ("defaults", "hydra", *GROUPS)}
-
-
 def unshared(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a choice without those that all choices of its group have."""
     return {key: value for key, value in options.items() if key not in SHARED.get(group, {})}
@@ -127,6 +122,17 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
         comments = [line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line]
         described.append((name, comments[0] if comments else ""))
     return described
+
+
+@cache
+def figure_styles() -> dict[str, dict[str, Any]]:
+    """Title, colour and dashes of samplers in figures, by name: the line ``# figures: {...}`` of their files."""
+    found = {}
+    for name in choices("sampler"):
+        text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")
+        if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):
+            found[name] = yaml.safe_load(line[1])
+    return found
 
 
 def complete(incomplete: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Types of samplers (see ``sampler.pyx``)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from splitmerge_cli.core.checks import MOST_COUNT as MOST_COUNT
@@ -21,6 +21,7 @@ class Sampler:
     NEEDS_CONJUGATE: ClassVar[bool]
     DRAWS_FROM_CONTINUUM: ClassVar[bool]
     DIVIDES_WEIGHTS: ClassVar[bool]
+    FORMS: ClassVar[Mapping[str, Sequence[Mapping[str, Any]]]]
     threads: int
     def __init__(self, model: Model, rng: Rng, **options: Any) -> None: ...
     @property
@@ -44,10 +45,10 @@ class Sampler:
     @property
     def counted(self) -> tuple[bool, ...]: ...
     @property
-    def last_terms(self) -> tuple[float, ...]: ...
-    @property
     def last_move(self) -> str: ...
     def couples(self) -> tuple[bool, str]: ...
+    @classmethod
+    def small_options(cls, model: Model) -> dict[str, Any]: ...
     @classmethod
     def invariants(cls, model: Model, **options: Any) -> frozenset[str]: ...
     @classmethod

@@ -47,6 +47,9 @@ cdef class Sampler:
     """Whether its moves draw from a continuum, so that its kernel cannot be enumerated but on a finite base measure."""
     DIVIDES_WEIGHTS = False
     """Whether it supports a model whose clusters have weights: a split divides one, a merge adds two."""
+    FORMS = {}
+    """Options of each form that ``verify`` checks, by mode: ``{"exact": ({"scan": "full"}, {"scan": "site"})}``. A mode
+    that is not named has one form, of the defaults."""
 
     def __cinit__(self, *args, **kwargs):
         cdef int t
@@ -77,6 +80,11 @@ cdef class Sampler:
         if isinstance(model, Weighted) and not cls.DIVIDES_WEIGHTS:
             return False, "topics have weights, and no density of the weights that its moves would need was derived"
         return True, ""
+
+    @classmethod
+    def small_options(cls, model):
+        """Options with which ``verify`` enumerates few execution paths: dict; the user's own come on top."""
+        return {}
 
     @classmethod
     def invariants(cls, model, **options):
@@ -146,13 +154,6 @@ cdef class Sampler:
     def counted(self):
         """tuple of bool: which of TERMS count."""
         return tuple([bool(self.on[t]) for t in range(len(self.TERMS))])
-
-    @property
-    def last_terms(self):
-        """tuple of float: what each of TERMS adds to the log ratio of the last proposal; 0 of one not evaluated. A
-        term that does not count stands beside those that do: of proposals that are all accepted (``verify``) the
-        printed one, too."""
-        return tuple([self.value[t] for t in range(len(self.TERMS))])
 
     @property
     def last_move(self):

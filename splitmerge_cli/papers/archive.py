@@ -23,7 +23,7 @@ from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdicts import read_claims
 from splitmerge_cli.received import member, opened_zip, parse_json
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import Manifest, sha256_of
 from splitmerge_cli.results.names import MANIFEST
 from splitmerge_cli.results.read import Run
@@ -123,7 +123,7 @@ def _pack(file: Path, packed: Mapping[str, Path], texts: Mapping[str, bytes]) ->
     """Write the zip, whole or not at all; equal content gives equal bytes."""
     sums = {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(file) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as zipped:
+    with replace_file(file) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as zipped:
         for name, text in sorted(texts.items()):
             zipped.writestr(_entry(name), text)
         for name, path in sorted(packed.items()):

@@ -25,7 +25,7 @@ from splitmerge_cli.papers.reproduce import Finished, command, drawn
 from splitmerge_cli.papers.verdicts import counts, frame, read_claims
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results import provenance
-from splitmerge_cli.results.files import DamagedRun, replaced, undamaged, write_text
+from splitmerge_cli.results.files import DamagedRun, replace_file, report_damage, write_text
 from splitmerge_cli.results.manifest import read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.read import Run
 
@@ -140,7 +140,7 @@ def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[str,
     while len(packed := gzip.compress(text, mtime=0)) > NUMBERS_BYTES:
         every += 1
         text = _text(plotted.iloc[::every])
-    with replaced(folder / f"{name}.csv.gz") as part:
+    with replace_file(folder / f"{name}.csv.gz") as part:
         part.write_bytes(packed)
     return f"{name}.csv.gz", len(plotted.iloc[::every])
 
@@ -201,7 +201,7 @@ def read_index(folder: Path) -> dict[str, Any]:
     index = read_sealed(file, remedy)
     if index.get("format") != FORMAT:
         raise ConfigError(f"{file}: format={index.get('format')}: expected {FORMAT}")
-    with undamaged(file, remedy):
+    with report_damage(file, remedy):
         for name, figure in index["figures"].items():
             {"quick": "quick", "paper": "paper"}[figure["scale"]]
             figure["files"][f"{name}-claims.csv"]

@@ -26,7 +26,7 @@ from splitmerge_cli.papers.verdicts import (
     expected_errors,
     read_claims,
 )
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import Manifest
 
 FOLDER = "figures"
@@ -79,7 +79,7 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
     out.mkdir(parents=True, exist_ok=True)
     path = out / "report.html"
     html = page(figure_sets(config_dir), dict(list_figures(config_dir)), out, config_dir)
-    with replaced(path) as part:
+    with replace_file(path) as part:
         part.write_text(html, encoding="utf-8")
     return path
 

@@ -17,7 +17,7 @@ from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override
 from splitmerge_cli.papers.report import FOLDER, folders
 from splitmerge_cli.papers.verdict_tables import VerdictTable
 from splitmerge_cli.papers.verdicts import frame
-from splitmerge_cli.results.files import replaced, write_text
+from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
@@ -114,7 +114,7 @@ def _compute(entry: PaperFigure, out: Path, config_dir: str | Path | None) -> No
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
-    with replaced(path) as part:
+    with replace_file(path) as part:
         frame.to_csv(part, index=False)
 
 

@@ -29,7 +29,7 @@ from splitmerge_cli.diagnostics.intervals import (
     share_interval,
 )
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.results.files import undamaged
+from splitmerge_cli.results.files import report_damage
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -400,7 +400,7 @@ def read_claims(path: Path, remedy: str) -> pd.DataFrame:
     DamagedRun
         It is no table of claims.
     """
-    with undamaged(path, remedy):
+    with report_damage(path, remedy):
         return parsed_claims(path)
 
 

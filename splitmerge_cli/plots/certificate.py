@@ -4,14 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from splitmerge_cli.plots.style import COLOURS, FULL, REFERENCE, footnote
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote
 from splitmerge_cli.studies.certificate import DISTANCES, Certificate
 
 
 def meetings(certificate: Certificate) -> Figure:
     """Draw the share of pairs that have met against iterations, and the bound where there is one."""
     pairs, lag = certificate.pairs, certificate.schedule.lag
-    colour = COLOURS.get(str(certificate.config["sampler"]["name"]), "#444444")
+    colour = colour_of(str(certificate.config["sampler"]["name"]))
     figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 2.5), width_ratios=(3, 2))
     met = np.sort([pair.meeting - lag for pair in certificate.met if pair.meeting is not None])
     share = np.arange(1, len(met) + 1) / max(1, len(pairs))

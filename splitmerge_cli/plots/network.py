@@ -15,7 +15,7 @@ from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.plots.labels import write_apart
 from splitmerge_cli.plots.points import ALONE, by_size, style_of
 from splitmerge_cli.plots.runs import data_name, option
-from splitmerge_cli.plots.style import FULL, NAMES, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, footnote, plain_text, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -165,9 +165,7 @@ def clusters(run: Run) -> Figure:
     alone = int((sizes == 1).sum())
     found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one node" if alone else "")
     sampler, edges = option(run, "sampler"), dataset.values.nnz // 2
-    axes[0, 0].set_title(
-        f"{NAMES.get(sampler, sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {found}"
-    )
+    axes[0, 0].set_title(f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {found}")
     shown = "" if small else " Darker cells hold more edges (square root of their share)."
     cross = " Crosses: alone in a cluster." if alone and small else ""
     named = " Names of nodes where they fit, those of most ties first." if dataset.names and small else ""

@@ -12,7 +12,8 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from splitmerge_cli.plots.style import COLOURS, FULL, HALF, SMALLEST
+from splitmerge_cli.config import figure_styles
+from splitmerge_cli.plots.style import FULL, HALF, SMALLEST
 
 APART = 8.0
 """Lightness (CIE L*, of 100) by which lines differ that have the same dashes and marks."""
@@ -109,7 +110,8 @@ def _of_lines(figure: Figure, ax: Axes) -> Iterator[str]:
         kind = _kind(line)
         if kind is not None:
             kinds.setdefault(kind, set()).add(str(line.get_color()))
-    named = set(COLOURS.values()) | {str(x.get_color()) for x in _entries(figure, ax)}
+    named = {str(style["colour"]) for style in figure_styles().values()}
+    named |= {str(x.get_color()) for x in _entries(figure, ax)}
     for kind, colours in kinds.items():
         for a, b in combinations(sorted(colours & named), 2):
             apart = abs(lightness(a) - lightness(b))

@@ -5,11 +5,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from splitmerge_cli.plots.runs import thinned
-from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote, powers
+from splitmerge_cli.plots.style import CYCLE, FULL, REFERENCE, colour_of, footnote, powers, title_of
 from splitmerge_cli.studies.race import Race
-
-SPARE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colours of samplers that have none of their own."""
 
 
 def times(race: Race) -> Figure:
@@ -35,7 +32,7 @@ def times(race: Race) -> Figure:
                 reached = np.sort(rows["seconds"][np.isfinite(rows["seconds"])].to_numpy(float))
                 share = np.arange(1, len(reached) + 1) / len(rows)
                 x, y = np.r_[least, reached, most], np.r_[0, share, share[-1:] if len(share) else 0]
-                below.step(x, y, where="post", color=colours[sampler], label=NAMES.get(sampler, sampler))
+                below.step(x, y, where="post", color=colours[sampler], label=title_of(sampler))
         below.set(xscale="log", xlabel="sampling time (s)", ylim=(-0.02, 1.04))
         powers(below.xaxis)
     low = np.quantile(np.concatenate([t.log_joint[t.late] for t in race.tracks]), 0.02)
@@ -55,7 +52,6 @@ def _colours(samplers: list[str]) -> dict[str, str]:
     """A colour for each, none twice."""
     found: dict[str, str] = {}
     for sampler in samplers:
-        own = COLOURS.get(sampler)
-        free = [colour for colour in SPARE if colour not in found.values()]
-        found[sampler] = own if own and own not in found.values() else (free or ["#444444"])[0]
+        free = (colour for colour in (colour_of(sampler), *CYCLE) if colour not in found.values())
+        found[sampler] = next(free, "#444444")
     return found

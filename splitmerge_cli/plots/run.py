@@ -14,7 +14,7 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned
-from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.datasets import kind_of
 
@@ -28,7 +28,7 @@ def traces(run: Run) -> Figure:
     """
     trace = run.trace()
     sampler = option(run, "sampler")
-    colour = COLOURS.get(sampler, "#444444")
+    colour = colour_of(sampler)
     of_topics = topics.can_draw(run)
     series = [("log_joint", "log joint"), ("K", "topics" if of_topics else "K"), ("ari", "adjusted\nRand index")]
     series = [(name, label) for name, label in series if name in trace]
@@ -61,7 +61,7 @@ def traces(run: Run) -> Figure:
     axes[-1].set(xlabel="iteration")
     N = run.summary["N"] if run.done else run.config["N"] or "all"
     size = f"{run.summary['documents']['documents']:,} documents" if of_topics else f"N = {N}"
-    which = f"{NAMES.get(sampler, sampler)} on {data_name(run)}, {size}"
+    which = f"{title_of(sampler)} on {data_name(run)}, {size}"
     made = f"{len(chains)} chain{'s' * (len(chains) > 1)}"
     if not run.done:
         made = f"{len(chains)} of {run.config['chains']} chains ({run.status['state']})"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import shorten
-from splitmerge_cli.plots.style import NAMES, plain_text
+from splitmerge_cli.plots.style import plain_text, title_of
 from splitmerge_cli.results.read import Run
 
 LONGEST = 40
@@ -39,7 +39,7 @@ def data_name(run: Run) -> str:
 def subject(run: Run) -> str:
     """Sampler, data and number of items, as titles begin."""
     sampler = option(run, "sampler")
-    return f"{NAMES.get(sampler, sampler)} on {data_name(run)}, N = {run.summary['N']:,}"
+    return f"{title_of(sampler)} on {data_name(run)}, N = {run.summary['N']:,}"
 
 
 def state_of(run: Run) -> str:

@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 from textwrap import fill
 from typing import Any
+from zlib import crc32
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -17,56 +18,39 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.config import figure_styles
+from splitmerge_cli.results.files import replace_file
 
 FULL, HALF = 183 / 25.4, 89 / 25.4
 """Widths of a figure in inches: of a page, 183 mm, and of a column, 89 mm."""
 SMALLEST = 6.0
 """Points of the smallest text of a picture at the width at which it is printed."""
-COLOURS = {
-    "sdds": "#D55E00",
-    "ss": "#1FB58A",
-    "rgsm": "#004C7F",
-    "rm": "#E0A6C8",
-    "gibbs": "#5F5F5F",
-    "triadic": "#E69F00",
-    "sams": "#332288",
-    "dyadic": "#882255",
-    "neal8": "#2F8AC4",
-    "sm": "#083F66",
-    "bsm": "#A3BE3C",
-    "sarm": "#D28434",
-    "arm": "#DB4A7A",
-    "srm": "#7A4FBF",
-    "lshsm": "#117733",
-    "smag": "#004A52",
-}
-"""Of samplers: those that a paper compares differ in lightness too, for prints in grey."""
-LINES: dict[str, Any] = {"sdds": "-", "ss": (0, (6, 2)), "rgsm": (0, (4, 4)), "rm": (0, (2, 6)), "gibbs": "-"}
-"""Dashes of lines that may coincide: drawn in this order, each leaves a part of those before it uncovered."""
-NAMES = {
-    "sdds": "SDDS",
-    "rgsm": "RGSM",
-    "ss": "SS",
-    "rm": "RM",
-    "gibbs": "Gibbs",
-    "triadic": "triadic",
-    "sams": "SAMS",
-    "dyadic": "dyadic",
-    "neal8": "algorithm 8",
-    "sm": "SM",
-    "bsm": "bSM",
-    "sarm": "sARM",
-    "arm": "ARM",
-    "srm": "sRM",
-    "lshsm": "LSHSM",
-    "smag": "SMAG",
-}
+CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Colours of samplers whose files name none."""
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
 LINE = 130
 """Letters in a line of a note below a figure of full width."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def title_of(sampler: str) -> str:
+    """Name of a sampler in pictures."""
+    return str(figure_styles().get(sampler, {}).get("title", sampler))
+
+
+def colour_of(sampler: str) -> str:
+    """Colour of a sampler: the same in every picture.
+
+    Samplers that a paper compares differ in lightness too, for prints in grey.
+    """
+    return str(figure_styles().get(sampler, {}).get("colour", CYCLE[crc32(sampler.encode()) % len(CYCLE)]))
+
+
+def dashes_of(sampler: str) -> Any:
+    """Dashes of a sampler's line where lines may coincide: each leaves a part of those below it uncovered."""
+    dashes = figure_styles().get(sampler, {}).get("dashes")
+    return "-" if dashes is None else (0, tuple(dashes))
 
 
 @contextmanager
@@ -86,11 +70,10 @@ def styled(display: bool = False) -> Iterator[None]:
 
 
 def sampler_handles(samplers: Sequence[str], dashed: bool = False) -> list[Line2D]:
-    """Legend entries of samplers; `dashed`: with the dashes of `LINES`."""
-    lines: dict[str, Any] = {name: LINES[name] if dashed else "-" for name in samplers}
+    """Legend entries of samplers; `dashed`: with their dashes."""
     return [
-        Line2D([], [], color=COLOURS[name], linestyle=style, label=NAMES[name], linewidth=2)
-        for name, style in lines.items()
+        Line2D([], [], color=colour_of(x), linestyle=dashes_of(x) if dashed else "-", label=title_of(x), linewidth=2)
+        for x in samplers
     ]
 
 
@@ -135,7 +118,7 @@ def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
     for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
-        with replaced(path) as part:
+        with replace_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
     plt.close(figure)
     return paths

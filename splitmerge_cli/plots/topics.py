@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics import topic_tables
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shortened
 from splitmerge_cli.plots.runs import option, thinned
-from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, footnote, plain_text, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -59,7 +59,7 @@ def _title(run: Run, K: int) -> str:
     sampler, sizes = option(run, "sampler"), run.summary["documents"]
     held = f"{_number(sizes['documents'], 'document')}, {_number(sizes['tokens'], 'token')}"
     where = f"{option(run, 'data')} ({held})"
-    return f"{_number(K, 'topic')} of {where}, {NAMES.get(sampler, sampler)}, seed {run.config['seed']}"
+    return f"{_number(K, 'topic')} of {where}, {title_of(sampler)}, seed {run.config['seed']}"
 
 
 def _number(n: int, of: str) -> str:
@@ -270,8 +270,3 @@ def draw_perplexity(ax: Axes, table: pd.DataFrame, colour: str) -> None:
         ax.plot(x, chain["averaged"], color=colour, linewidth=1.2, marker=mark, markersize=2.5, label=label[1])
     ax.set_ylabel("held-out\nperplexity")
     ax.legend(loc="upper right", ncols=2, fontsize=6.5, borderaxespad=0.1)
-
-
-def colour_of(run: Run) -> str:
-    """The colour of the run's sampler."""
-    return COLOURS.get(option(run, "sampler"), "#444444")

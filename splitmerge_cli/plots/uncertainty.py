@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.runs import option, subject
-from splitmerge_cli.plots.style import COLOURS, FULL, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, colour_of, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.stored import dataset_of
@@ -149,7 +149,7 @@ def n_clusters(run: Run) -> Figure:
     values = np.arange(series.min(), series.max() + 1)
     figure, ax = plt.subplots(figsize=(3.5, 2.7))
     share = np.array([[(chain == k).mean() for k in values] for chain in series])
-    colour = COLOURS.get(option(run, "sampler"), "#444444")
+    colour = colour_of(option(run, "sampler"))
     ax.bar(values, share.mean(axis=0), width=0.8, color=colour, alpha=0.45, label="all chains")
     if len(series) > 1:
         for of_chain in share:

@@ -39,7 +39,7 @@ class DamagedRun(RuntimeError):
 
 
 @contextmanager
-def undamaged(path: Path, remedy: str | None = None) -> Iterator[None]:
+def report_damage(path: Path, remedy: str | None = None) -> Iterator[None]:
     """Read the file `path` of a run: whatever its content does to the reader becomes a `DamagedRun`."""
     try:
         yield
@@ -73,7 +73,7 @@ def open_new(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
+def replace_file(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its name once it is complete and on the disk."""
     temporary = _partial(path)
     with naming(path):
@@ -102,7 +102,7 @@ def require_writable(path: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
-    with replaced(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -112,7 +112,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 @contextmanager
-def locked(path: Path, patience: float = 1.0) -> Iterator[None]:
+def lock_file(path: Path, patience: float = 1.0) -> Iterator[None]:
     """Hold an exclusive lock on the file `path`; the system frees it when the process dies, however it dies.
 
     Parameters
@@ -128,7 +128,7 @@ def locked(path: Path, patience: float = 1.0) -> Iterator[None]:
         Another process holds it.
     """
     end = time.monotonic() + patience
-    while (file := _acquired(path)) is None:
+    while (file := _acquire(path)) is None:
         if time.monotonic() > end:
             raise Locked(f"{path.parent} is being written by another process")
         time.sleep(0.02)
@@ -136,7 +136,7 @@ def locked(path: Path, patience: float = 1.0) -> Iterator[None]:
         yield
 
 
-def _acquired(path: Path) -> IO[str] | None:
+def _acquire(path: Path) -> IO[str] | None:
     """The file `path`, locked; None where another process holds it, or has just removed it with its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack, suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""What files a finished run consists of, with size and SHA-256, and whether they are still what was written.
+"""Manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written.
 
 A manifest, like ``status.json``, is sealed: it holds the SHA-256 of its own content, so that damage to it is seen too.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from splitmerge_cli import received
 from splitmerge_cli.received import sha256_of as sha256_of
-from splitmerge_cli.results.files import DamagedRun, undamaged, write_text
+from splitmerge_cli.results.files import DamagedRun, report_damage, write_text
 from splitmerge_cli.results.names import MANIFEST as MANIFEST
 
 SEAL = "sha256"
@@ -37,7 +37,7 @@ def read_sealed(path: Path, remedy: str | None = None) -> dict[str, Any]:
     DamagedRun
         The file is gone, or not byte for byte what was written; the message says the `remedy`.
     """
-    with undamaged(path, remedy):
+    with report_damage(path, remedy):
         content = received.read(path)
         value = received.parse_json(content)
         seal = value.pop(SEAL)
@@ -84,7 +84,7 @@ class Manifest:
     def __init__(self, path: Path, remedy: str | None = None) -> None:
         self.path, self.remedy = path, remedy
         listed = read_sealed(path, remedy)
-        with undamaged(path, remedy):
+        with report_damage(path, remedy):
             self._files = {
                 str(name): (int(file["bytes"]), re.fullmatch(r"[0-9a-f]{64}", file["sha256"])[0])  # type: ignore[index]
                 for name, file in listed["files"].items()
@@ -105,7 +105,7 @@ class Manifest:
         path = self.path.parent / name
         if name in self._checked:
             return path
-        with undamaged(path, self.remedy):
+        with report_damage(path, self.remedy):
             size, digest = self._files[name]
             with received.member(path) as file:
                 good = os.fstat(file.fileno()).st_size == size

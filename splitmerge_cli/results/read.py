@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli import received
 from splitmerge_cli.results import names
-from splitmerge_cli.results.files import is_locked, undamaged
+from splitmerge_cli.results.files import is_locked, report_damage
 from splitmerge_cli.results.manifest import Manifest, read_sealed
 from splitmerge_cli.results.names import CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.results.store import ChainStore
 
 GROUPS = ("data", "model", "sampler", "schedule")
-"""What every configuration holds, whatever else."""
+"""Keys that every configuration holds."""
 MOST_CONFIG = 1 << 22
 """Bytes of ``config.yaml``."""
 STATES = ("running", "done", "failed", "interrupted")
@@ -65,7 +65,7 @@ class Run:
         status = self.status
         # the command writes it anew
         remedy = None if status["state"] == "done" else f"{self.remedy} all the same"
-        with undamaged(self.path / CONFIG, remedy):
+        with report_damage(self.path / CONFIG, remedy):
             content = received.read(self.path / CONFIG, MOST_CONFIG)
             if hashlib.sha256(content).hexdigest() != status["config_sha256"]:
                 raise ValueError("not what was written")
@@ -84,7 +84,7 @@ class Run:
         begun = any((self.path / WORK).glob("chain*.npz"))
         remedy = f"once it is removed, {self.remedy}" if begun else None
         status = {"share": 0.0} | read_sealed(self.path / STATUS, remedy)
-        with undamaged(self.path / STATUS, remedy):
+        with report_damage(self.path / STATUS, remedy):
             STATES.index(status["state"])
             str(status["config_sha256"])
         if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
@@ -117,13 +117,13 @@ class Run:
 
     @property
     def missing(self) -> str | None:
-        """What an unfinished run has, and how it is finished; None of a finished one."""
+        """Say what an unfinished run has, and how to finish it; None for a finished one."""
         status, config = self.status, self.config
         if (state := status["state"]) == "done":
             return None
         if state == "failed":
             state += f" ({status['error']})"
-        made = [outcome["iterations"] for _, outcome in self._stored()]
+        made = [outcome["iterations"] for _, outcome in self._stored_chains()]
         of = "" if config["iterations"] is None else f" of {config['iterations']:,}"
         least = "" if not made else f", {min(made):,}{of} iterations each at least"
         rest = "it is being made" if state == "running" else self.remedy
@@ -139,19 +139,19 @@ class Run:
         """
         import numpy as np
 
-        best = max((outcome for _, outcome in self._stored()), key=lambda found: found["best_log_joint"], default=None)
+        best = max((outcome for _, outcome in self._stored_chains()), key=lambda found: found["best_log_joint"], default=None)
         if best is None:
             raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
         return np.asarray(best["best_labels"], dtype=np.int32)
 
-    def _stored(self) -> "Iterator[tuple[ChainStore, dict[str, Any]]]":
+    def _stored_chains(self) -> "Iterator[tuple[ChainStore, dict[str, Any]]]":
         """The chains of an unfinished run that have stored something, and the outcome of each so far."""
         from splitmerge_cli.results.store import ChainStore
 
         for c in range(self.config["chains"]):
             store = ChainStore(self.path / WORK, c)
             if saved := store.saved():
-                with undamaged(store.checkpoint_path):
+                with report_damage(store.checkpoint_path):
                     known = {key: saved["outcome"][key] for key in ("moves", "best_labels")}
                     known |= {"iterations": int(saved["outcome"]["iterations"])}
                     known |= {"best_log_joint": float(saved["outcome"]["best_log_joint"])}
@@ -174,7 +174,7 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """``summary.json`` of a finished run."""
         file = self.manifest.check(SUMMARY)
-        with undamaged(file):
+        with report_damage(file):
             from splitmerge_cli.results.summary import Summary, SummaryOfTopics
 
             summary = received.parse_json(received.read(file, received.LARGE))
@@ -201,8 +201,8 @@ class Run:
         from splitmerge_cli.results import schema
 
         frames = [pd.DataFrame(columns=schema.core(names.MOVES).names)]
-        for store, outcome in self._stored():
-            with undamaged(store.checkpoint_path):
+        for store, outcome in self._stored_chains():
+            with report_damage(store.checkpoint_path):
                 rows = [{"chain": store.chain} | move for move in outcome["moves"]]
                 table = pa.Table.from_pylist(rows, schema.core(names.MOVES))
                 schema.check_rows(names.MOVES, table, self.config["chains"], done=False)
@@ -236,7 +236,7 @@ class Run:
         from splitmerge_cli.results import schema
 
         file = self._file(names.CLUSTERS)
-        with undamaged(file):
+        with report_damage(file):
             # a name such as NA is a name
             text = {"name": str}
             frame = pd.read_csv(file, dtype=text, keep_default_na=False, na_values={c: [""] for c in schema.MEMBERSHIP})
@@ -264,7 +264,7 @@ class Run:
         from splitmerge_cli.results import schema
 
         frame = self._described(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
-        with undamaged(self.path / names.CLUSTER_SUMMARY):
+        with report_damage(self.path / names.CLUSTER_SUMMARY):
             if frame["size"].sum() != self.summary["N"]:
                 raise ValueError("expected clusters of all items")
         return frame
@@ -279,7 +279,7 @@ class Run:
         import pandas as pd
 
         file = self._file(name)
-        with undamaged(file):
+        with report_damage(file):
             # a level such as NA is a level
             head = pd.read_csv(file, nrows=0).columns
             missing: dict[Hashable, Any] = {column: [""] for column in head if column not in text}
@@ -320,7 +320,7 @@ class Run:
         from splitmerge_cli.results import schema
 
         file = self._file(names.DOCUMENTS)
-        with undamaged(file):
+        with report_damage(file):
             numbers = {column: [""] for column in schema.DOCUMENTS if column != "name"}
             frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values=numbers)
             if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
@@ -353,7 +353,7 @@ class Run:
         from splitmerge_cli.results.schema import METADATA_KEY
 
         file = self.manifest.check(f"{names.TRACE}.parquet")
-        with undamaged(file):
+        with report_damage(file):
             return dict(received.parse_json(pq.read_schema(file).metadata[METADATA_KEY]))
 
     def _file(self, name: str) -> Path:
@@ -371,7 +371,7 @@ class Run:
 
         if self.done:
             file = self._file(f"{table}.parquet")
-            with undamaged(file):
+            with report_damage(file):
                 # partitioning off: a folder name such as a=b in the path is no column
                 options: Any = {"partitioning": None, "page_checksum_verification": True}
                 schema.check_columns(table, pq.read_schema(file), whole=True)

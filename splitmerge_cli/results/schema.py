@@ -20,8 +20,6 @@ from splitmerge_cli.results.names import (
     TRACE,
 )
 
-TABLES = (TRACE, MOVES, PARTITIONS, DIAGNOSTICS)
-
 METADATA_KEY = b"smcmc"
 """Key of the provenance, as JSON, in the metadata of every parquet file."""
 

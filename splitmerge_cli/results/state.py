@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.received import member, opened_zip
-from splitmerge_cli.results.files import replaced, undamaged
+from splitmerge_cli.results.files import replace_file, report_damage
 
 _ARRAY = "__array__"
 _MAGIC = b"CRC:"
 MOST_ARRAYS = 100_000
-"""Of a checkpoint."""
+"""Most arrays in a checkpoint."""
 _TRAILER = struct.Struct("<4sI")
 
 
@@ -28,7 +28,7 @@ def save(path: Path, state: dict[str, Any]) -> None:
     """Write `state` to an ``.npz`` file, whole or not at all; floats and integers of any size are kept to the bit."""
     arrays: dict[str, NDArray[Any]] = {}
     text = json.dumps(_pack(state, arrays))
-    with replaced(path) as temporary, temporary.open("w+b") as file:
+    with replace_file(path) as temporary, temporary.open("w+b") as file:
         np.savez(file, allow_pickle=False, json=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
         file.flush()
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -40,7 +40,7 @@ def save(path: Path, state: dict[str, Any]) -> None:
 def load(path: Path, *keys: str | int) -> Any:
     """The state that `save` wrote, or the part of it under these keys, whose arrays alone are read; raises
     `DamagedRun` where the file holds something else."""
-    with undamaged(path), member(path) as file:
+    with report_damage(path), member(path) as file:
         _check(file)
         with opened_zip(path, file, MOST_ARRAYS) as archive:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):

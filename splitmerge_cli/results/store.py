@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
-from splitmerge_cli.results.files import (DamagedRun, locked, naming, open_new, replaced, undamaged, write_json, write_text)
+from splitmerge_cli.results.files import (DamagedRun, lock_file, naming, open_new, replace_file, report_damage, write_json, write_text)
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
 from splitmerge_cli.results.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
@@ -88,7 +88,7 @@ class ChainStore:
         """
         stored = self.open()
         if stored is not None:
-            with undamaged(self.checkpoint_path):
+            with report_damage(self.checkpoint_path):
                 chain.state = stored
 
     def saved(self) -> dict[str, Any] | None:
@@ -103,7 +103,7 @@ class ChainStore:
         if not path.exists():
             return None
         stored = state.load(path, "chains", self.chain) if path == self._together else state.load(path)
-        with undamaged(path):
+        with report_damage(path):
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
@@ -141,7 +141,7 @@ class ChainStore:
         state.save(self._checkpoint, self.entry(chain_state, outcome, finished))
 
     def entry(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> dict[str, Any]:
-        """What a checkpoint holds of this chain, its rows so far being on the disk; parameters as `checkpoint`."""
+        """Entry of this chain in a checkpoint, its rows so far being on the disk; parameters as `checkpoint`."""
         marks = {table: stream.sync() for table, stream in self._streams.items()}
         return {"state": chain_state, "outcome": outcome, "finished": finished, "marks": marks}
 
@@ -157,14 +157,14 @@ class ChainStore:
         return streams.read_marked(self._paths[table], saved["marks"][table])
 
     def table(self, table: str, chains: int) -> pa.Table:
-        """The same as a table, checked to be rows of a run of so many chains.
+        """Read them as a table, checked to be rows of a run of so many chains.
 
         Raises
         ------
         DamagedRun
             They are not.
         """
-        with undamaged(self._paths[table]):
+        with report_damage(self._paths[table]):
             batches = list(self.read(table))
             found = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
             schema.check_columns(table, found.schema, whole=False)
@@ -244,7 +244,7 @@ class RunStore:
         """
         if self.work.is_symlink():  # what is cleared there would be of another folder
             raise DamagedRun(self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder")
-        with locked(self.work / LOCK):
+        with lock_file(self.work / LOCK):
             self._lock = (self.work / LOCK).stat()
             with naming(self.work / RESERVE), open_new(self.work / RESERVE) as reserve:
                 reserve.write(bytes(_RESERVED))
@@ -317,7 +317,7 @@ class RunStore:
 
         columns = schema.full(table, self.optional, self._metadata)
         with (
-            replaced(self.path / f"{table}.parquet") as temporary,
+            replace_file(self.path / f"{table}.parquet") as temporary,
             pq.ParquetWriter(temporary, columns, compression="zstd", write_page_checksum=True) as writer,
         ):
             for group in groups:
@@ -376,7 +376,7 @@ class RunStore:
 
 
 def _regroup(batches: Iterable[pa.RecordBatch], columns: pa.Schema, rows: int) -> Iterator[pa.Table]:
-    """The same rows in tables of exactly `rows` rows, but for the last."""
+    """Regroup rows into tables of exactly `rows` rows, but for the last."""
     pending: list[pa.RecordBatch] = []
     held = 0
     for batch in batches:

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 import pyarrow as pa
 
 from splitmerge_cli.received import member
-from splitmerge_cli.results.files import naming, open_new, undamaged
+from splitmerge_cli.results.files import naming, open_new, report_damage
 
 
 class Mark(NamedTuple):
@@ -47,8 +47,8 @@ class Stream:
         self.path, self.schema = path, schema
         self._file: BinaryIO
         if mark:
-            kept = _kept(path, mark)
-            with undamaged(path):
+            kept = _read_before(path, mark)
+            with report_damage(path):
                 if not pa.ipc.open_stream(kept).schema.equals(schema):
                     raise ValueError("other columns")
             self._file = path.open("r+b")
@@ -82,9 +82,9 @@ class Stream:
         self._file.close()
 
 
-def _kept(path: Path, mark: Mark) -> pa.Buffer:
+def _read_before(path: Path, mark: Mark) -> pa.Buffer:
     """The marked bytes of a stream."""
-    with undamaged(path), member(path) as file:
+    with report_damage(path), member(path) as file:
         data = pa.py_buffer(mmap.mmap(file.fileno(), mark.length, access=mmap.ACCESS_READ))
         if Mark(data.size, zlib.crc32(data)) != mark:
             raise ValueError("not what was written")
@@ -99,10 +99,10 @@ def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
     DamagedRun
         The file does not hold what was marked.
     """
-    with undamaged(path):
-        stream = pa.ipc.open_stream(_kept(path, mark))
+    with report_damage(path):
+        stream = pa.ipc.open_stream(_read_before(path, mark))
     while True:
-        with undamaged(path):
+        with report_damage(path):
             try:
                 batch = stream.read_next_batch()
             except StopIteration:

@@ -1,4 +1,4 @@
-"""What ``summary.json`` says, in one place."""
+"""Schema of ``summary.json``."""
 
 from typing import Annotated, Self
 
@@ -57,7 +57,7 @@ class Judged(_Said):
 
 
 class HashTables(_Said):
-    """Of a run of ``lshsm``: what its hash tables hold."""
+    """Contents of the hash tables in a run of ``lshsm``."""
 
     bits: Size
     empty: FiniteFloat
@@ -66,7 +66,7 @@ class HashTables(_Said):
 
 
 class Summary(_Said):
-    """What every ``summary.json`` says."""
+    """Fields of every ``summary.json``."""
 
     run_id: str
     sampler: str
@@ -126,7 +126,7 @@ class Documents(_Said):
 
 
 class Hyperparameters(_Said):
-    """Of topics."""
+    """Hyper-parameters of topics."""
 
     gamma: FiniteFloat
     alpha0: FiniteFloat
@@ -143,7 +143,7 @@ class Predicted(_Said):
 
 
 class SummaryOfTopics(Summary):
-    """What the summary of a run of topics says."""
+    """Fields of the summary of topics."""
 
     documents: Documents
     topics_of: TopicsOf

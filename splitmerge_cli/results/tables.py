@@ -4,7 +4,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from splitmerge_cli.results.files import replaced, write_text
+from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
 from splitmerge_cli.results.names import MANIFEST
 
@@ -44,7 +44,7 @@ class SealedFolder:
     def add_parquet(self, name: str, table: "pd.DataFrame") -> Path:
         """Write a table as ``NAME.parquet``, whole or not at all."""
         path = self.add_file(f"{name}.parquet")
-        with replaced(path) as temporary:
+        with replace_file(path) as temporary:
             table.to_parquet(temporary, index=False)
         return path
 

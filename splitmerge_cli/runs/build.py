@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, choice, locate
+from splitmerge_cli.config import ConfigError, locate
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
@@ -17,7 +17,7 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.initial import initial_labels
-from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.schedule import build_schedule, gibbs_update
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -144,7 +144,7 @@ class Builder:
 
 def _full_scan(cfg: "DictConfig", model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
     """The full Gibbs scan of a model: the one of the schedule, where it has one."""
-    options = choice("sampler", "gibbs" if model.conjugate else "neal8") | {"scan": "full"}
+    options = gibbs_update(model) | {"scan": "full"}
     for sampler in samplers:
         if type(sampler) is locate(options["_target_"]) and getattr(sampler, "full", False):
             return sampler

@@ -38,6 +38,11 @@ class Schedule:
         return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in self.samplers])
 
 
+def gibbs_update(model: Model) -> dict[str, Any]:
+    """Options of the Gibbs update of a model: auxiliary components where clusters keep parameters."""
+    return choice("sampler", "gibbs" if model.conjugate else "neal8")
+
+
 def build_schedule(cfg: "DictConfig", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
@@ -85,8 +90,7 @@ def _cycle(cfg: "DictConfig", model: Model, build: Any) -> list[Sampler]:
     cycle = [mover] * cfg.schedule.get("moves", 1)
     scan = _FOLLOWED_BY[cfg.schedule.name]
     if scan is not None and mover.scans:
-        one_item = choice("sampler", "gibbs" if model.conjugate else "neal8")
-        cycle += [build(one_item | {"scan": scan})] * (mover.scans if scan == "full" else 1)
+        cycle += [build(gibbs_update(model) | {"scan": scan})] * (mover.scans if scan == "full" else 1)
     return cycle
 
 
@@ -97,8 +101,7 @@ def _explain(cfg: "DictConfig", model: Model, schedule: Schedule) -> str:
     classes = {name: locate(choice("sampler", name)["_target_"]) for name in choices("sampler")}
     able = [name for name, cls in classes.items() if cls.supports(model)[0]]
     others = [name for name in able if not schedule.invariants & classes[name].invariants(model)]
-    # the Gibbs update of the model where it is one of them
-    others.sort(key=lambda name: name not in ("gibbs", "neal8"))
+    others.sort(key=lambda name: name != gibbs_update(model)["name"])
     left = schedule.invariants & {PARTITION} or schedule.invariants
     made = f"sampler={named[0]} schedule={cfg.schedule.name}" if mix is None else "schedule=[...]"
     text = (

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from splitmerge_cli import received
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, column_lines
-from splitmerge_cli.results.files import undamaged
+from splitmerge_cli.results.files import report_damage
 from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import of_data
@@ -165,7 +165,7 @@ def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
 def _read(run: Run, name: str) -> list[dict[str, str]]:
     # without pandas, which takes longer than all else that is said of a run that was finished before
     file = run.manifest.check(name)
-    with undamaged(file):
+    with report_damage(file):
         text = received.read(file, received.LARGE).decode()
         rows = list(csv.DictReader(StringIO(text, newline=""), strict=True))
         numbers = NUMBERS[name]

@@ -91,5 +91,10 @@ cdef class BSM(SplitMerge):
         """Use these partitions, and this pair unless i is -1, in place of drawn ones; with no arguments draw again."""
         self.adaptive.fix(za, zb, i, j)
 
+    @classmethod
+    def small_options(cls, model):
+        """One restricted scan: dict."""
+        return {"t": 1}
+
     cdef int make_step(self) except -1 nogil:
         return self.split_or_merge(self.anchors, SPLIT, MERGE)

@@ -82,6 +82,21 @@ cdef class LSHSM(SplitMerge):
     TERMS = (*SplitMerge.TERMS, "pair", "dumb", "estimate")
     PRINTED_TERM = None
     NEEDS_CONJUGATE = False
+    FORMS = {
+        "exact": (
+            {"proposal": "paired", "reading": "table"},
+            {"proposal": "paired", "reading": "union"},
+            {"proposal": "paired_sequential", "reading": "table"},
+            {"proposal": "paired_sequential", "reading": "union"},
+            {"proposal": "sums", "reading": "table"},
+            {"proposal": "sums", "reading": "union"},
+        ),
+        "as_printed": (
+            {"proposal": "sums", "reading": "table"},
+            {"proposal": "sums", "reading": "union"},
+            {"proposal": "sums", "reading": "table", "likelihood": "lss"},
+        ),
+    }
 
     cdef readonly HashTables tables
     cdef readonly HashSums sums
@@ -142,6 +157,11 @@ cdef class LSHSM(SplitMerge):
         if model.vectors is None:
             return False, "its items are no vectors, or have missing cells, and there is nothing to hash"
         return super().supports(model)
+
+    @classmethod
+    def small_options(cls, model):
+        """Few hash tables of few bits: dict."""
+        return {"bits": 1, "tables": 2}
 
     def report(self):
         """dict: what a run's summary says of the hash tables."""

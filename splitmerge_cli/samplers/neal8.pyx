@@ -53,6 +53,11 @@ cdef class Neal8(Sampler):
             return False, "the model keeps its empty clusters: no component is auxiliary"
         return super().supports(model)
 
+    @classmethod
+    def small_options(cls, model):
+        """Two auxiliary components, one item; where parameters are integrated out, the defaults: dict."""
+        return {} if model.conjugate else {"m": 2, "scan": "site"}
+
     cdef int make_step(self) except -1 nogil:
         if self.full:
             return self.update_items(0, self.model.N)

@@ -79,6 +79,11 @@ cdef class Reconfiguration(Sampler):
         free(self.lw)
 
     @classmethod
+    def small_options(cls, model):
+        """Items in their own order where their relabellings are many: dict."""
+        return {"relabel": False} if model.N > 4 else {}
+
+    @classmethod
     def supports(cls, model):
         """Whether clusters open and close with their items, and parameters are integrated out: (bool, reason)."""
         if model.allows_empty:

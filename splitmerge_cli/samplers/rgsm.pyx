@@ -43,6 +43,11 @@ cdef class RGSM(SplitMerge):
         self.anchors = UniformPair()
         self.allocation = RestrictedGibbs(self.t)
 
+    @classmethod
+    def small_options(cls, model):
+        """One restricted scan: dict."""
+        return {"t": 1}
+
     cdef int make_step(self) except -1 nogil:
         cdef int _try
         for _try in range(self.r):

@@ -112,6 +112,15 @@ cdef class SMAG(TopicsAsPrinted):
     )
     MOVES = ("split", "merge")
     TERMS = (*SplitMerge.TERMS, "shares")
+    FORMS = {
+        "exact": (
+            {"choice": "pair", "weights": "before"},
+            {"choice": "pair", "weights": "after"},
+            {"choice": "coin", "weights": "before"},
+            {"choice": "coin", "weights": "after"},
+        ),
+        "as_printed": ({"form": "text"}, {"form": "box"}),
+    }
 
     cdef UniformPair pair
     cdef WeightedSequential weights

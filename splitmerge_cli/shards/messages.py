@@ -1,4 +1,4 @@
-"""Messages to the shards: in this process, or as actors on the workers of Dask."""
+"""Messages to the shards, which are actors on the workers of Dask."""
 
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -16,29 +16,10 @@ class Shards(Protocol):
     """Shards, and how they are asked."""
 
     def all(self, method: str, *args: Any) -> list[Any]:
-        """What every shard answers to the same message, in their order."""
+        """Answers of all shards to one message, in their order."""
 
     def each(self, method: str, args: Sequence[Sequence[Any]], shards: Sequence[int] | None = None) -> list[Any]:
-        """What these shards, by default all, answer to messages of their own, in this order."""
-
-
-class LocalShards:
-    """Shards in this process, one after the other.
-
-    Parameters
-    ----------
-    shards : sequence of Shard
-    """
-
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        self.shards = list(shards)
-
-    def all(self, method: str, *args: Any) -> list[Any]:
-        return [shard.call(method, args) for shard in self.shards]
-
-    def each(self, method: str, args: Sequence[Sequence[Any]], shards: Sequence[int] | None = None) -> list[Any]:
-        asked = self.shards if shards is None else [self.shards[number] for number in shards]
-        return [shard.call(method, given) for shard, given in zip(asked, args, strict=True)]
+        """Answers of these shards, by default all, to messages of their own, in this order."""
 
 
 class DaskShards:

@@ -1,4 +1,9 @@
-"""One chain of `subcluster` on a table in shards: made, continued, written."""
+"""One chain of `subcluster` on a table in shards, beside the engine of ordinary runs (`splitmerge_cli.runs`).
+
+That engine loads all rows, drives several chains in threads, and records labels in its traces and checkpoints. Here no
+process holds all rows while the chain runs: labels are saved by the workers that hold them, each its own file, and a
+worker that is lost ends the attempt, which the next one continues.
+"""
 
 import hashlib
 import json
@@ -22,7 +27,7 @@ from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
-from splitmerge_cli.results.files import DamagedRun, Locked, locked, require_writable, undamaged
+from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage, require_writable
 from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.names import MANIFEST
 from splitmerge_cli.results.tables import SealedFolder
@@ -54,7 +59,7 @@ HEEDED = (
 ATTEMPTS = 5
 """Times that a run is begun, or continued, where workers are lost."""
 MOST = {"binary": 1, "categorical": 10_000, "count": LARGEST}
-"""The largest value of a column of a type."""
+"""The largest value in a column, by type."""
 RUN = "run.json"
 CHECKPOINT = "checkpoint.json"
 LABELS = "labels"
@@ -199,7 +204,7 @@ class ShardedRun:
         self.path = Path(cfg.out) / f"shards-{digest[:12]}"
 
     def _build(self, cls: type[Model], given: dict[str, Any], columns: Columns, near: int) -> Model:
-        """The model of the clusters, once those of the shards have counted their rows."""
+        """Build the model of the clusters, once the shards have counted their rows."""
         self.shards.all("build", cls, columns, given, near, self.cfg.workers or 1)
         packed = np.concatenate(self.shards.all("counted_all"))
         # sums of whole numbers: added as such by the model of one shard's columns
@@ -232,7 +237,7 @@ class ShardedRun:
             self.check()
             return self.path
         try:
-            with locked(self.path / ".lock"):
+            with lock_file(self.path / ".lock"):
                 self._go_on(every, tell)
         except Locked as error:
             raise WrittenElsewhere(f"{self.path}: another process writes this run") from error
@@ -255,7 +260,7 @@ class ShardedRun:
             raise DamagedRun(self.path / RUN, remedy)
 
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
-        rows, begun = self._restored()
+        rows, begun = self._restore()
         last = time.monotonic()
         while len(rows) < self.cfg.iterations + 1:
             if rows:
@@ -315,15 +320,15 @@ class ShardedRun:
             if other.name != folder.name:
                 shutil.rmtree(other)
 
-    def _restored(self) -> tuple[list[dict[str, Any]], float]:
-        """Rows of the trace and seconds of the last checkpoint, the chain being in its state; of none the start."""
+    def _restore(self) -> tuple[list[dict[str, Any]], float]:
+        """Put the chain into the state of the last checkpoint, or its start; return rows of the trace and seconds."""
         named, remedy = self.path / CHECKPOINT, _remedy(self.path)
         if not named.is_file():
             zeros = [np.zeros(end - first, dtype=np.int32) for first, end in self.bounds]
             self.items.settle(zeros, 1)
             return [], 0.0
         state = read_sealed(named, remedy)
-        with undamaged(named, remedy):
+        with report_damage(named, remedy):
             if state["identity"] != self.identity:
                 raise ValueError("another run")
             folder = self.path / Path(state["folder"]).name
@@ -369,7 +374,7 @@ def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str
     parts = []
     for (first, end), digest in zip(bounds, digests, strict=True):
         file = folder / f"labels-{first}-{end}.npy"
-        with undamaged(file, remedy):
+        with report_damage(file, remedy):
             if sha256_of(file) != digest:
                 raise ValueError("not what was written")
             parts.append(np.load(file, allow_pickle=False))
@@ -390,7 +395,7 @@ def read_summary(path: Path) -> dict[str, Any]:
 
 
 def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
-    """What the second half of a trace says: clusters, with a 95 % interval, and the last log joint."""
+    """Clusters in the second half of a trace, with a 95 % interval, and the last log joint."""
     half = trace.iloc[len(trace) // 2 :]
     low, high = np.quantile(half["n_clusters"], [0.025, 0.975], method="inverted_cdf")
     return {

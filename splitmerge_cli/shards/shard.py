@@ -9,7 +9,7 @@ import numpy as np
 from splitmerge_cli.core.capabilities import Shards
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rows import Columns
-from splitmerge_cli.results.files import replaced
+from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import sha256_of
 from splitmerge_cli.shards.items import ShardItems
 from splitmerge_cli.shards.source import Source
@@ -39,12 +39,12 @@ class Shard:
         self.items: ShardItems | None = None
 
     def call(self, method: str, args: Sequence[Any]) -> Any:
-        """What a method of the shard, or of its items, returns."""
+        """Call a method of the shard or its items."""
         found = getattr(self, method, None)
         return (getattr(self.items, method) if found is None else found)(*args)
 
     def columns(self) -> Columns:
-        """What is known of the columns here."""
+        """Facts about the columns here."""
         assert self.values is not None
         return Columns.of(self.values)
 
@@ -73,7 +73,7 @@ class Shard:
         labels = self.items.labels()
         schema = pa.schema([("row", pa.int64()), ("cluster", pa.int32())])
         # piece by piece, and without pandas, whose import takes as much memory as millions of rows
-        with replaced(Path(path)) as temporary, ParquetWriter(temporary, schema) as writer:
+        with replace_file(Path(path)) as temporary, ParquetWriter(temporary, schema) as writer:
             for at in range(0, len(labels), ROWS):
                 part = labels[at : at + ROWS]
                 rows = np.arange(self.first + at + 1, self.first + at + len(part) + 1)
@@ -83,6 +83,6 @@ class Shard:
         """Write the labels, ndarray of int32, to a .npy file; returns its SHA-256."""
         assert self.items is not None
         labels = self.items.labels()
-        with replaced(Path(path)) as temporary, temporary.open("wb") as file:
+        with replace_file(Path(path)) as temporary, temporary.open("wb") as file:
             np.save(file, labels)
         return sha256_of(Path(path))

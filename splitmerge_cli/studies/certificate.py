@@ -1,4 +1,4 @@
-"""What pairs of coupled chains say: a bound of the distance from the posterior, and posterior means without bias."""
+"""Results of coupled pairs of chains: a bound of the distance from the posterior, and posterior means without bias."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scipy.stats import t as student
 from splitmerge_cli import received
 from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound, log_of_mean, log_of_mean_of_items
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.results.files import replaced, undamaged
+from splitmerge_cli.results.files import replace_file, report_damage
 from splitmerge_cli.results.manifest import sha256_of
 from splitmerge_cli.results.tables import SealedFolder
 
@@ -37,7 +37,7 @@ DISTANCES = (0.5, 0.25, 0.1, 0.05)
 FEW_STARTS = 5
 """Different partitions at the start, fewer of which are called few."""
 REMEDY = "resume=false begins the certificate anew"
-"""What is to be done about a damaged one."""
+"""Advice about a damaged certificate."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Pair:
-    """What a pair of coupled chains did.
+    """One pair of coupled chains.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> s
     """Write the estimates of one pair of chains; the digest of the file."""
     file = file_of(path, kind, pair)
     file.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(file) as part, part.open("wb") as stream:
+    with replace_file(file) as part, part.open("wb") as stream:
         np.save(stream, values, allow_pickle=False)
     return sha256_of(file)
 
@@ -139,7 +139,7 @@ def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDAr
         The file is missing, or is not what was written.
     """
     file = file_of(path, kind, pair)
-    with undamaged(file, REMEDY):
+    with report_damage(file, REMEDY):
         content = received.read(file, received.LARGE)
         if hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("not what was written")
@@ -174,7 +174,7 @@ class Certificate:
 
     @cached_property
     def not_sampled(self) -> list[str]:
-        """What is unknown and never changed, in any iteration of any pair."""
+        """Unknowns that never changed, in any iteration of any pair."""
         names = self.pairs[0].unchanged if self.pairs else []
         return [name for name in names if all(name in pair.unchanged for pair in self.pairs)]
 
@@ -285,7 +285,7 @@ class Certificate:
 
     @cached_property
     def _densities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Of every pair of chains and new item: a logarithm, and what its exponential is multiplied with."""
+        """A logarithm, and the factor of its exponential, for every pair of chains and new item."""
         if self.lacks or len(self.pairs) < 2 or any(pair.log_predictive is None for pair in self.pairs):
             return None
         found = [read_estimates(self.path, LOG_PREDICTIVE, pair.number, pair.log_predictive) for pair in self.pairs]
@@ -325,7 +325,7 @@ class Certificate:
                     (self.path / f"{name}.parquet").unlink(missing_ok=True)
 
     def lines(self) -> Iterator[str]:
-        """What the pairs say, in words."""
+        """Describe the results of the pairs."""
         n, met, lag = len(self.pairs), len(self.met), self.schedule.lag
         if not n:
             yield self.lacks[0]
@@ -386,7 +386,7 @@ class Certificate:
         return f"{self.starts} partitions {clusters}"
 
     def _cautions(self) -> Iterator[str]:
-        """What the bound does not say."""
+        """Warn of limits of the bound."""
         if self.starts >= FEW_STARTS:
             return
         advice = "" if self.config["init"] == "mixture" else "; init=mixture starts apart"

@@ -31,7 +31,7 @@ from splitmerge_cli.data import given
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased
 from splitmerge_cli.results import provenance
-from splitmerge_cli.results.files import DamagedRun, Locked, locked, undamaged
+from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import LOCK
 from splitmerge_cli.runs import interrupts
@@ -64,15 +64,15 @@ PILOT_SHARE = 0.2
 FIRST_PILOT = 1 << 30
 """Number of the first of them: their generators are no pair's."""
 FIRST_PAIR = 1 << 29
-"""Of the first pair: its generator is no chain's of ``smcmc run``."""
+"""Number of the first pair: its generator is no chain's of ``smcmc run``."""
 CHUNK = 4_096
 """Iterations whose rows have room at a time."""
 STORED = 10.0
 """Seconds between two writes of the pairs."""
 PAIR_BYTES = 1_500
-"""Of what is stored of a pair of chains beside the estimates of pairs of items."""
+"""Bytes stored for a pair of chains, estimates for pairs of items aside."""
 FORMAT = 2
-"""Of what is stored; what was stored in another is another certificate."""
+"""Version of the stored form; another version is another certificate."""
 MIXTURE = "mixture"
 """The initial state of a certificate, unless one is named."""
 COUPLING = COUPLINGS[0]
@@ -83,7 +83,7 @@ OnPair = Callable[[int, int], None]
 """Is told how many pairs were made, and how many there will be."""
 
 
-def checked(cfg: DictConfig) -> Plan:
+def check_coupling(cfg: DictConfig) -> Plan:
     """Check that chains of this configuration can be coupled; nothing is written.
 
     Raises
@@ -122,7 +122,7 @@ def certify(
     Parameters
     ----------
     plan : Plan
-        From `checked`.
+        From `check_coupling`.
     pairs : int
         How many there are to be.
     lag, k, m : int, optional
@@ -169,7 +169,7 @@ def certify(
     path = Path(cfg.out) / "certificates" / plan.path.parent.name / identity[:12]
     check_certificate(cfg, path, pairs, plan.dataset.N, 0 if new is None else new.N)
     try:
-        with locked(path / LOCK):
+        with lock_file(path / LOCK):
             try:
                 return _certify(plan, path, identity, pairs, named, seconds, on_pair, kind)
             except OSError as error:
@@ -186,7 +186,7 @@ def certify(
 
 @dataclass(frozen=True)
 class Coupled:
-    """What is asked of pairs of chains beside their schedule.
+    """Options of pairs of chains beside their schedule.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class Coupled:
     new: Dataset | None = None
 
     def identity(self) -> list[str]:
-        """What of it makes another certificate."""
+        """The options that make another certificate."""
         how = [] if self.coupling == COUPLING else [self.coupling]
         return [*how, *([] if self.new is None else [given.digest_of(self.new)])]
 
@@ -223,7 +223,7 @@ def _certify(
     if cfg.resume and stored.is_file():
         schedule, begun, known = _read(stored, identity)
     if schedule is None:
-        schedule = chosen(plan, named, kind.coupling, PILOT_SHARE * seconds)
+        schedule = choose_schedule(plan, named, kind.coupling, PILOT_SHARE * seconds)
     # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
     announced, last = begun, time.monotonic()
 
@@ -252,7 +252,7 @@ def _certify(
 
     on_pair(len(known), max(pairs, begun))
     try:
-        for pair in _made(plan, schedule, missing(), kind, path):
+        for pair in _make_pairs(plan, schedule, missing(), kind, path):
             known[pair.number] = pair
             on_pair(len(known), max(pairs, begun))
             if time.monotonic() > last + STORED:
@@ -265,7 +265,7 @@ def _certify(
 def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
     """The schedule, how many pairs were begun, and those whose outcome is known."""
     found = read_sealed(stored, REMEDY)
-    with undamaged(stored, REMEDY):
+    with report_damage(stored, REMEDY):
         pairs = {entry["number"]: Pair.of(entry) for entry in found["pairs"]}
         if found["identity"] != identity or not set(pairs) <= set(range(found["begun"])):
             raise DamagedRun(stored, REMEDY)
@@ -280,10 +280,10 @@ def _plain(cfg: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in found.items()}
 
 
-def chosen(
+def choose_schedule(
     plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING, seconds: float = math.inf
 ) -> Schedule:
-    """The schedule: what was named, and what a pilot chooses, of which pairs are begun for so many seconds."""
+    """Choose what `named` leaves open by pilot pairs, which are begun for so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
     most = int(plan.cfg.iterations)
     if lag is None or k is None:
@@ -292,7 +292,7 @@ def chosen(
         end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
         begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
-        pilots = [pair.meeting for pair in _made(plan, alone, begun, Coupled(coupling))]
+        pilots = [pair.meeting for pair in _make_pairs(plan, alone, begun, Coupled(coupling))]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
         lag = max(1, min(round(typical), most - 1)) if lag is None else lag
@@ -311,7 +311,7 @@ def _check_schedule(named: Mapping[str, int | None], most: int) -> None:
         raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
 
 
-def _made(
+def _make_pairs(
     plan: Plan, schedule: Schedule, numbers: Iterator[int], kind: Coupled, path: Path | None = None
 ) -> Iterator[Pair]:
     """Make pairs in threads; yields them as they are finished. The next number is taken when its pair is begun. What
@@ -388,14 +388,14 @@ def _pair(
     if gathers:
         chains.gather(schedule.k, schedule.m)
     densities = None if path is None or kind.new is None else _Densities(plan, chains, schedule, kind.new)
-    rows = _advanced(chains, schedule.iterations, True, densities)
+    rows = _advance(chains, schedule.iterations, True, densities)
     met = chains.meeting >= 0
     distance = 0.0 if met else chains.distance
     clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
     estimates: dict[str, float] = {}
     if met and schedule.m > 0:
         if chains.iteration < schedule.m:
-            rows = np.concatenate([rows, _advanced(chains, schedule.m, False, densities)])
+            rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)])
         x, y = rows[:, 0], rows[schedule.lag :, 1]
         found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
         estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
@@ -403,7 +403,7 @@ def _pair(
     if chains.rng.halted:
         return None
     ends = digest_of(chains.x.labels), digest_of(chains.y.labels)
-    unchanged = _unchanged(rows, schedule.lag, starts == ends and chains.x.N > 1, chains.x.hyperparameters)
+    unchanged = _find_constants(rows, schedule.lag, starts == ends and chains.x.N > 1, chains.x.hyperparameters)
     seconds = time.thread_time() - began if plan.cfg.timing else 0.0
     digests: dict[str, str] = {}
     if path is not None and met:
@@ -429,8 +429,8 @@ def _pair(
     )
 
 
-def _unchanged(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
-    """What never changed in either chain, of the partition and the hyper-parameters; `returned`: the partitions at the
+def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
+    """Find the partition and hyper-parameters that never changed in either chain; `returned`: the partitions at the
     end are those of the start."""
     of_y = rows[lag:, 1]
     of_y = of_y[~np.isnan(of_y[:, 0])]
@@ -464,10 +464,10 @@ class _Densities:
             self.sum.add(of_y, self.y())
 
 
-def _advanced(
+def _advance(
     chains: CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
 ) -> NDArray[np.float64]:
-    """Let X make iterations up to number `end`, at most until the chains have met; what `_values` has of each."""
+    """Let X make iterations up to number `end`, at most until the chains have met; return `_values` of each."""
     parts: list[NDArray[np.float64]] = []
     if densities is not None and chains.iteration == 0:
         parts.append(_values(chains.advance(0, until_met)))

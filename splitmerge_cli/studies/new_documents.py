@@ -1,4 +1,4 @@
-"""What the states of a run say of documents that it did not see: mixtures of topics, the probability of the words.
+"""Predictions of a run for documents that it did not see: mixtures of topics, the probability of the words.
 
 The run records topics of tokens, not their weights. Given the topics and the concentrations the weights are drawn anew,
 by Gibbs sampling of tables and weights: the average over states and draws is that over the posterior.
@@ -19,7 +19,7 @@ from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.studies.predictive import Prediction, State
 
 PARTICLES = 20
-"""Of the filter, for each document and state."""
+"""Particles of the filter, for each document and state."""
 SCANS = 10
 """Gibbs scans of a document for each state, after as many of burn-in."""
 WEIGHT_SCANS = 20
@@ -28,7 +28,7 @@ WEIGHT_SCANS = 20
 
 @dataclass(frozen=True)
 class TopicState:
-    """What new documents need of a state.
+    """Parts of a state that new documents need.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the states of a run say of items that it did not see: densities, and the clusters that they would join."""
+"""Predictions of a run for items that it did not see: densities, and the clusters that they would join."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class State:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What states say of new items.
+    """Predictions of states for new items.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Following:
         self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
 
     def __call__(self) -> NDArray[np.float64]:
-        """Of the present state, float64 ``[n]``."""
+        """Log densities in the present state, float64 ``[n]``."""
         _, log_density, log_weight = next(self._states)
         return np.asarray(logsumexp(log_density + log_weight, axis=1))
 
@@ -130,7 +130,7 @@ def _present(chain: Model) -> State:
 def by_state(
     model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
-    """What each state says of new items; parameters and errors as for `predict`.
+    """Yield the predictions of each state for new items; parameters and errors as for `predict`.
 
     Yields
     ------
@@ -140,7 +140,7 @@ def by_state(
     log_weight : numpy.ndarray
         float64 ``[K + 1]``: log of the prior's probability of these.
     """
-    return (_exchangeable if get_kind(dataset.kind).has_rows else _coupled)(model, dataset, new, states)
+    return (_exchangeable if get_kind(dataset.kind).has_rows else _predict_coupled)(model, dataset, new, states)
 
 
 def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Model:
@@ -183,7 +183,7 @@ def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
 def _exchangeable(
     options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
-    """Of every state: log densities ``[n, K + 1]``, log weights ``[K + 1]``."""
+    """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
     if new.missing:
         # so that what a model says of missing cells counts the rows of the new items
         _model(options, dataset, new)
@@ -194,10 +194,10 @@ def _exchangeable(
         yield state, *model.log_predictive(dataset.N)
 
 
-def _coupled(
+def _predict_coupled(
     options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
-    """The same where the likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
+    """Yield them where likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
     alone = _model(options, dataset, dataset)
     each = [replace(new, values=new.values[[i]], truth=None, names=None) for i in range(new.N)]
     whole = [_model(options, dataset, get_kind(dataset.kind).stack(dataset, one)) for one in each]

@@ -25,11 +25,11 @@ from splitmerge_cli.sweeps import sweep
 STARTS = ("one_cluster", "singletons")
 """Where chains start, unless `init` is named."""
 SCANS = ("gibbs", "parameters", "concentration", "refresh", "scales")
-"""Moves of which acceptance says nothing: scans, and updates of parameters; with them those of hyper-parameters."""
+"""Moves whose acceptance says nothing: scans, and updates of parameters; with them those of hyper-parameters."""
 FEW = 0.2
 """Share of the chains that agree with the best, below which the target is to be doubted."""
 SAME = ("N", "data", "model")
-"""What runs of one race share."""
+"""Keys that runs of one race share."""
 
 
 def jobs_of(
@@ -76,7 +76,7 @@ def jobs_of(
 
 @dataclass(frozen=True, eq=False)
 class Race:
-    """What runs of several samplers on one posterior say.
+    """Runs of several samplers on one posterior, compared.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def _check(name: str, config: Mapping[str, Any], first: str, of_first: Mapping[s
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """What each run's sampler is called: its name, and what tells it from others of that name."""
+    """Name of each run's sampler, with the options that tell it from others of that name."""
     samplers = [run.config["sampler"] for run in runs]
     schedules = [run.config["schedule"] for run in runs]
     names = []

@@ -17,7 +17,7 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs.errors import RunError
-from splitmerge_cli.sweeps.job import Ended, blocked, end_jobs, safe_imports
+from splitmerge_cli.sweeps.job import Ended, block_signal, end_jobs, safe_imports
 from splitmerge_cli.sweeps.remote import RemoteTask, on_worker
 
 
@@ -63,7 +63,7 @@ class DaskWorkers:
         self.address, self.n_workers, self.patience, self.called = address, n_workers, patience, called
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
-        """What became of each job, in their order.
+        """Make all jobs; return how each ended, in their order.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class DaskWorkers:
 
     @contextmanager
     def client(self, jobs: int) -> Iterator[Any]:
-        """A client of the scheduler, or of a cluster of this machine for as many jobs at the most."""
+        """Connect to the scheduler, or to a cluster on this machine for at most so many jobs."""
         from distributed import Client, LocalCluster
 
         # they log what they do on the way down, and warn of it; what matters is said by what they raise
@@ -133,7 +133,7 @@ class DaskWorkers:
                     # which unblocks signals where it starts, in the first worker that would be started
                     resource_tracker.ensure_running()
                     # Ctrl-C is answered by the sweep
-                    with blocked(signal.SIGINT):
+                    with block_signal(signal.SIGINT):
                         address = stack.enter_context(
                             LocalCluster(
                                 n_workers=workers,

@@ -1,9 +1,9 @@
 """One job of a sweep, in a process of its own beside the launcher's: what kills that process costs no other job.
 
-The process of the launcher (`isolated`) starts the one that makes the runs (`support`), hands it one job after another
-and tells by its exit status how it died. It imports little, so that it starts soon and is not the one that the system
-kills when memory runs out. Every job leaves a record in a folder of the sweep, which is read where the launcher cannot
-tell what became of it: the lock of ``NUMBER`` says that its process lives, ``NUMBER.json`` how it ended.
+The process of the launcher (`run_isolated`) starts the one that makes the runs (`support`), hands it one job after
+another and tells by its exit status how it died. It imports little, so that it starts soon and is not the one that the
+system kills when memory runs out. Every job leaves a record in a folder of the sweep, which is read where the launcher
+cannot tell what became of it: the lock of ``NUMBER`` says that its process lives, ``NUMBER.json`` how it ended.
 """
 
 import os
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from splitmerge_cli.results.files import is_locked, locked
+from splitmerge_cli.results.files import is_locked, lock_file
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
 
 Ended = tuple[str, str | None]
-"""What became of a job: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
+"""How a job ended: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
 it), ``interrupted`` or ``failed``; and why it failed."""
 
 LOOK = 0.25
@@ -40,7 +40,7 @@ _SAFE = "PYTHONSAFEPATH"
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a job knows of its sweep.
+    """Facts about its sweep that a job needs.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def in_process(composed: Any) -> Ended:
     return ended
 
 
-def isolated(composed: Any, sweep: Sweep) -> Ended:
+def run_isolated(composed: Any, sweep: Sweep) -> Ended:
     """Make a job, as Hydra composed it, in a process of its own, its chains in one thread."""
     from splitmerge_cli.config.hydra_adapter import job_config
 
@@ -146,7 +146,7 @@ class _Process:
         self._connection, theirs = Pipe()
         call = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import support; support({theirs.fileno()})"
         # Ctrl-C reaches it, too: the signal waits until it is ready for it
-        with theirs, blocked(signal.SIGINT):
+        with theirs, block_signal(signal.SIGINT):
             self._popen = subprocess.Popen(
                 [sys.executable, "-c", call], stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
             )
@@ -170,7 +170,7 @@ class _Process:
                 self._end()
             return ended
         except (EOFError, OSError):
-            return _died(self._popen.wait())
+            return _outcome_of_exit(self._popen.wait())
         except BaseException:
             self._popen.terminate()
             self._end()
@@ -184,8 +184,8 @@ class _Process:
         self._popen.wait()
 
 
-def _died(code: int) -> Ended:
-    """What became of a job whose process ended with exit status `code`."""
+def _outcome_of_exit(code: int) -> Ended:
+    """How a job ended whose process has the exit status `code`."""
     if code == 130:
         return "interrupted", None
     if code >= 0:
@@ -199,7 +199,7 @@ def _died(code: int) -> Ended:
 
 
 @contextmanager
-def blocked(number: signal.Signals) -> Iterator[None]:
+def block_signal(number: signal.Signals) -> Iterator[None]:
     """Hold a signal back from this thread, and from processes that it starts until they let it in."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
     try:
@@ -275,7 +275,7 @@ def _make_recorded(task: Task, parent: int) -> Ended:
         # the folder is not there on another machine than the sweep's, and no more when the sweep is gone
         if task.record.name and task.record.parent.is_dir():
             with suppress(OSError):
-                stack.enter_context(locked(task.record))
+                stack.enter_context(lock_file(task.record))
         ended = _make_interruptible(task, parent)
         _record_end(task.record, *ended)
     return ended
@@ -294,13 +294,13 @@ def _record_end(record: Path, status: str, error: str | None) -> None:
 def _make_interruptible(task: Task, parent: int) -> Ended:
     over = threading.Event()
 
-    def orphaned() -> None:
+    def stop_as_orphan() -> None:
         _record_end(task.record, _ORPHANED, None)
         os.kill(os.getpid(), signal.SIGTERM)
         if not over.wait(GRACE):
             os._exit(130)
 
-    _when_orphaned(parent, orphaned, over)
+    _when_orphaned(parent, stop_as_orphan, over)
     try:
         with suppress(FileNotFoundError):  # on another machine
             os.chdir(task.folder)
@@ -337,7 +337,7 @@ def _make(composed: Any, hydra: Any) -> Ended:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the records say of jobs, by their numbers.
+    """Records of jobs, by their numbers.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from splitmerge_cli.config import ConfigError, draft, hydra_adapter, load, place
 from splitmerge_cli.config.composition import rewrite
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.runs.errors import RunError
-from splitmerge_cli.sweeps.job import Ended, Recorded, Sweep, in_process, isolated, read_records
+from splitmerge_cli.sweeps.job import Ended, Recorded, Sweep, in_process, read_records, run_isolated
 from splitmerge_cli.sweeps.remote import Engine, Remote
 
 
@@ -60,7 +60,7 @@ class Launch:
                 return Remote(engine, lambda job: draft(job, self.config_dir).parts, sweep, paths)
             if self.detach:
                 raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
-            return chosen.make(in_process if chosen.basic else partial(isolated, sweep=sweep))
+            return chosen.make(in_process if chosen.basic else partial(run_isolated, sweep=sweep))
         except ConfigError as error:
             own_key = "" if str(error).startswith("--") else "hydra.launcher."
             raise ConfigError(f"{own_key}{error}") from error
@@ -68,7 +68,7 @@ class Launch:
             raise ConfigError(hydra_adapter.explain_launcher(error, self.overrides)) from error
 
     def _engine(self, chosen: hydra_adapter.Launching, found: Any) -> Engine | None:
-        """What runs jobs on other machines; None of launchers of processes here."""
+        """Engine that runs jobs on other machines; None for launchers of processes here."""
         if chosen.target.startswith("splitmerge_cli."):
             if self.detach:
                 raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
@@ -109,14 +109,14 @@ class Launch:
             except (ConfigError, RunError, DamagedRun):
                 raise
             except BrokenProcessPool as error:
-                add(self._ended(read_records(records), error))
+                add(self._find_outcomes(read_records(records), error))
             except Exception as error:  # whatever the launcher does
                 if read_records(records).begun:
                     raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
                 raise ConfigError(_launcher_says(error)) from error
 
-    def _ended(self, recorded: Recorded, error: Exception) -> dict[int, Ended]:
-        """What became of jobs, by their numbers, when a process of the launcher was killed; the others go on."""
+    def _find_outcomes(self, recorded: Recorded, error: Exception) -> dict[int, Ended]:
+        """Find how jobs ended, by their numbers, when a process of the launcher was killed; the others go on."""
         ended = dict(recorded.ended)
         # joblib then kills its other processes, and what they have started before them: a job that outlived its process
         # tells that this one was killed by somebody else. Where no job tells it, all go on

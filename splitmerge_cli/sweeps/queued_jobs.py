@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.results.files import DamagedRun, undamaged
+from splitmerge_cli.results.files import DamagedRun, report_damage
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.runs.errors import RunError
@@ -43,7 +43,7 @@ SUBMITTED = ".submitted"
 REQUEUED = 1_000
 """How often a job that comes to its time limit is queued again, unless it is said."""
 ENDS = ("done", "elsewhere", "locked", "failed")
-"""What a job says of its end."""
+"""Ends that a job may write."""
 _AT_START = ("max_num_timeout",)
 _COMMON = (
     "timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "name", "stderr_to_stdout"
@@ -51,7 +51,7 @@ _COMMON = (
 
 
 REMEDY = "remove it once its job has left the queue (squeue --me)"
-"""What to do about a note that is damaged."""
+"""Advice about a damaged note."""
 
 
 class Call:
@@ -71,7 +71,7 @@ class Call:
         write_sealed(result, {"status": status, "error": error})
 
     def checkpoint(self, remote: RemoteTask, result: Path) -> Any:
-        """The same call, to be queued again: the run goes on from its own checkpoint."""
+        """Queue this call again: the run goes on from its own checkpoint."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, remote, result)
@@ -135,7 +135,7 @@ class QueuedJobs:
         return own / self.folder.relative_to(base)
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
-        """What became of each job, in their order."""
+        """How each job ended, in their order."""
         notes = [note_of(task.path) for task in tasks]
         found = [self._waiting(note) for note in notes]
         new = [number for number, job in enumerate(found) if job is None]
@@ -168,7 +168,7 @@ class QueuedJobs:
         if self.cluster != "slurm" or not note.is_file():
             return None
         stored = read_sealed(note, REMEDY)
-        with undamaged(note, REMEDY):
+        with report_damage(note, REMEDY):
             job_id, folder = str(stored["job"]), Path(str(stored["folder"]))
         # a note says which job is waited for, and cancelled on Ctrl-C: one that the queue knows by its folder
         if job_id not in in_queue([job_id], folder):
@@ -232,7 +232,7 @@ def _writes_unlocked(path: Path) -> bool:
 
 
 def _no_answer() -> str | None:
-    """What squeue says where no Slurm answers; None: one does."""
+    """Message of squeue where no Slurm answers; None: one does."""
     try:
         answer = subprocess.run(
             ["squeue", "--noheader", "--me"], capture_output=True, text=True, timeout=60, check=False
@@ -267,10 +267,10 @@ def _own(folder: Path) -> Path:
 
 
 def _read_result(file: Path) -> Ended:
-    """What a job wrote of its end."""
+    """Read how a job ended from its note."""
     try:
         found = read_sealed(file, "the same command continues it")
-        with undamaged(file, "the same command continues it"):
+        with report_damage(file, "the same command continues it"):
             error = found["error"]
             return ENDS[ENDS.index(found["status"])], None if error is None else str(error)
     except DamagedRun as damage:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from splitmerge_cli.config import shared_choices
-from splitmerge_cli.results.files import is_locked, locked
+from splitmerge_cli.results.files import is_locked, lock_file
 from splitmerge_cli.sweeps.job import Ended, Sweep, Task, made_here, task_of
 
 Composed = Callable[[Sequence[str]], tuple[Any, Any]]
@@ -55,7 +55,7 @@ class Engine(Protocol):
     waits: bool
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
-        """What became of each, in their order.
+        """Make all jobs; return how each ended, in their order.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Returned:
-    """What a launcher of Hydra returns for a job."""
+    """Value that a launcher of Hydra returns for a job."""
 
     return_value: Ended
 
@@ -96,7 +96,7 @@ class Remote:
         with shared_choices():
             for number, overrides in enumerate(job_overrides, initial_job_idx):
                 tasks.append(task_of(*self.composed(overrides), self.sweep, number))
-        with _marked({str(task.composed.out) for task in tasks} if self.engine.waits else set()) as marks:
+        with _mark_folders({str(task.composed.out) for task in tasks} if self.engine.waits else set()) as marks:
             sent = [
                 RemoteTask(task, path.resolve(), version("smcmc"), marks.get(str(task.composed.out)))
                 for task, path in zip(tasks, self.paths, strict=True)
@@ -105,13 +105,13 @@ class Remote:
 
 
 @contextmanager
-def _marked(folders: set[str]) -> Iterator[dict[str, str]]:
+def _mark_folders(folders: set[str]) -> Iterator[dict[str, str]]:
     """In each of these folders a file with a lock that this process holds."""
     marks = {folder: Path(folder).resolve() / f".sweep-{uuid4().hex}" for folder in folders}
     with ExitStack() as stack:
         for mark in marks.values():
             stack.callback(mark.unlink, missing_ok=True)
-            stack.enter_context(locked(mark))
+            stack.enter_context(lock_file(mark))
         yield {folder: str(mark) for folder, mark in marks.items()}
 
 

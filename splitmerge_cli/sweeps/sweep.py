@@ -32,7 +32,7 @@ from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.undecided import require_model
-from splitmerge_cli.sweeps.job import Ended, blocked, safe_imports
+from splitmerge_cli.sweeps.job import Ended, block_signal, safe_imports
 from splitmerge_cli.sweeps.launch import Launch
 from splitmerge_cli.sweeps.queued_jobs import forget
 
@@ -42,7 +42,7 @@ LOOK = 0.2
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """What became of one job.
+    """How one job ended.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
 
 
 def _grid(args: Sequence[str]) -> list[list[str]]:
-    """The product of the values of all keys."""
+    """Expand the values of all keys to jobs."""
     return hydra_adapter.grid([quote_priors(arg) for arg in args])
 
 
@@ -140,7 +140,7 @@ def find_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> 
 
 
 def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
-    """The same as a run, whose files need not be checked again."""
+    """This run, whose files need not be checked again."""
     return complete(run_dir(draft(overrides, config_dir).unchecked()))
 
 
@@ -165,12 +165,12 @@ def check_jobs(
             Launch(launcher, None, config_dir, detach).launcher([Path()] * len(jobs), Path())
         alike: dict[str, Plan] = {}
         for job in jobs:
-            outcomes.append(_checked(list(job), config_dir, alike))
+            outcomes.append(_check_job(list(job), config_dir, alike))
     return outcomes
 
 
-def _checked(job: list[str], config_dir: str | Path | None, alike: dict[str, Plan]) -> JobOutcome:
-    """What is known of a job before it is made. Of jobs that differ in the seed of their chains alone the first is
+def _check_job(job: list[str], config_dir: str | Path | None, alike: dict[str, Plan]) -> JobOutcome:
+    """Check a job before it is made. Of jobs that differ in the seed of their chains alone the first is
     planned, and stands in `alike`."""
     path = None
     try:
@@ -272,7 +272,7 @@ def run_jobs(
                 ended |= _make(part, Launch(own, at_once, config_dir, detach), shown.say)
                 if any(status == "interrupted" for status, _ in ended.values()):
                     break
-            ended |= {path: _interrupted(path) for path in missing if path not in ended}
+            ended |= {path: _outcome_of_interruption(path) for path in missing if path not in ended}
         for i, outcome in enumerate(outcomes):
             if outcome.status == "to run" and outcome.path:
                 status, error = ended[outcome.path]
@@ -302,7 +302,7 @@ def _make(missing: Mapping[Path, list[str]], launch: Launch, say: Callable[[str]
                     time.sleep(LOOK)
                 left = [path for path in left if path not in ended]
     except KeyboardInterrupt:
-        return {path: _interrupted(path) for path in missing} | ended
+        return {path: _outcome_of_interruption(path) for path in missing} | ended
     return ended
 
 
@@ -323,14 +323,14 @@ def _joblib_in_step_with_signals() -> Iterator[None]:
     start, kill = LokyProcess.start, LokyProcess.kill
 
     def start_deaf(process: LokyProcess) -> None:
-        with blocked(signal.SIGINT):
+        with block_signal(signal.SIGINT):
             start(process)
 
     options = list(sys.warnoptions)
     LokyProcess.start, LokyProcess.kill = start_deaf, LokyProcess.terminate
     try:
         sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # a new interpreter takes these over
-        with blocked(signal.SIGHUP):
+        with block_signal(signal.SIGHUP):
             # first: while it starts, Python's own lets Ctrl-C in
             multiprocessing.resource_tracker.ensure_running()
             resource_tracker.ensure_running()
@@ -348,8 +348,8 @@ def _jobs(counted: Sequence[object]) -> str:
     return "job is" if len(counted) == 1 else "jobs are"
 
 
-def _interrupted(path: Path) -> Ended:
-    """What became of a run when the sweep was interrupted."""
+def _outcome_of_interruption(path: Path) -> Ended:
+    """How a run ended when the sweep was interrupted."""
     if is_written(path):
         return "running elsewhere", None
     return ("done" if is_done(path) else "interrupted"), None

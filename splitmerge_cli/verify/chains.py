@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from splitmerge_cli.config import choice
+from splitmerge_cli.config import choice, load
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.core.sampler import PARTITION, Sampler
+from splitmerge_cli.runs.schedule import gibbs_update
 from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
 from splitmerge_cli.verify.kernel import Kernel
 from splitmerge_cli.verify.transitions import build_sampler, total_variation
@@ -37,7 +38,9 @@ def sampled_check(
     else:
         rng = Rng(options["seed"])
         # with continuous draws the refresh connects what the moves do not
-        connected = kernel.connected or (kernel.why == "continuous" and given["name"] != "refresh")
+        connected = kernel.connected or (
+            kernel.why == "continuous" and PARTITION not in load(given["_target_"]).invariants(case.model, **extra)
+        )
         samplers, sign = _chain_of(case, rng, given, extra, connected)
         frequencies, noise = sampled_frequencies(case, samplers, rng, options["iterations"])
     distance = total_variation(frequencies, case.partitions[1])
@@ -47,17 +50,17 @@ def sampled_check(
 def sampled_check_of_topics(
     case: Case, given: Mapping[str, Any], extra: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[list[str], list[str], bool]:
-    """Of a sampler of topics the cells from `TV alone` on, those of the sampled check, and whether one chain is farther
+    """The cells of a sampler of topics from `TV alone` on, those of the sampled check, and whether one chain is farther
     from the posterior than chance."""
-    name = given["name"]
-    company: dict[str, list[str]] = {"alone": [], "gibbs": ["gibbs", "refresh"], "refresh": ["refresh"]}
-    if case.held is None or name in ("gibbs", "refresh", "partially_collapsed"):
-        # a scan alone hardly ever changes a weight, and refresh no topic
+    together: dict[str, list[str]] = {"alone": [], "gibbs": ["gibbs", "refresh"], "refresh": ["refresh"]}
+    company = {
+        which: [other for other in others if other != given["name"]]
+        for which, others in together.items()
+        if which != given["name"]
+    }
+    # a scan alone hardly ever changes a weight, and refresh no topic
+    if case.held is None or not load(given["_target_"]).TERMS:
         del company["alone"]
-    if name == "gibbs":
-        del company["gibbs"]
-    elif name == "refresh":
-        company = {"gibbs": ["gibbs"]}
     found = dict.fromkeys(("alone", "gibbs", "refresh"), "")
     largest, far = 0.0, False
     for which, others in company.items():
@@ -92,7 +95,8 @@ def _chain_of(
     samplers = [build_sampler(model, rng, given, extra)]
     if not connected:
         sign = "*"
-        samplers += [built("gibbs"), built("birth_death", mode=extra["mode"])] if model.conjugate else [built("neal8")]
+        samplers.append(build_sampler(model, rng, gibbs_update(model)))
+        samplers += [built("birth_death", mode=extra["mode"])] if model.conjugate else []
     if model.refreshes and given["name"] != "refresh":
         sign += "+"
         samplers.append(built("refresh"))

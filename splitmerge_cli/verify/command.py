@@ -262,14 +262,20 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
         if not able:
             rejected.append((sampler_name, reason))
             continue
+        own = own_options(given, options)
+        small = small_options(case, sampler_class, given) | own
         for mode in options["modes"]:
             if mode == "as_printed" and not prints_another(sampler_class):
                 continue
-            for form in forms_of(given, mode, options):
-                if reason := refusal(case, given, form, mode):
+            for form in forms_of(sampler_class, own, mode):
+                extra = {**small, **form, "mode": mode}
+                check_options("sampler", sampler_name, {**given, **extra}, options["own"])
+                if form and (reason := refusal(case, given, extra)):
                     rejected.append((" ".join([sampler_name, *map(str, form.values())]), reason))
                     continue
-                checked.extend(_rows(case, given, form, mode, gibbs, options))
+                named = {k: v for k, v in (own if form else small).items() if k not in form}
+                shown = " ".join([sampler_name, *map(str, form.values()), *(f"{k}={v}" for k, v in named.items())])
+                checked.extend(_rows(case, given, extra, shown, gibbs, options))
     return checked, rejected
 
 
@@ -288,26 +294,20 @@ def _table(case: Case, model_name: str, checked: list[Checked], rejected: list[t
 def _rows(
     case: Case,
     given: Mapping[str, Any],
-    form: Mapping[str, Any],
-    mode: str,
+    extra: Mapping[str, Any],
+    shown: str,
     gibbs: list[NDArray[np.float64]],
     options: Mapping[str, Any],
 ) -> Iterator[Checked]:
-    """What was found of a form: once, or once for each way in which chains learn."""
-    name = given["name"]
-    own = own_options(given, options)
-    small = small_options(case, given) | own
-    extra = {**small, **form, "mode": mode}
-    check_options("sampler", name, {**given, **extra}, options["own"])
+    """What was found of the form that is `shown` so: once, or once for each way in which chains learn."""
+    mode = extra["mode"]
     kernel = kernel_of(case, given, extra)
-    named = {k: v for k, v in (own if form else small).items() if k not in form}
-    shown = " ".join([name, *map(str, form.values()), *(f"{k}={v}" for k, v in named.items())])
     exact, cells = _of_matrices(case, kernel, gibbs, "adaptation" in given)
     defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
     asked = not exact and (mode == "exact" or options["everything"])
     worst = worst_transition(case, given, extra) if asked else None
     ways: list[dict[str, str]] = [{}]
-    if "adaptation" in given and "adaptation" not in own:
+    if "adaptation" in given and "adaptation" not in extra:
         ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
     for way in ways:
         far, sampled = False, ["", ""]
@@ -324,7 +324,7 @@ def _rows(
         mutants = "{}/{}".format(*kernel.mutants) if kernel.mutants[1] else ""
         judged = bool(kernel.matrices) or bool(options["iterations"])
         row = [" ".join([shown, *way.values()]), mode, *cells, *sampled, mutants, verdict]
-        yield Checked(name, mode, row, defect, kernel.mutants, good, biased, judged, worst)
+        yield Checked(given["name"], mode, row, defect, kernel.mutants, good, biased, judged, worst)
 
 
 def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], learns: bool) -> tuple[bool, list[str]]:

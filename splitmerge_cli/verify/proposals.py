@@ -1,30 +1,25 @@
-"""What a compiled sampler proposes, before acceptance: a table for understanding a move; and, from one enumeration, its
-transition matrix, the one of its printed form, those of all mutants, and whether its terms are those of the inverse.
+"""Proposals of a compiled sampler before acceptance: a table for understanding a move; and, from one enumeration, its
+transition matrix, the one of its printed form, and those of all mutants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify import pieces
-from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.transitions import Ends, build_sampler, paths_from, transition_matrix, walk
+from splitmerge_cli.verify.transitions import Ends, build_sampler, paths_from, walk
 
-INVERSE = {"forward": "reverse", "reverse": "forward"}
-"""Terms that change places in the inverse of a move; any other has there what it has here, negated."""
 ROUNDING = 1e-9
 """Largest difference of two sums of the same terms. Sums that agree within it count as equal."""
 
@@ -126,24 +121,6 @@ class Proposals:
                 found["flip", term] = self.matrix(flip=(term,))
         return found
 
-    def round_trip_defect(self) -> float:
-        """Largest difference between the terms of a proposal and those, negated, of the nearest among the inverses; inf
-        where a proposal has none. (Proposals of ratio 0 or without bound have none.)"""
-        chosen = (self.origin != self.target) & np.isfinite(self.log_ratio)
-        order = [self.terms.index(INVERSE.get(name, name)) for name in self.terms]
-        values = np.where(self.counted, self.values, 0.0) if self.named() else np.empty((len(self.origin), 0))
-        there = np.column_stack([self.log_ratio, values])[chosen]
-        back = -np.column_stack([self.log_ratio, values[:, order] if values.shape[1] else values])[chosen]
-        # states far apart, so that the nearest proposal joins the same two
-        far = 1e4 * (1.0 + np.abs(there).max(initial=0.0))
-        pair = np.column_stack([self.origin, self.target])[chosen] * far
-        there = np.unique(np.column_stack([pair, there]).round(11), axis=0)
-        back = np.unique(np.column_stack([pair[:, ::-1], back]).round(11), axis=0)
-        if not len(there):
-            return 0.0
-        distance = max(cKDTree(a).query(b)[0].max() for a, b in ((there, back), (back, there)))
-        return float(distance) if distance < far / 2 else np.inf
-
 
 def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:
     """Enumerate every proposal of a sampler.
@@ -184,47 +161,6 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
         values=all_of("terms"),
         states=len(states),
     )
-
-
-class Enumeration:
-    """What one sampler does on one case, enumerated when it is first asked for.
-
-    Parameters
-    ----------
-    case : Case
-    built : Sampler
-        On the case's model.
-    limit : int
-        Most paths of a matrix.
-    """
-
-    def __init__(self, case: Case, built: Sampler, limit: int = 2_000_000) -> None:
-        self.case, self.sampler, self.limit = case, built, limit
-
-    @cached_property
-    def matrix(self) -> NDArray[np.float64]:
-        """The transition matrix, every decision as it is made."""
-        return transition_matrix(self.case.model, self.sampler.rng, self.sampler, self.case.states, self.limit)
-
-    @cached_property
-    def proposals(self) -> Proposals:
-        """Every proposal, before its decision."""
-        return proposals(self.case.model, self.sampler.rng, self.sampler, self.case.states, self.limit)
-
-
-_ENUMERATED: dict[tuple[Any, ...], Enumeration] = {}
-MOST_KEPT = 24
-"""Enumerations that a process keeps; the oldest goes."""
-
-
-def enumeration(case: Case, sampler: type[Sampler], **options: Any) -> Enumeration:
-    """The enumeration of a sampler with these options on a case, shared by all that ask for it."""
-    key = case, sampler, repr(sorted(options.items()))
-    if key not in _ENUMERATED:
-        if len(_ENUMERATED) == MOST_KEPT:
-            del _ENUMERATED[next(iter(_ENUMERATED))]
-        _ENUMERATED[key] = Enumeration(case, sampler(case.model, Rng(0), **options))
-    return _ENUMERATED[key]
 
 
 def proposal_table(model: Model, sampler: Mapping[str, Any], state: State) -> pd.DataFrame:

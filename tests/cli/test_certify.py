@@ -272,7 +272,7 @@ def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.Mo
             copies.append((to, sorted(begun)))
 
     def made(out: Path, pairs: int = 14, seconds: float = np.inf, on_pair: Any = lambda *of: None) -> tuple[Any, bytes]:
-        plan = certify.checked(compose([*UNEVEN, f"out={out}"]))
+        plan = certify.check_coupling(compose([*UNEVEN, f"out={out}"]))
         found = certify.certify(plan, pairs, 5, 5, 20, seconds, on_pair)
         return found, (found.path / "pairs.json").read_bytes()
 
@@ -292,7 +292,7 @@ def test_seconds_end_with_the_pairs_that_were_begun(tmp_path: Path, monkeypatch:
     """By a clock that counts pairs: after ten and a half none is begun."""
     at = [0]
     monkeypatch.setattr(certify, "time", SimpleNamespace(monotonic=lambda: at[0], thread_time=time.thread_time))
-    plan = certify.checked(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
+    plan = certify.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
 
     def found(pairs: int) -> tuple[int, int]:
         made = certify.certify(plan, pairs, 3, 3, 9, 10.5, lambda done, of: at.__setitem__(0, done))
@@ -317,7 +317,7 @@ def test_the_pilot_takes_a_fifth_of_the_seconds(
     clock = SimpleNamespace(monotonic=lambda: len(numbers), thread_time=time.thread_time)
     monkeypatch.setattr(certify, "_pair", counted)
     monkeypatch.setattr(certify, "time", clock)
-    plan = certify.checked(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
+    plan = certify.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
     found = certify.certify(plan, 2, seconds=seconds)
     assert sum(number >= certify.FIRST_PILOT for number in numbers) == made
     assert len(found.pairs) == (0 if seconds < 1 else 2)

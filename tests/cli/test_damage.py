@@ -402,7 +402,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
 
     # where the tests run as root no folder is read-only
     monkeypatch.setattr(tempfile, "TemporaryFile", reject)
-    monkeypatch.setattr(certify, "locked", reject)
+    monkeypatch.setattr(certify, "lock_file", reject)
     monkeypatch.setattr(sweep, "_make", begun)
     monkeypatch.setattr(certify, "_certify", begun)
     np.save("x.npy", np.zeros((9, 2)))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.calls import parquet_bytes, wait_for
-from splitmerge_cli.results.files import locked
+from splitmerge_cli.results.files import lock_file
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.sweeps import remote
 from splitmerge_cli.sweeps.job import Task
@@ -143,7 +143,7 @@ def test_a_worker_that_does_not_share_the_folder_says_so(tmp_path: Path) -> None
     mark.touch()
     assert "do not hold between machines" in str(remote._unfit(task(tmp_path, mark)))
     holder = "import sys, time; from splitmerge_cli.results.files import locked\n"
-    holder += "from pathlib import Path\nwith locked(Path(sys.argv[1])):\n print(1, flush=True); time.sleep(60)"
+    holder += "from pathlib import Path\nwith lock_file(Path(sys.argv[1])):\n print(1, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", holder, str(mark)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline()
         assert remote._unfit(task(tmp_path, mark)) is None
@@ -158,6 +158,6 @@ def test_marks_are_held_and_removed(tmp_path: Path) -> None:
         mark = Path(marks[str(tmp_path)])
         assert mark.exists()
         time.sleep(0)
-        with pytest.raises(RuntimeError), locked(mark, patience=0.0):
+        with pytest.raises(RuntimeError), lock_file(mark, patience=0.0):
             pass
     assert not mark.exists()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from local_shards import LocalShards
 from typer.testing import CliRunner
 
 from splitmerge_cli import runs
@@ -22,7 +23,7 @@ from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.store import ChainStore
 from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.shards.messages import LocalShards, ShardLost
+from splitmerge_cli.shards.messages import ShardLost
 from splitmerge_cli.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.shards.shard import Shard
 from splitmerge_cli.shards.source import open_source
@@ -133,7 +134,7 @@ def of_submissions() -> Reader:
 
 def of_a_certificate() -> Reader:
     asked = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "init=mixture"]
-    plan = certify.checked(compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"]))
+    plan = certify.check_coupling(compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"]))
 
     def read() -> Any:
         found = certify.certify(plan, 4, lag=20, k=20, m=40)

@@ -19,7 +19,7 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_vi
-from splitmerge_cli.results.files import is_locked, locked
+from splitmerge_cli.results.files import is_locked, lock_file
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.schema import OPTIONAL
 from splitmerge_cli.runs import drive
@@ -449,7 +449,7 @@ def test_readers_do_not_keep_a_run_from_starting(tmp_path: Path) -> None:
     reader.start()
     try:
         for _ in range(200):
-            with locked(lock):
+            with lock_file(lock):
                 assert is_locked(lock)
     finally:
         over.set()

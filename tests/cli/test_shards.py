@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from local_shards import LocalShards
 
 from cli.calls import wait_for
 from cli.test_dask import free_port, scheduler
@@ -22,7 +23,7 @@ from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs.errors import Interrupted
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.messages import LocalShards, ShardLost
+from splitmerge_cli.shards.messages import ShardLost
 from splitmerge_cli.shards.run import CHECKPOINT, ShardedRun, bounds_of, run_on_shards, source_of
 from splitmerge_cli.shards.shard import Shard
 from splitmerge_cli.shards.source import open_source

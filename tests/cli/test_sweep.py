@@ -15,7 +15,7 @@ import pytest
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.results.files import is_locked, locked
+from splitmerge_cli.results.files import is_locked, lock_file
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import LOCK, WORK
 from splitmerge_cli.runs.progress import SweepProgress
@@ -270,14 +270,14 @@ def test_a_job_whose_process_is_killed_continues_to_the_same_draws(smcmc, spawn)
     ],
 )
 def test_the_message_says_how_the_process_of_a_job_ended(code: int, status: str, named: str | None) -> None:
-    ended = job._died(code)
+    ended = job._outcome_of_exit(code)
     assert ended[0] == status
     assert (ended[1] is None) if named is None else (named in ended[1])
 
 
 def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "splitmerge_cli.sweeps.launch.isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
+        "splitmerge_cli.sweeps.launch.run_isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
     )
     result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=2")
     assert result.exit_code == 1
@@ -305,7 +305,7 @@ def test_a_job_that_another_process_leaves_unfinished_is_made_at_last(smcmc, mon
     held, said, lines = threading.Event(), threading.Event(), []
 
     def hold() -> None:
-        with locked(path_of(ONE) / WORK / LOCK):
+        with lock_file(path_of(ONE) / WORK / LOCK):
             held.set()
             said.wait(60)
 
@@ -324,7 +324,7 @@ def test_a_job_that_another_process_leaves_unfinished_is_made_at_last(smcmc, mon
 
 @pytest.mark.slow
 def test_what_another_process_makes_is_running_elsewhere_after_an_interruption(spawn) -> None:
-    with locked(path_of(ONE) / WORK / LOCK):
+    with lock_file(path_of(ONE) / WORK / LOCK):
         process = spawn("sweep", *GRID, "hydra/launcher=basic")
         assert process.stderr.readline() == "1 job is running elsewhere; waiting for the end\n"
         process.send_signal(signal.SIGINT)
@@ -354,7 +354,7 @@ def test_a_run_that_another_process_finishes_meanwhile_is_left_as_it_is() -> Non
     made = runs.run(compose(ONE))
     plan = runs.prepare(compose([*ONE, "out=other"]))
     waiting = threading.Thread(target=runs.run, args=[plan])
-    with locked(plan.path / WORK / LOCK):
+    with lock_file(plan.path / WORK / LOCK):
         waiting.start()
         # what the process does that holds the lock
         for file in made.iterdir():
@@ -369,10 +369,10 @@ def test_a_run_that_another_process_finishes_meanwhile_is_left_as_it_is() -> Non
 
 def test_the_lock_of_a_removed_folder_keeps_nobody_out(tmp_path: Path) -> None:
     lock = tmp_path / "work" / "lock"
-    with locked(lock):
+    with lock_file(lock):
         shutil.rmtree(lock.parent)
         assert not is_locked(lock)
-        with locked(lock):
+        with lock_file(lock):
             assert is_locked(lock)
 
 

@@ -14,7 +14,7 @@ import splitmerge_cli as sm
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.results.files import locked
+from splitmerge_cli.results.files import lock_file
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import drive
@@ -153,7 +153,7 @@ def test_damage_that_costs_nothing(smcmc: Callable[..., Any], paths: dict[str, P
 def test_whatever_state_it_is_in(paths: dict[str, Path], state: str, said: str) -> None:
     status = paths["table"] / "status.json"
     write_sealed(status, read_sealed(status) | {"state": state, "error": "RunError: full"})
-    with locked(paths["table"] / "work" / "lock"):
+    with lock_file(paths["table"] / "work" / "lock"):
         found = sm.Posterior.load(paths["table"])
         assert not found.converged and said in (found.caution or "")
 

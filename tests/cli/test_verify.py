@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from splitmerge_cli.config import choice
+from splitmerge_cli.config import choice, load
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.verify import command
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.forms import SMALL
 from splitmerge_cli.verify.kernel import kernel_of
 
 MOVES = '''
@@ -142,7 +141,8 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
     from splitmerge_cli.verify.transitions import balance_defect, build_sampler
 
     case = small_case(Bernoulli)
-    built = build_sampler(case.model, Rng(0), choice("sampler", name), SMALL.get(name, {}))
+    given = choice("sampler", name)
+    built = build_sampler(case.model, Rng(0), given, load(given["_target_"]).small_options(case.model))
     made = proposals(case.model, built.rng, built, case.states)
     assert made.named()
     tried = 0
@@ -282,7 +282,7 @@ def test_a_given_option_is_that_of_all_forms(smcmc) -> None:
     result = smcmc("verify", "--all", *args)
     assert result.exit_code == 0, result.output
     assert [row[0] for row in rows_of(result)] == ["lshsm sums table bits=2", "lshsm sums union bits=2"] * 2
-    assert "skipped lshsm sums table lss: lss needs dense points" in result.stdout
+    assert "skipped lshsm sums table lss: sampler.likelihood=lss: expected dense points" in result.stdout
 
 
 def test_forms_that_do_not_serve_say_why(smcmc) -> None:
@@ -292,18 +292,19 @@ def test_forms_that_do_not_serve_say_why(smcmc) -> None:
         "verify", "--all", *args, "model=lines", "model.conjugate=false", "model.candidates=[[0,1],[1,-1]]", "size=3"
     )
     assert [row[0].split()[1] for row in rows_of(kept)] == ["paired"] * 2 + ["paired_sequential"] * 2
-    assert "lshsm sums union: sums needs the parameters integrated out" in kept.stdout
+    assert "lshsm sums union: sampler.proposal=sums: needs the parameters integrated out" in kept.stdout
     paired = smcmc(
         "verify", "--all", "sampler=lshsm", "mode=as_printed", "sampler.proposal=paired", "model=lines", "iterations=0"
     )
-    assert "the paper prints sums alone" in paired.stdout
+    assert "the paper prints no other" in paired.stdout
     assert "skipped lshsm: " in smcmc("verify", "--all", *args, "model=emm").stdout
 
 
 def test_two_draws_of_the_tables_are_checked() -> None:
     """Each is a kernel of its own; a seed that is given is the only one."""
     case, given = small_case(Gaussian), choice("sampler", "lshsm")
-    two = kernel_of(case, given, SMALL["lshsm"])
+    small = load(given["_target_"]).small_options(case.model)
+    two = kernel_of(case, given, small)
     assert len(two.matrices) == 2
     assert abs(two.matrices[0] - two.matrices[1]).max() > 1e-3
-    assert len(kernel_of(case, given, SMALL["lshsm"] | {"tables_seed": 5}).matrices) == 1
+    assert len(kernel_of(case, given, small | {"tables_seed": 5}).matrices) == 1

@@ -29,7 +29,7 @@ MAY = {
     "runs": {"config", "core", "data", "diagnostics", "kinds", "models", "results"},
     "sweeps": {"config", "core", "data", "results", "runs"},
     "studies": {"config", "core", "data", "diagnostics", "kinds", "models", "results", "runs", "sweeps"},
-    "plots": {"diagnostics", "kinds", "results", "runs", "studies"},
+    "plots": {"config", "diagnostics", "kinds", "results", "runs", "studies"},
     # a figure never samples: its runs are made by `sweeps.sweep`, its exact numbers by `verify`
     "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "studies", "sweeps", "verify"},
     "verify": {"config", "core", "data", "models", "priors", "results", "runs", "samplers"},

@@ -3,6 +3,7 @@
 from importlib import resources
 
 import pytest
+from omegaconf import OmegaConf
 
 from splitmerge_cli.config import (
     GROUPS,
@@ -17,7 +18,6 @@ from splitmerge_cli.config import (
     unshared,
 )
 from splitmerge_cli.config.files import written
-from splitmerge_cli.config.groups import main_defaults
 from splitmerge_cli.config.info import option_rows
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.core.options import Choice, Count, Number, Positive, PositiveOrGamma
@@ -26,7 +26,10 @@ CONFIGURED = [(group, name) for group in ("model", "sampler") for name in choice
 
 
 def test_config_yaml_has_the_declared_defaults() -> None:
-    found = main_defaults()
+    loaded = OmegaConf.to_container(
+        OmegaConf.create((resources.files("splitmerge_cli.conf") / "config.yaml").read_text())
+    )
+    found = {key: value for key, value in loaded.items() if key not in ("defaults", "hydra", *GROUPS)}
     nested = {f"{key}.{inner}": v for key, of in found.items() if isinstance(of, dict) for inner, v in of.items()}
     flat = {key: value for key, value in found.items() if not isinstance(value, dict)} | nested
     # which experiment there is, Hydra knows

@@ -10,10 +10,10 @@ ROOT = Path(splitmerge_cli.__file__).parent
 STORE = "results/"
 """The store itself: what it writes has a digest, in the file or in a manifest."""
 WRITES = {
-    "write_text", "write_bytes", "write_json", "replaced", "open_new", "to_csv", "to_json", "to_parquet", "to_feather",
-    "to_excel", "to_netcdf", "to_zarr", "to_pickle", "to_hdf", "to_file", "to_html", "to_latex", "tofile", "np.save",
-    "savez", "savez_compressed", "save_npz", "savetxt", "savefig", "mmwrite", "memmap", "open_memmap", "json.dump",
-    "yaml.dump", "safe_dump", "OmegaConf.save", "write_table", "write_feather", "write_array",
+    "write_text", "write_bytes", "write_json", "replace_file", "open_new", "to_csv", "to_json", "to_parquet",
+    "to_feather", "to_excel", "to_netcdf", "to_zarr", "to_pickle", "to_hdf", "to_file", "to_html", "to_latex", "tofile",
+    "np.save", "savez", "savez_compressed", "save_npz", "savetxt", "savefig", "mmwrite", "memmap", "open_memmap",
+    "json.dump", "yaml.dump", "safe_dump", "OmegaConf.save", "write_table", "write_feather", "write_array",
     "write_array_header_1_0", "ParquetWriter", "symlink_to", "hardlink_to", "touch", "copyfile", "copy2", "copytree",
     "shutil.copy", "shutil.move", "extractall", "mkdtemp", "NamedTemporaryFile", "mkstemp", "urlretrieve",
 }  # fmt: skip
@@ -22,20 +22,23 @@ PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib.load", "shelve", 
 """Modules and calls that read objects by running what the file says."""
 # Path -> (calls, why no digest is needed, or who keeps it)
 ALLOWED: dict[str, tuple[set[str], str]] = {
-    "plots/style.py": ({"replaced", "savefig"}, "pictures, which nothing reads; figures have them in their manifest"),
-    "papers/report.py": ({"replaced", "write_text"}, "a page for people, which nothing reads"),
-    "papers/reproduce.py": ({"replaced", "to_csv", "write_text"}, "figures and tables, which have manifests"),
-    "papers/kept.py": ({"replaced", "to_csv", "write_bytes", "write_text"}, "the sealed index has the digests"),
-    "papers/archive.py": ({"ZipFile", "open", "replaced"}, "a zip with the digests of all that it holds"),
+    "plots/style.py": (
+        {"replace_file", "savefig"},
+        "pictures, which nothing reads; figures have them in their manifest",
+    ),
+    "papers/report.py": ({"replace_file", "write_text"}, "a page for people, which nothing reads"),
+    "papers/reproduce.py": ({"replace_file", "to_csv", "write_text"}, "figures and tables, which have manifests"),
+    "papers/kept.py": ({"replace_file", "to_csv", "write_bytes", "write_text"}, "the sealed index has the digests"),
+    "papers/archive.py": ({"ZipFile", "open", "replace_file"}, "a zip with the digests of all that it holds"),
     "api/posterior.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
     "api/sampling.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
     "api/certificates.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
     "studies/certificate.py": (
-        {"np.save", "open", "replaced"},
+        {"np.save", "open", "replace_file"},
         "estimates of a pair: the sealed pairs.json has digests",
     ),
     "shards/shard.py": (
-        {"ParquetWriter", "np.save", "open", "replaced", "write_table"},
+        {"ParquetWriter", "np.save", "open", "replace_file", "write_table"},
         "labels, which a worker writes: the sealed checkpoint, or the manifest, has their digests",
     ),
     "data/corpora/bag_of_words.py": (
@@ -116,8 +119,8 @@ def test_the_rule_sees_writers_and_pickles() -> None:
     source = """
 import pickle
 path.open("w"); open(path, mode="ab"); open(path); path.open("rb")
-frame.to_csv(path); np.savez(path, x); np.save(path, x); style.save(path); replaced(path); ZipFile(path)
+frame.to_csv(path); np.savez(path, x); np.save(path, x); style.save(path); replace_file(path); ZipFile(path)
 np.load(path); np.load(path, allow_pickle=False); joblib.load(path); job.paths.result_pickle.exists()
 """
-    assert written(ast.parse(source)) == {"open", "to_csv", "savez", "np.save", "replaced"}
+    assert written(ast.parse(source)) == {"open", "to_csv", "savez", "np.save", "replace_file"}
     assert unpickled(ast.parse(source)) == {"pickle", "np.load", "joblib.load", "result_pickle"}

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from enumerations import Enumeration, round_trip_defect
 
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.core.capabilities import Weighted
@@ -14,8 +15,6 @@ from splitmerge_cli.core.options import Choice, Flag
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import CASES as OWN_CASES
 from splitmerge_cli.verify.cases import Case, has_small_case, small_case, variants_of
-from splitmerge_cli.verify.forms import FORMS, SMALL
-from splitmerge_cli.verify.proposals import Enumeration
 from splitmerge_cli.verify.transitions import balance_defect
 
 KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
@@ -84,15 +83,17 @@ def _forms() -> dict[str, Form]:
     class and options twice counts once."""
     found: dict[str, Form] = {}
     seen: set[tuple[type[Sampler], str]] = set()
+    kept = small_case(MODEL_CLASSES["Lines"], 3, 0, KEPT).model
     for name in choices("sampler"):
         given = choice("sampler", name)
         sampler = locate(given["_target_"])
         known = {option.name for option in sampler.OPTIONS}
-        base = {k: v for k, v in (given | SMALL.get(name, {})).items() if k in known and k != "mode"}
+        base = given | sampler.small_options(kept)
+        base = {k: v for k, v in base.items() if k in known and k != "mode"}
         if "t" in base:
             # more scans of the launch state only multiply the paths
             base["t"] = 1
-        for changed in (*_changes(sampler, base), *FORMS.get(name, {}).get("exact", [])):
+        for changed in (*_changes(sampler, base), *sampler.FORMS.get("exact", [])):
             options = base | changed
             key = sampler, repr(sorted(options.items()))
             if key not in seen:
@@ -154,7 +155,7 @@ def check_terms(found: Enumeration, least: float = 1e-9) -> None:
     made = found.proposals
     assert made.named()
     np.testing.assert_allclose(made.matrix(), found.matrix, atol=1e-12)
-    assert made.round_trip_defect() < 1e-8
+    assert round_trip_defect(made) < 1e-8
     for mutant, P in made.mutants().items():
         np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12, err_msg=str(mutant))
         assert balance_defect(P, found.case.pi) > least, mutant

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from enumerations import Enumeration
 from every_sampler import SAMPLERS, case_of, check_terms, pairs
 
 from splitmerge_cli.core.chain import Chain, advance_together
@@ -18,7 +19,6 @@ from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.verify.cases import learning_frequencies, small_case
-from splitmerge_cli.verify.proposals import Enumeration
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     disagreements,

@@ -10,6 +10,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from every_sampler import CASES, MODEL_CLASSES, SAMPLERS, case_of, learns, supported
+from joint_kernels import JointKernel, bound_of, joint_kernel
 from scipy.stats import chisquare, ks_2samp
 
 from splitmerge_cli.core.coupled import CoupledChains
@@ -23,7 +24,6 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import Case, small_case
-from splitmerge_cli.verify.coupled import JointKernel, bound_of, joint_kernel
 from splitmerge_cli.verify.transitions import total_variation
 
 TOLERANCE = 1e-12

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from enumerations import Enumeration
 from every_sampler import check_terms
 
 from splitmerge_cli.core.rng import Rng
@@ -17,7 +18,6 @@ from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
-from splitmerge_cli.verify.proposals import Enumeration
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     irreducible,

@@ -7,6 +7,7 @@ Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combi
 
 import numpy as np
 import pytest
+from enumerations import Enumeration, enumeration
 from every_sampler import CASES, KEPT, MODELS, SAMPLERS, case_of, check_terms, learns, pairs, supported
 
 from splitmerge_cli.core.rng import Rng
@@ -26,7 +27,6 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise
-from splitmerge_cli.verify.proposals import Enumeration, enumeration
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     irreducible,

@@ -9,6 +9,7 @@ from math import exp, log, pi
 
 import numpy as np
 import pytest
+from enumerations import Enumeration
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
@@ -24,7 +25,7 @@ from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise, partitions, state_of
-from splitmerge_cli.verify.proposals import Enumeration, allocation_steps
+from splitmerge_cli.verify.proposals import allocation_steps
 from splitmerge_cli.verify.transitions import stationary, total_variation
 
 Matrix = NDArray[np.float64]

@@ -19,7 +19,7 @@ from splitmerge_cli.papers.sdds import runs as sdds_runs
 from splitmerge_cli.papers.sdds import traces as sdds_traces
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority, frame
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import COLOURS, LINES, save, styled
+from splitmerge_cli.plots.style import dashes_of, save, styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs import run as make_run
@@ -155,8 +155,8 @@ def test_fig3_draws_running_means(make, out):
 
 def test_coinciding_lines_uncover_those_before_them():
     """In the order drawn, every sampler's dashes end before those of the one below it."""
-    dashed = [LINES[name] for name in ("ss", "rgsm", "rm")]
-    assert [name for name in COLOURS if name in LINES][:4] == ["sdds", "ss", "rgsm", "rm"]
+    assert sdds_runs.DRAWN[:4] == ("sdds", "ss", "rgsm", "rm")
+    dashed = [dashes_of(name) for name in sdds_runs.DRAWN[1:4]]
     assert len({on + off for _, (on, off) in dashed}) == 1
     on = [on for _, (on, _) in dashed]
     assert on == sorted(on, reverse=True) and len(set(on)) == 3

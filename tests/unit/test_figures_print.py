@@ -15,9 +15,10 @@ from matplotlib.figure import Figure
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.plots.printing import APART, lightness, problems
 from splitmerge_cli.plots.style import (
-    COLOURS,
+    CYCLE,
     FULL,
     HALF,
+    colour_of,
     footnote,
     legend,
     powers,
@@ -25,6 +26,7 @@ from splitmerge_cli.plots.style import (
     sampler_handles,
     save,
     styled,
+    title_of,
 )
 
 TOGETHER = [
@@ -39,8 +41,8 @@ TOGETHER = [
 
 def plain(width: float = FULL) -> Figure:
     figure, ax = plt.subplots(figsize=(width, 2.0))
-    ax.plot([1, 100], [1, 2], color=COLOURS["sdds"])
-    ax.plot([1, 100], [2, 1], color=COLOURS["rgsm"])
+    ax.plot([1, 100], [1, 2], color=colour_of("sdds"))
+    ax.plot([1, 100], [2, 1], color=colour_of("rgsm"))
     legend(figure, sampler_handles(["sdds", "rgsm"]))
     footnote(figure, "One line.")
     return figure
@@ -76,7 +78,7 @@ def two_lines(figure: Figure) -> None:
 
 
 def alike(figure: Figure) -> None:
-    figure.axes[0].plot([1, 100], [1.5, 1.5], color=COLOURS["sm"])
+    figure.axes[0].plot([1, 100], [1.5, 1.5], color=colour_of("sm"))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,12 @@ def test_lightness_is_that_of_the_cie() -> None:
 @pytest.mark.parametrize("samplers", TOGETHER)
 def test_samplers_that_are_compared_differ_in_lightness(samplers: tuple[str, ...]) -> None:
     for a, b in combinations(samplers, 2):
-        assert abs(lightness(COLOURS[a]) - lightness(COLOURS[b])) >= APART, (a, b)
+        assert abs(lightness(colour_of(a)) - lightness(colour_of(b))) >= APART, (a, b)
+
+
+def test_a_sampler_without_a_style_keeps_one_colour_and_its_name() -> None:
+    assert colour_of("mine") == colour_of("mine") and colour_of("mine") in CYCLE
+    assert title_of("mine") == "mine" and title_of("neal8") == "algorithm 8"
 
 
 def test_every_figure_is_drawn_by_some_test() -> None:

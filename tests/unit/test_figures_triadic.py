@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.config import ConfigError, compose, shared_choices
+from splitmerge_cli.config import ConfigError, compose, figure_styles, shared_choices
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import claims, experiments, reproduce
@@ -16,7 +16,7 @@ from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.verdicts import REPRODUCED
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.run import traces
-from splitmerge_cli.plots.style import COLOURS, NAMES, styled
+from splitmerge_cli.plots.style import styled
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
@@ -202,8 +202,9 @@ def test_errors_of_a_clustering_of_lines():
 
 
 def test_new_samplers_have_colours_and_names_of_their_own():
-    assert {"triadic", "sams", "dyadic", "neal8"} <= set(COLOURS)
-    assert len(set(COLOURS.values())) == len(COLOURS) and set(COLOURS) == set(NAMES)
+    styles = figure_styles()
+    assert {"triadic", "sams", "dyadic", "neal8"} <= set(styles)
+    assert len({style["colour"] for style in styles.values()}) == len(styles)
 
 
 # points

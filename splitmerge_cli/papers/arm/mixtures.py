@@ -24,7 +24,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote, legend
+from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -113,7 +113,7 @@ def table2(runs: Sequence[Run]) -> Drawing:
         ax.text(0, y + 1.8, f"{attributes} attributes", va="center", fontsize=7, color="#555555")
         for row, sampler in enumerate(SAMPLERS):
             at = y + 0.8 + 1.1 * row
-            ax.text(0.14, at, NAMES[sampler], va="center", fontsize=7.2)
+            ax.text(0.14, at, title_of(sampler), va="center", fontsize=7.2)
             for metric, place in places.items():
                 _entry(ax, place, at, _cell(found, claims, example, sampler, metric))
     footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
@@ -183,7 +183,7 @@ def _lower(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
     ratio, low, high = np.exp(mean_interval(samples))
     costly = np.exp(samples.mean() + paired(found, "normalised_iterations", claim.sampler, other).mean())
     rule = (
-        f"{NAMES[claim.sampler]} has the lower time; {NAMES[other]} / {NAMES[claim.sampler]} = {ratio:.2f} "
+        f"{title_of(claim.sampler)} has the lower time; {title_of(other)} / {title_of(claim.sampler)} = {ratio:.2f} "
         f"[{low:.2f}, {high:.2f}] in iterations, {costly:.2f} in Gibbs sweeps (geometric means){note}; so"
     )
     return by_majority(claim, samples, samples > 0, rule)
@@ -208,14 +208,14 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
             ax.plot(ends, ends, color="#999999", linewidth=0.8, zorder=1)
             for example, marker in markers.items():
                 x, y = of(found, example, "arm")[metric], of(found, example, other)[metric]
-                style = {"color": COLOURS[other], "edgecolor": "white", "linewidth": 0.4}
+                style = {"color": colour_of(other), "edgecolor": "white", "linewidth": 0.4}
                 ax.scatter(x, y.reindex(x.index), s=24, marker=marker, zorder=3, **style)
             gains = paired(found, metric, "arm", other)
             ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
-            ax.set_title(f"{'largest block' if series == 'trace' else 'indicators'}: {NAMES[other]} against ARM")
+            ax.set_title(f"{'largest block' if series == 'trace' else 'indicators'}: {title_of(other)} against ARM")
             above = f"{(gains > 0).sum()} of {len(gains)} above"
             ax.text(0.97, 0.04, above, ha="right", fontsize=7, color="#555555", transform=ax.transAxes)
-            ax.set(xlabel="ARM", ylabel=NAMES[other])
+            ax.set(xlabel="ARM", ylabel=title_of(other))
             ax.grid(False)
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_locator(FixedLocator(TICKS))
@@ -257,8 +257,8 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         run = pick(runs, sampler=sampler, data__seed=first)[0]
         trace = run.trace(["chain", "iteration", "largest"])
         trace = trace[trace["chain"] == trace["chain"].min()]
-        plotted.append(stack_fractions(ax, trace, COLOURS[sampler], most=2000).assign(sampler=sampler))
-        ax.set_title(NAMES[sampler])
+        plotted.append(stack_fractions(ax, trace, colour_of(sampler), most=2000).assign(sampler=sampler))
+        ax.set_title(title_of(sampler))
         ax.set_xlabel("iteration")
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     axes[0].set_ylabel("cumulative fraction")
@@ -272,9 +272,8 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:
         samples = np.log(steps[sampler]) - np.log(steps[other])
         mean, low, high = np.exp(mean_interval(samples))
-        rule = (
-            f"the fractions change more in an iteration of {NAMES[sampler]} ({mean:.2f} [{low:.2f}, {high:.2f}] times)"
-        )
+        rule = f"the fractions change more in an iteration of {title_of(sampler)} "
+        rule += f"({mean:.2f} [{low:.2f}, {high:.2f}] times)"
         verdicts.append(by_majority(claims[metric], samples, samples > 0, rule))
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, notes)
 

@@ -31,7 +31,7 @@ from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly, no_run, within
 from splitmerge_cli.plots.runs import option, pick, thinned
-from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, REFERENCE, footnote, legend, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, legend, powers, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
@@ -156,13 +156,13 @@ def _of_method(runs: Sequence[Run], method: str) -> list[Run]:
 
 
 def _name(method: str) -> str:
-    return METHODS[method][1] or NAMES[method]
+    return METHODS[method][1] or title_of(method)
 
 
 def _look(method: str) -> tuple[str, str]:
     """Colour and marker."""
     return {"population": ("#E69F00", "v")}.get(method) or (
-        COLOURS[method],
+        colour_of(method),
         {"gibbs": "o", "sm": "s", "arm": "D"}[method],
     )
 
@@ -257,7 +257,7 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         here = [traces[network, sampler] for sampler in FIG5]
         for ax, sampler, trace in zip(row, FIG5, here, strict=True):
             at = thinned(len(trace.sweeps), 600)
-            ax.plot(trace.sweeps[at], trace.log_joint[:, at].T, color=COLOURS[sampler], linewidth=0.7, alpha=0.75)
+            ax.plot(trace.sweeps[at], trace.log_joint[:, at].T, color=colour_of(sampler), linewidth=0.7, alpha=0.75)
             ax.set_xscale("log")
             powers(ax.xaxis)
             # the cost of ARM's whole run
@@ -273,7 +273,7 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         row[0].set_xlim(1, max(trace.sweeps[-1] for trace in here))
         row[0].set_ylim(late - 0.05 * (top - late), top + 0.08 * (top - late))
     for ax, sampler in zip(axes[0], FIG5, strict=True):
-        ax.set_title(NAMES[sampler], color=COLOURS[sampler])
+        ax.set_title(title_of(sampler), color=colour_of(sampler))
     for ax in axes[-1]:
         ax.set_xlabel("Gibbs sweeps")
     footnote(figure, "Every line is a chain. Vertical lines: the cost of ARM's whole run.")
@@ -374,7 +374,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
         sm, arm = cells.find(level, "random", "sm"), cells.find(level, "random", "arm")
         if sm and arm:
             of_sm = rhat_at(sm, cells.find(level, "random", "arm", sm.chains) or arm, arm.length)
-            ax.axhline(of_sm.mean, color=COLOURS["sm"], linewidth=1.2)
+            ax.axhline(of_sm.mean, color=colour_of("sm"), linewidth=1.2)
             plotted.append(_point(level, "sm", sm.chains, of_sm.values))
         ax.set_title(level_title(level))
         verdicts.append(_improves(claims[level.partition(" ")[0]], values))
@@ -405,8 +405,8 @@ def _name_lines(axes: Sequence[Axes], plotted: Sequence[dict[str, Any]]) -> None
     style: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "fontsize": 7.5}
     numbers = table.loc[(table["level"] == level) & (table["sampler"] == "arm"), "chains"]
     arm, sm = first.loc[level, "arm"], first.loc[level, "sm"]
-    ax.annotate(NAMES["arm"], (numbers.min(), arm), (0, 5), ha="left", color=COLOURS["arm"], **style)
-    ax.annotate(NAMES["sm"], (numbers.max(), sm), (0, 2), ha="right", color=COLOURS["sm"], **style)
+    ax.annotate(title_of("arm"), (numbers.min(), arm), (0, 5), ha="left", color=colour_of("arm"), **style)
+    ax.annotate(title_of("sm"), (numbers.max(), sm), (0, 2), ha="right", color=colour_of("sm"), **style)
 
 
 def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dict[str, Any]:
@@ -420,7 +420,7 @@ TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)
 def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
     numbers = list(values)
     stats = np.array([mean_and_spread(values[S]) for S in numbers])
-    colour = COLOURS["arm"]
+    colour = colour_of("arm")
     for S in numbers:
         ax.plot(np.full(len(values[S]), S), values[S], ".", color=colour, alpha=0.35, markersize=4)
     ax.plot(numbers, stats[:, 0], marker="o", color=colour)

@@ -31,7 +31,7 @@ from splitmerge_cli.papers.arm.runs import (
 from splitmerge_cli.papers.claims import Claim, published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, by_rhat, by_sign, no_run
-from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote
+from splitmerge_cli.plots.style import FULL, colour_of, footnote, title_of
 from splitmerge_cli.results.read import Run
 
 ROW = 0.17
@@ -86,7 +86,7 @@ def draw_table(ax: Axes, blocks: Sequence[Block], heads: Sequence[tuple[str, str
         if group and (k == 0 or heads[k - 1][0] != group):
             span = sum(head[0] == group for head in heads)
             ax.text(label + width * (k + span / 2), 0.35, group, ha="center", va="center", fontsize=7.5)
-        ax.text(places[k], 1.1, NAMES[sampler], ha="center", va="center", fontsize=7.5)
+        ax.text(places[k], 1.1, title_of(sampler), ha="center", va="center", fontsize=7.5)
     y = 1.6
     for block in blocks:
         ax.plot([0, 1], [y + 0.1, y + 0.1], color="#cccccc", linewidth=0.6)
@@ -211,7 +211,7 @@ class Table:
                     continue
                 samples, of = np.array(list(gains.values())), [level.partition(" ")[0] for level in gains]
                 said = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
-                what = f"log R-hat of {NAMES[over]} minus that of {NAMES[sampler]} above {-slack:g}"
+                what = f"log R-hat of {title_of(over)} minus that of {title_of(sampler)} above {-slack:g}"
                 rule = f"T = {length:,}: {what} ({said})"
                 words = ", ".join(
                     [f"start: {STARTS[start]}", *(["half the length"] if length < max(self.lengths) else [])]
@@ -364,8 +364,8 @@ def _draw_ratios(ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequen
         for level in block.rows:
             if (level, start, "arm") in rates and (level, start, "sarm") in rates:
                 ratio, low, high = ratio_interval(rates[level, start, "arm"], rates[level, start, "sarm"])
-                ax.plot([low, high], [y + 0.5] * 2, color=COLOURS["arm"], linewidth=1.3)
-                ax.plot(ratio, y + 0.5, "o", color=COLOURS["arm"], markersize=3.5)
+                ax.plot([low, high], [y + 0.5] * 2, color=colour_of("arm"), linewidth=1.3)
+                ax.plot(ratio, y + 0.5, "o", color=colour_of("arm"), markersize=3.5)
             paper = [value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
             if paper[0] and paper[1] and start == of[0]:
                 ax.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
@@ -414,6 +414,7 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
             if against is not None:
                 n = min(len(own), len(against))
                 ratio, low, high = ratio_interval(own, against)
-                what = f"{NAMES[claim.sampler]} - {NAMES[other]}, in percent; ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
+                what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
+                what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
                 verdicts.append(by_sign(claim, {what: own[:n] - against[:n]}, words, unit="restarts"))
     return verdicts

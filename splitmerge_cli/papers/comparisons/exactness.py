@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import FULL, NAMES, REFERENCE, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, powers, title_of
 from splitmerge_cli.verify.command import records
 
 ALL = ("all",)
@@ -80,7 +80,7 @@ def draw(table: pd.DataFrame) -> Drawing:
         powers(ax.xaxis)
         ax.grid(axis="y", linewidth=0.3)
     right.axvline(1, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
-    left.set_yticks(range(len(rows)), [NAMES.get(name, name) for name in rows])
+    left.set_yticks(range(len(rows)), [title_of(name) for name in rows])
     left.set_ylim(len(rows) - 0.4, -0.6)
     figure.legend(loc="outside upper left", ncols=4)
     exact, printed = (table[table["mode"] == mode] for mode in ("exact", "as_printed"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.plots.style import NAMES
+from splitmerge_cli.plots.style import title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.studies.race import race_of
 
@@ -35,7 +35,7 @@ def schedule_of(config: Mapping[str, Any]) -> str:
 
 def shown(schedule: str) -> str:
     """The name of a schedule in pictures."""
-    words = (NAMES.get(word, word) for word in schedule.split())
+    words = (title_of(word) for word in schedule.split())
     return " ".join(words)
 
 

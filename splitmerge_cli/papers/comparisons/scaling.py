@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from splitmerge_cli.papers.comparisons.races import schedule_of, shown, table
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import COLOURS, FULL, powers
+from splitmerge_cli.plots.style import FULL, colour_of, powers
 from splitmerge_cli.results.read import Run
 
 AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
@@ -74,7 +74,7 @@ def _lines(ax: Axes, chains: pd.DataFrame, axis: str, value: str) -> None:
     for schedule, of in chains.groupby("schedule", sort=False):
         by = of.groupby(axis)
         medians, reached = by[value].median(), by["seconds"].apply(lambda x: np.isfinite(x).mean() >= 0.5)
-        several, colour = " " in str(schedule), COLOURS[str(schedule).split()[-1]]
+        several, colour = " " in str(schedule), colour_of(str(schedule).split()[-1])
         dashes = DASHES if several else "-"
         ax.plot(medians.index, medians, color=colour, linewidth=1, linestyle=dashes, label=shown(str(schedule)))
         if value == "time":

@@ -9,11 +9,12 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, no_run
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import COLOURS
+from splitmerge_cli.plots.style import colour_of
 from splitmerge_cli.results.read import Run
 
 METHODS = {
@@ -60,7 +61,7 @@ def data_of(run: Run) -> str:
 
 def style_of(method: str) -> dict[str, Any]:
     """Colour and dashes of a line: all forms of LSHSM in one colour."""
-    return {"color": COLOURS[method if method in COLOURS else "lshsm"], "linestyle": DASHES.get(method, "-")}
+    return {"color": colour_of(method if method in figure_styles() else "lshsm"), "linestyle": DASHES.get(method, "-")}
 
 
 def methods_of(runs: Iterable[Run]) -> list[str]:

@@ -17,7 +17,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import COLOURS, FULL, footnote, legend, sampler_handles
+from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
@@ -130,7 +130,7 @@ def _draw_acceptance(
                 here = pick(runs, sampler=sampler, schedule="full_scan", model__label_prior=target)
                 of_size = {N: pick(here, N=N) for N in sizes}
                 rates = {N: _acceptance(of_size[N], move) for N in sizes}
-                stats = _curve(ax, sizes, list(rates.values()), COLOURS[sampler], mean_interval, dash, place)
+                stats = _curve(ax, sizes, list(rates.values()), colour_of(sampler), mean_interval, dash, place)
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
                 for claim in about:
                     judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
@@ -141,7 +141,7 @@ def _draw_acceptance(
                     _size_of(claim),
                     claim.value,
                     "D",
-                    color=COLOURS[sampler],
+                    color=colour_of(sampler),
                     markerfacecolor="white",
                     zorder=4,
                     clip_on=False,
@@ -178,7 +178,7 @@ def _draw_times(
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
         sets = data_sets(pick(here, N=sizes[-1], sampler="sdds"))
         for sampler, samples in times.items():
-            stats = _curve(axes[0], sizes, samples, COLOURS[sampler], median_interval, style, place)
+            stats = _curve(axes[0], sizes, samples, colour_of(sampler), median_interval, style, place)
             plotted += _rows("ms per iteration", sampler, what, sizes, stats)
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
@@ -198,6 +198,6 @@ def _draw_times(
     axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
-        colour = COLOURS.get(sampler, "#444444")
+        colour = "#444444" if "/" in sampler else colour_of(sampler)
         ax.plot(sizes[-1], about[sampler, metric].value, "D", color=colour, markerfacecolor="white", zorder=4)
     return plotted, verdicts

@@ -16,7 +16,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority, untestable
 from splitmerge_cli.plots.runs import pick, values
-from splitmerge_cli.plots.style import COLOURS, FULL, footnote, legend, powers, sampler_handles
+from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, powers, sampler_handles
 from splitmerge_cli.results.read import Run
 
 TOLERANCE = 0.01
@@ -104,7 +104,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             at = np.stack([_at(c, grid) - best[c.data].end() for c in chains])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
-            colour = COLOURS[sampler]
+            colour = colour_of(sampler)
             ax.fill_between(grid[within], low[within], high[within], color=colour, alpha=0.16, linewidth=0)
             ax.plot(grid[within], median[within], color=colour)
             times = [c.reaches(levels[c.data]) for c in chains]

@@ -21,7 +21,7 @@ from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly
 from splitmerge_cli.plots.runs import data_sets, pick, series, thinned, values
-from splitmerge_cli.plots.style import COLOURS, FULL, LINES, NAMES, REFERENCE, legend, sampler_handles
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, legend, sampler_handles, title_of
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
@@ -69,13 +69,13 @@ MEDIAN, THIN = 1.8, 0.5
 
 def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
     for sampler, path in paths.items():
-        colour = COLOURS[sampler]
+        colour = colour_of(sampler)
         ax.fill_between(
             path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.1, lw=0
         )
         ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
         median = np.median(path.running, axis=0)
-        ax.plot(path.iteration, median, color=colour, linewidth=MEDIAN, linestyle=LINES[sampler], zorder=3)
+        ax.plot(path.iteration, median, color=colour, linewidth=MEDIAN, linestyle=dashes_of(sampler), zorder=3)
     ax.set_xscale("log")
     ax.set_xlim(min(p.iteration[0] for p in paths.values()), max(p.iteration[-1] for p in paths.values()))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
@@ -210,9 +210,9 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                 close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
                 share = close.mean()
                 low, high = share_interval(int(close.sum()), len(close))
-                face = COLOURS[sampler] if schedule == "full_scan" else "white"
-                ax.plot([k + offset] * 2, [low, high], color=COLOURS[sampler], linewidth=1.1, clip_on=False)
-                ax.plot(k + offset, share, "o", color=COLOURS[sampler], markerfacecolor=face, clip_on=False, zorder=3)
+                face = colour_of(sampler) if schedule == "full_scan" else "white"
+                ax.plot([k + offset] * 2, [low, high], color=colour_of(sampler), linewidth=1.1, clip_on=False)
+                ax.plot(k + offset, share, "o", color=colour_of(sampler), markerfacecolor=face, clip_on=False, zorder=3)
                 plotted.append(
                     pd.DataFrame(
                         {
@@ -234,7 +234,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                     if claim.data == f"emm N=500 K0={K0}" and claim.sampler == sampler
                 ]
         ax.set_title(f"K₀ = {K0}")
-        ax.set_xticks(range(len(samplers)), [NAMES[s] for s in samplers])
+        ax.set_xticks(range(len(samplers)), [title_of(s) for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)
         ax.set_ylim(0, 1)
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))

@@ -12,7 +12,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority
 from splitmerge_cli.plots.runs import data_sets, option, pick, thinned, values
-from splitmerge_cli.plots.style import COLOURS, FULL, NAMES
+from splitmerge_cli.plots.style import FULL, colour_of, title_of
 from splitmerge_cli.results.read import Run
 
 COMPONENT = 0.05
@@ -38,12 +38,12 @@ def traces(runs: Sequence[Run]) -> Drawing:
             below = np.zeros(len(at))
             for k in range(fractions.shape[1]):
                 top = fractions[at, k]
-                ax.fill_between(iteration[at], below, top, color=COLOURS[sampler], alpha=0.62 - 0.11 * k, linewidth=0)
-                ax.plot(iteration[at], top, color=COLOURS[sampler], linewidth=0.7)
+                ax.fill_between(iteration[at], below, top, color=colour_of(sampler), alpha=0.62 - 0.11 * k, linewidth=0)
+                ax.plot(iteration[at], top, color=colour_of(sampler), linewidth=0.7)
                 below = top
             components = _components(here)
             found = components == claim.value
-            ax.set_title(f"{NAMES[sampler]}, N = {N:,}")
+            ax.set_title(f"{title_of(sampler)}, N = {N:,}")
             ax.set_title(f"five in {found.sum()} of {len(found)}", loc="right", fontsize=7, color="#555555")
             ax.grid(False)
             frame = pd.DataFrame(fractions[at], columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])

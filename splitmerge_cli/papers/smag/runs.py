@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import COLOURS
+from splitmerge_cli.plots.style import colour_of
 from splitmerge_cli.results.read import Run
 
 METHODS = {
@@ -22,8 +22,8 @@ METHODS = {
 FORMS = {"coin": "exact", "text": "as printed"}
 """Forms of split-merge under which claims are judged."""
 STYLES: dict[str, dict[str, Any]] = {
-    "gibbs": {"color": COLOURS["gibbs"]},
-    "coin": {"color": COLOURS["smag"]},
+    "gibbs": {"color": colour_of("gibbs")},
+    "coin": {"color": colour_of("smag")},
     "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5))},
     "text": {"color": "#D55E00"},
     "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1))},

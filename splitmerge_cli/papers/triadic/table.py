@@ -29,7 +29,7 @@ from splitmerge_cli.papers.triadic.runs import (
     said_of_data,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign
-from splitmerge_cli.plots.style import COLOURS, FULL, footnote, powers
+from splitmerge_cli.plots.style import FULL, colour_of, footnote, powers
 from splitmerge_cli.results.read import Run
 
 READINGS = [("main", "last"), ("main", "best_lik"), ("kept", "best_lik")]
@@ -97,7 +97,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores, budge
             title = TITLES[setting].format(budget=budget)
             ax.text(0, y, title, ha="left", va="center", fontsize=7.2, fontweight="bold")
             continue
-        colour = COLOURS[colour_key(method)]
+        colour = colour_of(colour_key(method))
         ax.plot(0.012, y, "s", color=colour, markersize=3.5)
         ax.text(0.03, y, METHODS[method], ha="left", va="center", fontsize=7)
         for column in COLUMNS:
@@ -136,7 +136,7 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores)
             ax.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
         elif method != "triadic":
             mean, low, high = mean_interval(scores.difference(setting, "triadic", method, "ari_last"))
-            colour = COLOURS[colour_key(method)]
+            colour = colour_of(colour_key(method))
             ax.plot([low, high], [y, y], color=colour, linewidth=1.3)
             ax.plot(mean, y, "o", color=colour, markersize=3.2)
             text = f"{mean:+.3f} ± {(high - low) / 2:.3f}".replace("0.", ".").replace("-", "−")
@@ -159,7 +159,7 @@ def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.Data
         for method, each in of.items():
             values = paths(each, column, at)
             mean, low, high = np.array([mean_interval(v) for v in values.T]).T
-            colour = COLOURS[colour_key(method)]
+            colour = colour_of(colour_key(method))
             ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
             ax.plot(at, mean, color=colour)
             frame = pd.DataFrame({column: at, "ari_last": mean, "low": low, "high": high})

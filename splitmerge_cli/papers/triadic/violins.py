@@ -11,7 +11,7 @@ from splitmerge_cli.papers.claims import published
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import CLAIMED, METRICS, Scores, chosen, colour_key, on, said_of_data
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.style import COLOURS, FULL, REFERENCE
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of
 from splitmerge_cli.results.read import Run
 
 ORDER = ("dyadic", "neal8", "triadic")
@@ -27,7 +27,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         means: list[str] = []
         for k, method in enumerate(ORDER):
             chains = scores.chains.loc[scores.chains["method"] == method, f"{score}_last"].to_numpy(float)
-            colour = COLOURS[colour_key(method)]
+            colour = colour_of(colour_key(method))
             (body,) = ax.violinplot(chains, positions=[k], widths=0.85, showextrema=False)["bodies"]
             body.set(facecolor=colour, alpha=0.55, edgecolor=colour)
             mean, low, high = mean_interval(scores.by_set("main", method, f"{score}_last"))
