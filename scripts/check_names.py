@@ -20,17 +20,19 @@ EXEMPT = {"CHANGELOG.md", "scripts/check_names.py", "tests/contract/test_names.p
 """Files that have to name the words that are left."""
 
 # an action has verb and object (`read_options`), a predicate `is_` or `has_`, a value is a noun
-PARTICIPLES = set(
-    "said asked told meant heard known made met kept held found drawn chosen shown seen taken given gone done begun "
-    "lost sent stood grown built broken hidden fallen thrown written overwritten undone unseen unknown unwritten".split()
-)
+PARTICIPLES = {
+    "said", "asked", "told", "meant", "heard", "known", "made", "met", "kept", "held", "found", "drawn", "chosen",
+    "shown", "seen", "taken", "given", "gone", "done", "begun", "lost", "sent", "stood", "grown", "built", "broken",
+    "hidden", "fallen", "thrown", "written", "overwritten", "undone", "unseen", "unknown", "unwritten",
+}  # fmt: skip
 NOT_PARTICIPLES = {"embed", "exceed", "expected", "feed", "need", "ohsumed", "proceed", "pubmed", "seed", "speed"}
-PARTICLES = set(
-    "about above absent again alike alone along apart as at because before behind below beside besides between by for "
-    "from here how in instead into like longer maybe never no not now of off on once only or otherwise out over same "
-    "since so still then there thus to together too under until up upon was when where whether which who why with "
-    "within without".split()
-)
+PARTICLES = {
+    "about", "above", "absent", "again", "alike", "alone", "along", "apart", "as", "at", "because", "before",
+    "behind", "below", "beside", "besides", "between", "by", "for", "from", "here", "how", "in", "instead", "into",
+    "like", "longer", "maybe", "never", "no", "not", "now", "of", "off", "on", "once", "only", "or", "otherwise",
+    "out", "over", "same", "since", "so", "still", "then", "there", "thus", "to", "together", "too", "under",
+    "until", "up", "upon", "was", "when", "where", "whether", "which", "who", "why", "with", "within", "without",
+}  # fmt: skip
 """A name that consists of these alone, or of a participle and these (`told_apart`), says neither action nor value."""
 
 HEAD = r"(?<!\w)(?!(?:number|numbers|mean|means|sum|kind|list|lists|ndarray|array|dict|tuple|out|because|instead) )\w+"
