@@ -1,4 +1,4 @@
-"""What there is: samplers, models, data sets, schedules, figures, each with its options."""
+"""Lists of samplers, models, data sets, schedules and figures, each with its options."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -132,7 +132,7 @@ def sampler_info(name: Named) -> None:
 
 
 def _show_options(group: str, name: str) -> None:
-    """The table of the options of a choice."""
+    """Print the table of a choice's options."""
     from rich.table import Table
     from rich.text import Text
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 posteriors_app = typer.Typer(help="Enumerated posteriors over partitions, to test any program against.")
 app.add_typer(posteriors_app, name="posteriors")
 MOST_BYTES = 1 << 30
-"""Of samples, unpacked: ten million draws of ten items."""
+"""Most bytes that unpacked samples may have: ten million draws of ten items."""
 
 
 @posteriors_app.callback(invoke_without_command=True)

@@ -190,7 +190,7 @@ def summary(
 
 
 def runs_in(path: Path) -> "list[Run]":
-    """The run of a folder, or those below it; raises `ConfigError` where there is none."""
+    """Find the run of a folder, or those below it; raises `ConfigError` where the folder has none."""
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.results.read import find_runs
 

@@ -146,7 +146,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 @dataclass(frozen=True)
 class Checked:
-    """What an archive holds, after every digest was compared.
+    """Contents of an archive, after every digest was compared.
 
     Attributes
     ----------

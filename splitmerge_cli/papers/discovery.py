@@ -83,7 +83,7 @@ def _packaged(places: tuple[str, ...]) -> list[FigureSet]:
 
 @cache
 def _own(file: Path) -> FigureSet:
-    """What a file outside the package declares."""
+    """Read the declaration of a file outside the package."""
     # a package by path: its modules neither hide others of their names nor are hidden
     name = f"_paper_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
     spec = ModuleSpec(name, None, is_package=True)
@@ -93,7 +93,7 @@ def _own(file: Path) -> FigureSet:
 
 
 def _declared(package: ModuleType) -> FigureSet:
-    """What a package declares, checked."""
+    """Return the declaration of a package, checked."""
     folder = Path(next(iter(package.__path__)))
     file = _declaration(folder)
     if file is None:
@@ -114,7 +114,7 @@ def _declared(package: ModuleType) -> FigureSet:
 
 
 def set_of(figure: str) -> FigureSet | None:
-    """What a figure belongs to, from its id: of the package, or of a folder that was read; None if there is none."""
+    """Return the paper or comparison that a figure belongs to, of the package or a folder that was read, or None."""
     known = {**_outside, **{each.key: each for each in figure_sets()}}
     named = known.get(figure.partition("-")[0])
     return named or next((each for each in known.values() if figure in {own.id for own in each.figures}), None)

@@ -75,7 +75,7 @@ def jobs(
 def timed_jobs(
     name: str, scale: str, out: Path, stand_in: bool = False, config_dir: str | Path | None = None
 ) -> set[tuple[str, ...]]:
-    """Those of the `jobs` of a figure whose seconds count, see ``reproduce.timed``; parameters as there.
+    """Return the `jobs` of a figure whose seconds count, see ``reproduce.timed``; parameters as there.
 
     Quick scale is a look at the figure: none of its jobs is timed.
     """
@@ -119,14 +119,14 @@ def _stood_in(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> lis
 
 @cache
 def _read(text: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What an experiment's file says, and its grid."""
+    """Return an experiment's file and its grid."""
     settings = OmegaConf.create(text)
     assert isinstance(settings, DictConfig)
     return plain(settings, resolve=False), OmegaConf.select(settings, "hydra.sweeper.params") or {}
 
 
 def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
-    """What an experiment's file has under ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
+    """Return an experiment's part ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
     values, shared = _read(_file(name, config_dir).read_text(encoding="utf-8"))
     plan = {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
     of = plan.get("of", [])

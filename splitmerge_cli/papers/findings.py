@@ -1,4 +1,4 @@
-"""What a paper's reproduction shows, in words: the most important findings, and the claims that are in doubt.
+"""Findings of a paper's reproduction, in words: the most important ones, and the claims that are in doubt.
 
 ``findings.yaml`` of a paper's folder has both, each with references to the claims that it is about. Numbers stand in
 the claims alone: whoever shows the words shows the kept verdicts of these claims below them.
@@ -19,7 +19,7 @@ from splitmerge_cli.papers.declaration import Paper
 FILE = "findings.yaml"
 MOST_FINDINGS = 3
 COMMAND = "smcmc "
-"""What the command of a doubtful claim begins with."""
+"""Beginning of the command that shows a doubtful claim."""
 Words = Annotated[str, Field(min_length=1)]
 
 
@@ -53,7 +53,7 @@ class ClaimReference(_Part):
 
 
 class Finding(_Part):
-    """What the reproduction of a paper shows.
+    """Finding of a paper's reproduction.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class DoubtfulClaim(Finding):
 
 
 class Findings(_Part):
-    """What ``findings.yaml`` holds.
+    """Contents of ``findings.yaml``.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ BESIDE = "README.md"
 KEPT = Path("docs/reproduction")
 """Where the repository keeps its own."""
 DPI = 150
-"""Of a picture 183 or 89 mm wide."""
+"""Dots per inch of a picture 183 or 89 mm wide."""
 NUMBERS_BYTES = 400_000
 """A table of numbers larger than this is compressed, then thinned until it fits."""
 
@@ -93,7 +93,7 @@ def keep(
 def about(
     name: str, scale: str, runs: Sequence[Run], titles: Mapping[str, str], papers: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the index of a kept reproduction and that of an archive say of a figure alike."""
+    """Return the entry of a figure that the indexes of a stored reproduction and of an archive share."""
     return {
         "title": titles[name],
         "paper": papers[name],
@@ -176,7 +176,7 @@ def made(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
-    """The data of runs by name: SHA-256 of each file of a published set; empty where they are generated."""
+    """Return the runs' data by name: SHA-256 of each published file; empty where they are generated."""
     found: dict[str, dict[str, str]] = {}
     for name in sorted({str(run.config["data"]["name"]) for run in runs}):
         files = sets.SETS[name].files if name in sets.SETS else ()
@@ -212,7 +212,7 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def damaged(folder: Path, index: Mapping[str, Any], whole: bool = False) -> Iterator[str]:
-    """What is wrong with the files that an index lists; of the `whole` folder also what else lies in it."""
+    """List the faults of the files that an index names; of the `whole` folder also what else lies in it."""
     listed = {INDEX, BESIDE}
     for name, figure in index["figures"].items():
         for file, said in figure["files"].items():

@@ -1,4 +1,4 @@
-"""What a kept reproduction says of each paper, in numbers: the source of the README's table and of the site."""
+"""A stored reproduction in numbers, by paper: the source of the README's table and of the site."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

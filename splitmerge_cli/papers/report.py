@@ -129,7 +129,7 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
 
 
 def folders(out: str | Path, config_dir: str | Path | None) -> str:
-    """What a command says of the folder of the results, and of that of the user's own."""
+    """Return a command's options for the results folder and for the user's own configuration folder."""
     named = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
     return named if config_dir is None else f"{named} --config-dir {shlex.quote(str(config_dir))}"
 
@@ -245,7 +245,7 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _errata(paper: Paper) -> str:
-    """What is wrong in a paper, why, how much it matters and how to see it."""
+    """Return a paper's errata as a table: what is wrong, why, how much it matters and how to see it."""
     rows = errata(paper)
     if rows.empty:
         return ""
@@ -267,7 +267,7 @@ def _errata(paper: Paper) -> str:
 
 
 def _settings(paper: Paper) -> str:
-    """What a paper leaves open, and what was chosen."""
+    """Return a paper's open settings as a table, and what was chosen."""
     rows = settings(paper)
     if rows.empty:
         return ""

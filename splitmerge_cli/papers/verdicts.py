@@ -42,7 +42,7 @@ MIXED = 1.2
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was measured for a claim under one reading, and what follows.
+    """Verdict on a claim under one reading: the measured value, and what follows.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Verdict:
 
 
 def no_run(claim: Claim, reason: str = "no run", rule: str = "") -> Verdict:
-    """The verdict on a claim of which there is no run."""
+    """Return the verdict on a claim that has no run."""
     return Verdict(claim, claim.reading, np.nan, np.nan, np.nan, 0, UNDECIDED, reason, rule or claim.rule)
 
 
@@ -337,7 +337,7 @@ def untestable(
 
 
 def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
-    """What ``ID-claims.csv`` holds: the counted verdict of each claim, and below it those of other readings.
+    """Return the table of ``ID-claims.csv``: the counted verdict of each claim, and below it those of other readings.
 
     Parameters
     ----------
@@ -383,7 +383,7 @@ COLUMNS = (
 """Columns of ``ID-claims.csv``."""
 NUMBERS = ("published", "ours", "low", "high", "tolerance", "needed")
 WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
-"""Those that may be empty."""
+"""Columns that may be empty."""
 
 
 def read_claims(path: Path, remedy: str) -> pd.DataFrame:
@@ -405,7 +405,7 @@ def read_claims(path: Path, remedy: str) -> pd.DataFrame:
 
 
 def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
-    """The same of a file or a stream; raises `ValueError` where it is no table of claims."""
+    """Return the verdicts of a file or a stream; raises `ValueError` where it is no table of claims."""
     table = pd.read_csv(source, dtype=str)
     if list(table) != list(COLUMNS):
         raise ValueError(f"columns {', '.join(map(str, table))}; expected {', '.join(COLUMNS)}")

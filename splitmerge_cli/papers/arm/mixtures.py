@@ -87,7 +87,7 @@ def of(table: pd.DataFrame, example: str, sampler: str) -> pd.DataFrame:
 
 
 def paired(table: pd.DataFrame, metric: str, sampler: str, over: str) -> NDArray[np.float64]:
-    """log of the time of `over` minus that of `sampler`, paired by data set, all examples."""
+    """Return log(time of `over`) minus log(time of `sampler`), paired by data set, all examples."""
     parts = [
         np.log(of(table, example, over)[metric]) - np.log(of(table, example, sampler)[metric])
         for example in EXAMPLES.values()

@@ -30,9 +30,9 @@ PLATES = {
 RING, SPREAD, RIM = 5.6, 0.66, 0.75
 """Radius of the ring of clusters; distance of items within one; width around them."""
 BLOCKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
-"""Marks of the items of a block; all others are discs."""
+"""Marks of a block's items; all others are discs."""
 CLUSTERS = ("#004C7F", "#D55E00", "#E0A6C8", "#7A4FBF", "#1FB58A", "#332288", "#111111")
-"""Colours of the clusters of the first plate, the largest first."""
+"""Colours of the first plate's clusters, the largest first."""
 FADED = 0.28
 
 Labels = NDArray[np.int64]
@@ -129,7 +129,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
 
 
 def _same_places(place: dict[int, int], labels: Labels, other: Labels) -> dict[int, int]:
-    """Places by the labels of another numbering of the same partition."""
+    """Return the places by the labels of the same partition, numbered in another way."""
     return {int(new): place[int(old)] for old, new in zip(labels, other, strict=True)}
 
 

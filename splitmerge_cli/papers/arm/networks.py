@@ -93,11 +93,11 @@ METHODS = {
     "arm": ("arm", "ARM"),
     "population": ("arm", "ARM, population"),
 }
-"""What is compared: sampler, and its name where it is not the sampler's."""
+"""Compared samplers: sampler, and its name where it is not the sampler's."""
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
-    """Exact and empirical frequency of the partitions of the 4-node network."""
+    """Draw how often each partition of the 4-node network occurs: exact and empirical frequency."""
     adjacency = dataset_of(runs[0]).values.toarray()
     model = runs[0].config["model"]
     weight = irm_log_weight(adjacency, model["concentration"], model["beta1"], model["beta0"], model["prior"])
@@ -200,7 +200,7 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
 
 @dataclass(frozen=True)
 class Trace:
-    """The log joint of the chains of a run, at a cost in Gibbs sweeps.
+    """Log joint of a run's chains, at a cost in Gibbs sweeps.
 
     Attributes
     ----------

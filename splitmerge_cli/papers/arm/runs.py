@@ -21,7 +21,7 @@ TITLES = {"nips": "NIPS", "hagmann": "Hagmann", "usair": "USAir", "caltech": "Ca
 STARTS = {"random": "20 random blocks", "one_cluster": "one block", "singletons": "singletons"}
 SAMPLERS = ("gibbs", "sm", "bsm", "sarm", "arm")
 INDEPENDENT = ("gibbs", "sm")
-"""Samplers whose chains share nothing; the proposals of the others come from the past of all chains of a run."""
+"""Samplers whose chains share nothing; the others propose from the history of all chains in a run."""
 LENGTH = 1000
 """Iterations of ARM in the paper's comparisons of variants; its Table 3 has twice as many too."""
 
@@ -168,7 +168,7 @@ class Rhat:
 
     @property
     def units(self) -> int:
-        """What the interval is over."""
+        """Number of units that the interval is over."""
         return self.restarts if self.shared else int(np.isfinite(self.values).sum())
 
     @property

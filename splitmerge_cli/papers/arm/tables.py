@@ -35,7 +35,7 @@ from splitmerge_cli.plots.style import COLOURS, FULL, NAMES, footnote
 from splitmerge_cli.results.read import Run
 
 ROW = 0.17
-"""Height of a row of a table, in inches."""
+"""Height of a table's row, in inches."""
 LINK = 1.3
 """Rows between two starts of a table, for the title of the second."""
 RESTARTS = 4
@@ -43,7 +43,7 @@ RESTARTS = 4
 
 
 class Entry(NamedTuple):
-    """What stands in a table: ours, the published value in grey, and whether ours is the best of its row."""
+    """Cells of a table: ours, the published value in grey, and whether ours is the best of its row."""
 
     ours: str
     paper: str = ""
@@ -130,7 +130,7 @@ class Table:
                     self.rhats[level, start, sampler, length] = rhat_at(cell, arm, length, RESTARTS)
 
     def gains(self, start: str, sampler: str, over: str, length: int) -> dict[str, float]:
-        """Mean over chains of log R-hat of `over` minus that of `sampler`, by level."""
+        """Return the mean over chains of log(R-hat of `over`) minus log(R-hat of `sampler`), by level."""
         found = {}
         for level in self.levels:
             ours = self.rhats.get((level, start, sampler, length))
@@ -221,7 +221,7 @@ class Table:
 
     @property
     def said(self) -> str:
-        """What the numbers are."""
+        """Footnote on the numbers."""
         any_short = any(rhat.short for rhat in self.rhats.values())
         short = " *: the chain ended before the budget did." if any_short else ""
         return (
@@ -302,7 +302,7 @@ def table4(runs: Sequence[Run]) -> Drawing:
 
 TABLE5 = ("sm", "bsm", "sarm", "arm")
 PAIRS = {"arm": ("above_sarm", "sarm"), "sarm": ("above_bsm", "bsm"), "bsm": ("above_sm", "sm")}
-"""What the paper says of a sampler, and of which other."""
+"""Claim of the paper on each sampler, and the sampler that it is compared with."""
 
 
 def table5(runs: Sequence[Run]) -> Drawing:

@@ -42,7 +42,7 @@ def held_out(behind: pd.DataFrame) -> pd.Series:
 
 
 def rule(chains: pd.DataFrame) -> pd.DataFrame:
-    """What ``sampler=auto`` takes: the columns of `splitmerge_cli.config.auto.Choice`.
+    """Return the choices of ``sampler=auto``: the columns of `splitmerge_cli.config.auto.Choice`.
 
     Returns
     -------

@@ -27,11 +27,11 @@ MARKS: dict[tuple[str, str], dict[str, Any]] = {
         "hollow": True,
     },
 }
-"""What is drawn of modes and columns, from above to below in a row."""
+"""Marks by mode and column, from above to below in a row."""
 
 
 def compute(cfg: Any) -> pd.DataFrame:
-    """The table of all samplers, with chains of ``iterations`` of the configuration; see `deviations`."""
+    """Return the table of all samplers, with chains as long as the configuration's; see `deviations`."""
     return deviations(ALL, int(cfg.iterations))
 
 

@@ -1,4 +1,4 @@
-"""What the runs of the comparisons say: one race for each data set, and a row for each of its chains."""
+"""Races of the comparisons: one for each data set, and a row for each of its chains."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _last: dict[tuple[str, ...], pd.DataFrame] = {}
 
 
 def schedule_of(config: Mapping[str, Any]) -> str:
-    """What makes the moves of a run: the name of its sampler, or ``5 sams`` where several come before each scan."""
+    """Name the moves of a run: its sampler, or ``5 sams`` where several come before each scan."""
     moves = config["schedule"].get("moves", 1)
     return f"{moves} {config['sampler']['name']}" if moves > 1 else str(config["sampler"]["name"])
 

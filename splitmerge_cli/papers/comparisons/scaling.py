@@ -1,4 +1,4 @@
-"""What an iteration costs, and how long it is to the target, as data grow."""
+"""Cost of an iteration, and time to the target, as data grow."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from splitmerge_cli.results.read import Run
 
 AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
 DASHES = (0, (3, 1.5))
-"""Of lines of samplers that make several moves before a scan."""
+"""Line style of samplers that make several moves before a scan."""
 
 
 def draw(runs: Sequence[Run]) -> Drawing:

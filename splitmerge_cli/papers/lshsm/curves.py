@@ -130,7 +130,7 @@ def _said_of_sets(runs: Sequence[Run]) -> str:
 
 
 def _said_of_forms(runs: Sequence[Run]) -> str:
-    """What the forms of LSHSM are."""
+    """Describe the forms of LSHSM in a footnote."""
     said = (
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS (whose pair is "
         "uniform). Algorithm 1: splits by coins, exact sums in place of equations 3 to 6."
@@ -219,14 +219,14 @@ def _said_of_time(runs: Sequence[Run]) -> str:
 
 
 def _standing(runs: Sequence[Run], data: str) -> str:
-    """What stands for a data set, with its size."""
+    """Name a data set, with its size."""
     run = next(r for r in runs if data_of(r) == data)
     name = "generated" if is_stand_in(run) else {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[data]
     return f"{name} (N = {run.summary['N']:,}) for {data}"
 
 
 def _instead(runs: Sequence[Run]) -> str:
-    """What the data are."""
+    """Describe the data that stand in for those of the paper."""
     said = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
     if any(is_stand_in(run) for run in runs):
         return said + " In place of ohsumed23, which is absent, another such set."
@@ -236,7 +236,7 @@ def _instead(runs: Sequence[Run]) -> str:
 
 
 def _tolerance_of(metric: str) -> float:
-    """The tolerance of a claim of Figure 2; NaN where it has none."""
+    """Return the tolerance of a Figure 2 claim; NaN where it has none."""
     return next((claim.tolerance for claim in published("lshsm-fig2") if claim.metric == metric), np.nan)
 
 

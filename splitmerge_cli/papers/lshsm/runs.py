@@ -34,7 +34,7 @@ STARTS = {"one_cluster": "from one cluster", "singletons": "from singletons"}
 SETS = {"s1": "S1", "s2": "S2", "s3": "S3", "kdd_like": "KDDCUP04Bio", "ohsumed23": "PubMed"}
 """Data sets, and what claims call them or what they stand for."""
 STOOD_IN = 1000
-"""Seed of the generated data that stand in for ohsumed23: none of those of the runs, which are data sets as well."""
+"""Seed of the generated data that stand in for ohsumed23: none of the runs' seeds, which are data sets as well."""
 TOLERANCE = 0.02
 """A chain has reached the level when this share of the climb is left: what a plot can show."""
 AXES = {"iteration": "iteration", "seconds": "seconds of sampling"}
@@ -188,7 +188,7 @@ class Climbs:
         return found
 
     def unit(self, on: Any) -> str:
-        """What seeds are of: data sets, or chains on one data set."""
+        """Name the units that seeds stand for: data sets, or chains on one data set."""
         data = [data for (where, _), data in self._data.items() if where == on]
         return "data sets" if len(set(data)) == len(data) else "chains"
 
@@ -226,7 +226,7 @@ def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str
 
 
 def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
-    """Judge "five times faster": time of the faster of SDDS and RGSM to the level over that of a form of LSHSM."""
+    """Judge "five times faster": time to the level of SDDS or RGSM, the faster one, over that of an LSHSM form."""
     leads = []
     chains = climbs.of(claim.data, start)
     for seed, own in chains.get(method, {}).items():
@@ -257,7 +257,7 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
 
 
 def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
-    """Log likelihood of the chains of a method, less that of the best state, as far as all of them go.
+    """Return the log likelihood of a method's chains, less that of the best state, as far as all chains go.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ SETTINGS = {
     ("move_only", "singletons"): "moves alone, from singletons",
     ("full_scan", "one_cluster"): "a full Gibbs scan after each move, from one cluster",
 }
-"""Schedule and start of the blocks of the table."""
+"""Schedule and start of each block in the table."""
 COLUMNS = {
     "S1": 0.35,
     "S2": 0.455,
@@ -43,7 +43,7 @@ NO_LABELS = {
     "PubMed": "the set has no labels, and the paper does not say which it used",
 }
 ROW = 0.16
-"""Height of a row of the table, in inches."""
+"""Height of a row in the table, in inches."""
 
 
 def geometric_nmi(truth: Any, labels: Any) -> float:
@@ -52,7 +52,7 @@ def geometric_nmi(truth: Any, labels: Any) -> float:
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Scores of the state of highest log joint of every run of one chain.
+    """Return the scores of every run's best state by log joint, of one chain.
 
     Accuracy is the share of items in their true cluster under the best one-to-one match of clusters.
 

@@ -28,7 +28,7 @@ TIMED: dict[str, tuple[str, bool, Any]] = {
     "move and one Gibbs site": ("single_site", True, "-."),
     "move and full Gibbs scan": ("full_scan", True, "-"),
 }
-"""What counts as an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
+"""Definitions of an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
 
 
 def _acceptance(runs: Sequence[Run], move: str) -> NDArray[np.float64]:
@@ -109,7 +109,7 @@ def fig5(runs: Sequence[Run]) -> Drawing:
 def _rows(
     panel: str, sampler: str, what: str, sizes: Sequence[int], stats: Sequence[tuple[float, float, float]]
 ) -> list[dict[str, Any]]:
-    """What is plotted, one row per N."""
+    """Return the plotted values, one row per N."""
     return [
         {"panel": panel, "N": N, "sampler": sampler, "series": what, "centre": centre, "low": low, "high": high}
         for N, (centre, low, high) in zip(sizes, stats, strict=True)

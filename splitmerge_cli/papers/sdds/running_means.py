@@ -31,7 +31,7 @@ SETTLED = 1.0
 
 @dataclass(frozen=True)
 class _Paths:
-    """Running means of K of the chains of one setting."""
+    """Running means of K, by chain, under one setting."""
 
     iteration: NDArray[np.int64]
     running: NDArray[np.float64]
@@ -41,7 +41,7 @@ class _Paths:
     """The data set of each chain, ``[chains]``."""
 
     def rows(self, **setting: Any) -> pd.DataFrame:
-        """What is plotted: median and range over chains of the running mean at each iteration."""
+        """Return the plotted values: median and range over chains of the running mean at each iteration."""
         return pd.DataFrame(
             {
                 **setting,
@@ -82,7 +82,7 @@ def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
 
 
 def _exact(run: Run) -> float:
-    """Posterior mean of K of the target of a run, in the limit of concentration 0."""
+    """Return the posterior mean of K under a run's target, in the limit of concentration 0."""
     c = run.config
     return mean_K(
         c["N"],
@@ -96,7 +96,7 @@ def _exact(run: Run) -> float:
 
 
 def _said_of_sum(run: Run) -> str:
-    """What the number is the sum of."""
+    """Describe the terms of the sum."""
     return f"a sum over all states in the limit of concentration 0, K at most {run.config['model']['kmax']}"
 
 
@@ -105,7 +105,7 @@ def _reference(ax: Axes, exact: float) -> None:
 
 
 def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]) -> None:
-    """Legend of panels of running means: samplers, and what is a line and what a band."""
+    """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
     what = [
         Line2D([], [], color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),

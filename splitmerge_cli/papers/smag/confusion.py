@@ -62,7 +62,7 @@ class Found:
 
     @property
     def diagonal(self) -> float:
-        """Mean over true topics of the share of their tokens that has their name."""
+        """Share of tokens that have their true topic's name, averaged over true topics."""
         return float(np.diag(self.confusion).mean())
 
 
@@ -98,7 +98,7 @@ def _shares(rows: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[in
 
 
 def best_possible(data: Dataset) -> Found:
-    """What tokens say of their topics to one who knows topics and mixtures: expectations under its posterior."""
+    """Return how well tokens show their topics given topics and mixtures: expectations under that posterior."""
     corpus, truth = data.values, data.truth
     assert truth is not None
     T, J, document = len(corpus.topics), corpus.tokens.J, document_of(corpus.tokens.starts)

@@ -40,7 +40,7 @@ from splitmerge_cli.results.read import Run
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
-    """Number of topics of every chain, when it first is ten, and the share of proposals accepted."""
+    """Draw each chain's number of topics, when it first is ten, and the share of proposals accepted."""
     settings = [setting for setting in SETTINGS if any(setting_of(run) == setting for run in runs)]
     figure, axes = plt.subplots(5, len(settings), figsize=(FULL, 8.2), sharex=True, sharey="row", squeeze=False)
     plotted = []
@@ -84,7 +84,7 @@ def _marks(ax: Axes) -> None:
 
 
 def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
-    """Number of topics of every chain and its median, from both starts."""
+    """Draw each chain's number of topics and the median, from both starts."""
     frames = []
     for start in STARTS:
         iteration, K = series(select(runs, setting, start, method), "n_clusters")

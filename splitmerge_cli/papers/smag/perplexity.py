@@ -25,7 +25,7 @@ from splitmerge_cli.results.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
 COLUMNS = {"fold_in": "perplexity", "completion": "averaged"}
-"""What is drawn: perplexity of each state, as in the paper; or of probabilities averaged over states."""
+"""Evaluations drawn: the perplexity of each state, as in the paper; or that of probabilities averaged over states."""
 AXES = {"iteration": "iteration", "seconds": "sampling time (s)"}
 STARTS = {"one_cluster": "from one topic", "random": "from {K0} random topics"}
 NAMES = {"nips_abstracts": "NIPS abstracts", "20news_w100": "20 Newsgroups, 100 words"}
@@ -86,7 +86,7 @@ class Curves:
         return float(np.mean([chain.final for chain in self.of(where, "gibbs").values()]))
 
     def shifted(self, where: Where, method: str) -> list[Curve]:
-        """The chains of a method, each less the final perplexity of Gibbs alone of its seed, plus `level`.
+        """Return a method's chains, each less the final perplexity of Gibbs alone with its seed, plus `level`.
 
         Splits differ far more than samplers do.
         """
@@ -97,7 +97,7 @@ class Curves:
         ]
 
     def differences(self, where: Where, method: str) -> NDArray[np.float64]:
-        """Final perplexity of a form of split-merge less that of Gibbs alone, of every seed."""
+        """Return the final perplexity of a split-merge form less that of Gibbs alone, by seed."""
         gibbs, own = self.of(where, "gibbs"), self.of(where, method)
         return np.array([own[seed].final - gibbs[seed].final for seed in own if seed in gibbs])
 

@@ -73,12 +73,12 @@ def select(runs: Iterable[Run], setting: str, start: str, method: str) -> list[R
 
 
 def beginnings(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:
-    """The same, of every number of iterations."""
+    """Return the runs of a setting, start and method, whatever their number of iterations."""
     return pick(r for r in runs if (setting_of(r), start_of(r), method_of(r)) == (setting, start, method))
 
 
 def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
-    """First row with at least so many topics, of every chain; infinite where there is none.
+    """Return each chain's first row with at least so many topics; infinite where it has none.
 
     Parameters
     ----------

@@ -35,11 +35,11 @@ class Errors:
     """The largest errors of each kind in one clustering of lines."""
 
     merged: tuple[int, ...]
-    """The two true lines of the most similar direction that lie in one cluster; empty if there are none."""
+    """The two true lines of the most similar direction that lie in one cluster; empty without such a pair."""
     angle: float
-    """Their angle in degrees; infinite if there are none."""
+    """Their angle in degrees; infinite without such a pair."""
     broken: tuple[int, ...]
-    """The true line with most points in a cluster that is not its first; empty if there is none."""
+    """The true line with most points in a cluster that is not its first; empty without such a line."""
     second: int
     """How many those are."""
     clusters: int
@@ -167,7 +167,7 @@ def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Ve
 
 
 def _typical(claim: Claim, shows: Sequence[bool], what: str) -> Verdict:
-    """Whether an error is typical: the interval of its share of the data sets lies at or above the tolerance."""
+    """Whether an error is typical: the interval of its share in the data sets lies at or above the tolerance."""
     k, n = sum(shows), len(shows)
     low, high = share_interval(k, n)
     verdict = within(

@@ -1,4 +1,4 @@
-"""The runs of Table 1 of van Rossum et al. 2018: their settings, and the scores of their states."""
+"""Settings of the runs in Table 1 of van Rossum et al. 2018, and the scores of their states."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from splitmerge_cli.results.read import Run
 
 
 class Setting(NamedTuple):
-    """What the runs of one comparison share."""
+    """Settings that the runs of one comparison share."""
 
     sigma1: float = 1.0
     noise: str = "known"

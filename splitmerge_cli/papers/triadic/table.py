@@ -40,7 +40,7 @@ AS_PRINTED_READINGS = [("main", "last"), ("kept", "best_lik")]
 COLUMNS = {"purity_last": "purity", "rand_last": "Rand", "ari_last": "ARI", "ari_best_lik": "ARI of the\nlikeliest"}
 CURVES = [("main", "iteration"), ("main_timed", "seconds"), ("kept", "iteration"), ("kept_timed", "seconds")]
 ROW = 0.148
-"""Height of a row of the table, in inches."""
+"""Height of a row in the table, in inches."""
 
 
 def table1(runs: Sequence[Run]) -> Drawing:
@@ -180,7 +180,7 @@ def _by_chain(run: Run, column: str) -> list[tuple[int, pd.DataFrame]]:
 
 
 def _table(rows: Sequence[tuple[str, str]], scores: Scores) -> pd.DataFrame:
-    """What the table says, in long form: means with intervals, differences with intervals."""
+    """Return the table in long form: means with intervals, differences with intervals."""
     columns = [f"{score}_{state}" for score in METRICS for state in STATES]
     found = []
     for setting, method in rows:

@@ -24,7 +24,7 @@ MOVES = {
 
 
 def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
-    """Counts of the moves of a sampler.
+    """Move counts of a sampler.
 
     Returns
     -------
