@@ -8,7 +8,7 @@ import pandas as pd
 import parts
 from parts import FOLDER, cell
 
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
 
 CONF = "conf/experiment"
@@ -49,7 +49,7 @@ def page(
 
 
 def _absent(figure: PaperFigure) -> str:
-    claims = published(figure.id)
+    claims = published_claims(figure.id)
     return (
         f"{cell(figure.caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These commands "
         "make its runs, draw it, judge its\nclaims and keep it:\n```\n"

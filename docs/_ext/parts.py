@@ -71,8 +71,8 @@ def verdict(name: str, counted: bool = True) -> str:
 def bar(counts: Counts) -> str:
     """The verdicts as a stacked bar with a legend: no script, and no colour without its word and number."""
     shares = [(name, CLASSES[name], number) for name, number in counts.verdicts.items()]
-    if counts.absent:
-        shares.append((NOT_KEPT, "absent", counts.absent))
+    if counts.n_absent:
+        shares.append((NOT_KEPT, "absent", counts.n_absent))
     said = ", ".join(f"{number} {name}" for name, _, number in shares)
     parts = [f'<span class="{css}" style="flex-grow: {number}"></span>' for _, css, number in shares if number]
     legend = [f'<li><span class="sign {css}"></span>{number} {escape(name)}</li>' for name, css, number in shares]

@@ -44,7 +44,7 @@ def _main(
 _F = TypeVar("_F", bound=Callable[..., None])
 
 
-def explained(command: _F) -> _F:
+def explain_errors(command: _F) -> _F:
     """Turn the errors that are the user's to mend into one message and an exit status."""
 
     @functools.wraps(command)

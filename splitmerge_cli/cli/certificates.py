@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explained, settle_jobs
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explain_errors, settle_jobs
 
 
 @app.command()
-@explained
+@explain_errors
 def certify(
     overrides: Overrides = None,
     pairs: Annotated[int, typer.Option(help="Pairs of coupled chains.")] = 100,

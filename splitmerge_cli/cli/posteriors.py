@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import app, explained
+from splitmerge_cli.cli.base import app, explain_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 30
 
 
 @posteriors_app.callback(invoke_without_command=True)
-@explained
+@explain_errors
 def posteriors(
     ctx: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder that they are written to.", show_default=True)] = Path("posteriors"),
@@ -37,7 +37,7 @@ def posteriors(
 
 
 @posteriors_app.command("list")
-@explained
+@explain_errors
 def list_() -> None:
     """List the cases: id, model, number of items, hyper-parameters."""
     from splitmerge_cli.cli.base import print_entries
@@ -52,7 +52,7 @@ def list_() -> None:
 
 
 @posteriors_app.command("check")
-@explained
+@explain_errors
 def check(
     samples: Annotated[Path, typer.Argument(help="Labels of successive draws, a row each: .csv, .npy or .parquet.")],
     of: Annotated[str, typer.Option(metavar="ID", help="The posterior; see smcmc posteriors list.")],

@@ -119,7 +119,7 @@ def _outcome(kept: Any, now: Any) -> str:
     return INSIDE if kept.low <= now.ours <= kept.high else BEYOND
 
 
-def again(
+def reproduce_again(
     names: Sequence[str],
     scale: str,
     out: Path,

@@ -78,7 +78,7 @@ class Claim:
     because: str = ""
 
 
-def published(figure: str) -> list[Claim]:
+def published_claims(figure: str) -> list[Claim]:
     """The claims of one figure or table, from the folder of its paper.
 
     Raises

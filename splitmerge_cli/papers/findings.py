@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.errors import one_line
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import Paper
 
 FILE = "findings.yaml"
@@ -116,7 +116,7 @@ def findings(paper: Paper) -> Findings:
     try:
         found = Findings.model_validate(content)
     except ValidationError as error:
-        raise ConfigError(f"{file}: {_explained(error)}") from error
+        raise ConfigError(f"{file}: {_first_error(error)}") from error
     for key, parts in (("findings", found.findings), ("doubtful", found.doubtful)):
         for i, part in enumerate(parts):
             for j, reference in enumerate(part.claims):
@@ -126,7 +126,7 @@ def findings(paper: Paper) -> Findings:
 
 def claims_of(references: Iterable[ClaimReference]) -> list[Claim]:
     """The claims that references are about, each once, in their order."""
-    found = [claim for one in references for claim in published(one.figure) if one.matches(claim)]
+    found = [claim for one in references for claim in published_claims(one.figure) if one.matches(claim)]
     return list(dict.fromkeys(found))
 
 
@@ -135,7 +135,7 @@ def _check(reference: ClaimReference, paper: Paper, where: str) -> None:
     ids = [figure.id for figure in paper.figures]
     if reference.figure not in ids:
         raise ConfigError(f"{where}.figure={reference.figure}: expected one of {', '.join(ids)}")
-    left: Sequence[Claim] = published(reference.figure)
+    left: Sequence[Claim] = published_claims(reference.figure)
     for key in ("data", "sampler", "metric"):
         pattern = getattr(reference, key)
         if pattern is None:
@@ -151,7 +151,7 @@ def _check(reference: ClaimReference, paper: Paper, where: str) -> None:
         raise ConfigError(f"{where}.figure={reference.figure}: no claim of it in {paper.folder / 'claims.csv'}")
 
 
-def _explained(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     """The first thing that is wrong, by its key."""
     first: Mapping[str, Any] = error.errors(include_url=False, include_context=True)[0]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")

@@ -19,7 +19,7 @@ import sampler_pages
 import verify_samplers
 
 from splitmerge_cli.config import choices
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.findings import findings
 from splitmerge_cli.papers.verdicts import COLUMNS
@@ -109,8 +109,8 @@ def test_reproduction_without_results(tmp_path: Path) -> None:
     for name in figures:
         assert f"smcmc reproduce {name} --scale paper\nsmcmc keep {name} --scale paper\n" in pages[name]
         assert "is not kept" in pages[name] and "## Claims" not in pages[name]
-        assert pages[name].count(">not kept yet</span>") == len(published(name))
-        assert bool(published(name)) == (name in of_papers)
+        assert pages[name].count(">not kept yet</span>") == len(published_claims(name))
+        assert bool(published_claims(name)) == (name in of_papers)
     for paper in papers():
         assert paper.name in pages["errata"] and paper.name in pages["settings"]
         assert all(finding.title.rstrip(".") in pages[paper.key] for finding in findings(paper).findings)

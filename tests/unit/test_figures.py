@@ -146,7 +146,7 @@ def test_fig3_draws_running_means(make, out):
     assert verdicts["model", "exact_posterior_mean_K", "model as defined"].verdict == NOT_REPRODUCED
     # six chains on one data set are one witness
     of_rm = verdicts["rm", "does_not_reach_K", "ratios as printed"]
-    assert of_rm.n == 1 and of_rm.verdict == UNDECIDED and of_rm.counted
+    assert of_rm.n == 1 and of_rm.verdict == UNDECIDED and of_rm.is_counted
     said = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
     assert {"thick: median of 6 chains", "thin: one chain", "band: range of chains"} <= set(said)
     titles = [ax.get_title(loc="left") for ax in drawing.figure.axes]
@@ -249,7 +249,7 @@ def test_fig6_and_traces(make):
             ]
         )
         traced = sdds_traces.traces(runs)
-    assert len(drawing.verdicts) == len(claims.published("sdds-fig6"))
+    assert len(drawing.verdicts) == len(claims.published_claims("sdds-fig6"))
     assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
     assert "Level: 99%" in drawing.figure.get_supxlabel()
     assert set(traced.plotted["sampler"]) == {"sdds", "rgsm", "gibbs"}
@@ -349,7 +349,7 @@ def test_report_begins_with_its_contents(drawn, out):
 
 
 def test_report_has_no_empty_columns_and_says_what_is_undecided():
-    claim = replace(claims.published("sdds-fig5")[0], reading="")
+    claim = replace(claims.published_claims("sdds-fig5")[0], reading="")
     few = by_majority(claim, [1, 0], [True, False], "rule")
     html = report._table(frame([few], [claim], "quick"))
     assert ">reading</th>" not in html and ">why</th>" in html

@@ -103,7 +103,7 @@ def test_paper_scale_is_the_papers(tmp_path):
     table = options("arm-table3", "paper", tmp_path)
     levels = {(job["data"], job["data.scale"]) for job in table}
     named = {f"{arm_runs.NETWORKS[data]} scale={float(scale):g}" for data, scale in levels}
-    assert named == {c.data for c in claims.published("arm-table3") if c.data != "networks"}
+    assert named == {c.data for c in claims.published_claims("arm-table3") if c.data != "networks"}
     assert {int(job["iterations"]) for job in table if job["sampler"] == "arm" and "init" not in job} == {2000}
     # the default start comes first
     first = next(k for k, job in enumerate(table) if "init" in job)
@@ -134,7 +134,7 @@ def test_the_network_of_four_is_the_papers(tmp_path):
 
 
 def test_runs_are_told_apart(networks):
-    assert arm_runs.is_stand_in(networks) and "Generated" in arm_runs.said_of_networks(networks)
+    assert arm_runs.is_stand_in(networks) and "Generated" in arm_runs.describe_networks(networks)
     assert arm_runs.starts(networks) == ["random", "one_cluster"]
     levels = arm_runs.levels(networks)
     assert [arm_runs.level_title(level) for level in levels] == [
@@ -187,7 +187,7 @@ def test_times_are_means_over_chains(mixtures):
     assert len(table) == 3 * 3 * 3 and (table["series_indicator"] == 2 * 105).all()
     gibbs = table[table["sampler"] == "gibbs"]
     assert gibbs["normalised_iterations"].to_numpy() == pytest.approx(60)
-    gain = arm_mixtures.paired(table, "normalised_iterations", "arm", "gibbs")
+    gain = arm_mixtures.log_ratios(table, "normalised_iterations", "arm", "gibbs")
     assert len(gain) == 9 and (gain < 0).all()
 
 
@@ -239,13 +239,13 @@ def test_chains_that_share_their_past_are_one_unit(networks):
 
 
 def test_numbers_of_the_tables_are_the_papers():
-    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published("arm-table3")}
+    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("arm-table3")}
     assert (
         table["caltech scale=0.6", "arm", "rhat_T1000"] == 1.03
         and table["hagmann scale=0.4", "sm", "rhat_T2000"] == 4.24
     )
     assert len([key for key in table if key[2].startswith("rhat")]) == 72
-    assert len([c for c in claims.published("arm-table5") if c.metric == "acceptance_percent"]) == 16
+    assert len([c for c in claims.published_claims("arm-table5") if c.metric == "acceptance_percent"]) == 16
     errata = claims.errata(discovery.paper_of("arm-fig1"))
     assert errata["correct"].str.contains("Bell").any() and len(errata) >= 8
 
@@ -277,9 +277,9 @@ def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch
     monkeypatch.setattr(arm_tables, "is_stand_in", lambda runs: False)
     own = [r for r in networks if r.config["data"]["seed"] == 1 and r.config["sampler"]["name"] in arm_tables.TABLE3]
     table = arm_tables.Table(own, arm_tables.TABLE3, (1.0, 0.5))
-    verdicts = table.judge(claims.published("arm-table3"), arm_tables.FULL3)
+    verdicts = table.judge(claims.published_claims("arm-table3"), arm_tables.FULL3)
     assert len(verdicts) == 2 * 6 and all(v.verdict == UNDECIDED and "of the paper's" in v.reason for v in verdicts)
-    block = table.block("random", claims.published("arm-table3"), arm_tables.FULL3, with_paper=True)
+    block = table.block("random", claims.published_claims("arm-table3"), arm_tables.FULL3, with_paper=True)
     assert [entry.paper for entry in block.rows["nips scale=0.8"]] == ["11.2", "2.75", "1.01", "13.3", "2.89", "1.01"]
 
 
@@ -341,7 +341,7 @@ def test_table2_and_fig6b_and_fig4(mixtures):
         table, scatter = arm_mixtures.table2(mixtures), arm_mixtures.fig6b(mixtures)
         example = [r for r in mixtures if r.config["data"]["name"] == "jain_neal_example1"]
         traces = arm_mixtures.fig4(example)
-    assert len(table.verdicts) == len(claims.published("arm-table2"))
+    assert len(table.verdicts) == len(claims.published_claims("arm-table2"))
     assert all("60 of the paper's 2,000" in v.reason for v in table.verdicts)
     assert "105 pairs" in table.notes
     assert len(scatter.verdicts) == 4 and all("data sets" in v.reason for v in scatter.verdicts)

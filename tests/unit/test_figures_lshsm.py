@@ -185,7 +185,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
         fig1, fig2 = lshsm_curves.fig1(synthetic), lshsm_curves.fig2(synthetic)
     for drawing, name in ((fig1, "lshsm-fig1"), (fig2, "lshsm-fig2")):
         judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
-        assert judged == {(c.data, c.metric, c.sampler) for c in claims.published(name) if c.data == "S1"}
+        assert judged == {(c.data, c.metric, c.sampler) for c in claims.published_claims(name) if c.data == "S1"}
         assert {v.reading.partition(",")[0] for v in drawing.verdicts} == set(lshsm_runs.STARTS.values())
         assert "coins" in drawing.notes
     assert set(fig1.plotted["method"]) == set(lshsm_runs.METHODS) - {"gibbs"}
@@ -202,7 +202,7 @@ def test_fig3_says_what_stands_for_what(large):
     rows = " ".join(ax.get_ylabel() for ax in drawing.figure.axes)
     assert "kdd_like (N = 80)\nfor KDDCUP04Bio" in rows and "generated (N = 80)\nfor PubMed" in rows
     judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
-    assert judged == {(c.data, c.metric, c.sampler) for c in claims.published("lshsm-fig3")}
+    assert judged == {(c.data, c.metric, c.sampler) for c in claims.published_claims("lshsm-fig3")}
     times = [v for v in drawing.verdicts if v.claim.metric == "time_to_converge"]
     assert all(v.verdict == NOT_TESTABLE and "another" not in v.reason and "other data" in v.reason for v in times)
     assert set(drawing.plotted["axis"]) == {"iteration", "seconds"}
@@ -215,8 +215,8 @@ def test_fig3_gives_the_numbers_of_what_stands_in_where_a_chain_leads(large):
     climbs.best["KDDCUP04Bio", 0] = 10.0
     verdicts = lshsm_curves._fig3_verdicts(climbs, large)
     faster = next(v for v in verdicts if v.claim.metric == "times_faster" and v.claim.data == "KDDCUP04Bio")
-    assert faster.ours == pytest.approx(3) and faster.counted and faster.verdict == NOT_TESTABLE
-    assert faster.claim in claims.published("lshsm-fig3")
+    assert faster.ours == pytest.approx(3) and faster.is_counted and faster.verdict == NOT_TESTABLE
+    assert faster.claim in claims.published_claims("lshsm-fig3")
 
 
 def test_nmi_is_by_the_geometric_mean():
@@ -248,7 +248,7 @@ def test_speed_compares_in_every_cell(tmp_path):
     with styled():
         drawing = lshsm_speed.speed([*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
-    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("lshsm-speed")}
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("lshsm-speed")}
     assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
     assert "LSHSM reaches the level first" in drawing.notes
 
@@ -278,9 +278,9 @@ def test_cache_is_shown_against_iterations():
 
 
 def test_numbers_are_the_papers():
-    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published("lshsm-table1")}
+    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("lshsm-table1")}
     assert len(table) == 30 and table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
-    assert {c.value for c in claims.published("lshsm-cache")} == {0.79, 0.83}
+    assert {c.value for c in claims.published_claims("lshsm-cache")} == {0.79, 0.83}
     errata = claims.errata(discovery.paper_of("lshsm-fig1"))
     assert len(errata) >= 10 and errata["where"].str.contains("Eq. 11").any()
     assert isinstance(errata, pd.DataFrame) and not errata.isna().any().any()

@@ -134,7 +134,7 @@ def test_generated_documents_stand_in_for_published_ones(absent, tmp_path):
 def test_hitting_time_is_the_first_row_with_as_many():
     K = [[1, 5, 10, 9, 10], [1, 2, 3, 3, 9], [1, 12, 1, 1, 1]]
     assert smag_runs.hitting_times(K).tolist() == [2, np.inf, 1]
-    assert smag_runs.settled([[1, 1, 10, 10, 9], [10, 10, 3, 4, 4]]).tolist() == [10, 4]
+    assert smag_runs.settled_count([[1, 1, 10, 10, 9], [10, 10, 3, 4, 4]]).tolist() == [10, 4]
 
 
 def test_median_of_hitting_times_counts_those_that_never_reach():
@@ -170,20 +170,20 @@ def test_all_methods_start_from_the_same_state(synthetic):
 
 def test_the_truth_is_not_confused():
     data = nested_topics(6, length=200, seed=1)
-    state = smag_confusion.found(data.truth, data, eta=0.1)
+    state = smag_confusion.confuse(data.truth, data, eta=0.1)
     assert state.diagonal == 1 and state.confusion.shape == (10, 11) and state.matched == 10
     assert state.overlap == pytest.approx(1, abs=0.1)
     # numbers of topics do not matter
-    other = smag_confusion.found(9 - data.truth, data, eta=0.1)
+    other = smag_confusion.confuse(9 - data.truth, data, eta=0.1)
     assert other.diagonal == 1 and np.array_equal(other.mixtures, state.mixtures)
 
 
 def test_one_topic_confuses_all_and_topics_too_many_have_no_partner():
     data = nested_topics(6, length=200, seed=1)
-    one = smag_confusion.found(np.zeros(data.N, np.int32), data, eta=0.1)
+    one = smag_confusion.confuse(np.zeros(data.N, np.int32), data, eta=0.1)
     assert one.diagonal == pytest.approx(0.1) and one.matched <= 1
     halves = (2 * data.truth + np.arange(data.N) % 2).astype(np.int32)
-    many = smag_confusion.found(halves, data, eta=0.1)
+    many = smag_confusion.confuse(halves, data, eta=0.1)
     assert many.confusion[:, -1].sum() == pytest.approx(5, abs=0.5)
     assert np.allclose(many.confusion.sum(axis=1), 1)
 
@@ -219,10 +219,10 @@ def test_differences_are_paired_by_split(held_out):
     curves = Curves(held_out)
     assert len(curves.places) == 4
     where = Where("completion", "one_cluster")
-    gibbs, own = curves.of(where, "gibbs"), curves.of(where, "coin")
+    gibbs, own = curves.chains_of(where, "gibbs"), curves.chains_of(where, "coin")
     assert curves.differences(where, "coin").tolist() == [own[k].final - gibbs[k].final for k in (0, 1)]
     # what is drawn differs by split as the differences do
-    shifted = {method: [c.final for c in curves.shifted(where, method)] for method in ("gibbs", "coin")}
+    shifted = {method: [c.final for c in curves.shifted_curves(where, method)] for method in ("gibbs", "coin")}
     assert shifted["gibbs"] == pytest.approx([curves.level(where)] * 2)
     assert np.subtract(shifted["coin"], shifted["gibbs"]) == pytest.approx(curves.differences(where, "coin"))
     # of completion probabilities are averaged over states, of fold-in each state counts
@@ -234,16 +234,16 @@ def test_differences_are_paired_by_split(held_out):
 
 def _values(run: Run) -> np.ndarray:
     curves = Curves([run])
-    return curves.of(curves.places[0], smag_runs.method_of(run))[run.config["seed"]].frame["value"].to_numpy()
+    return curves.chains_of(curves.places[0], smag_runs.method_of(run))[run.config["seed"]].frame["value"].to_numpy()
 
 
 def test_perplexity_is_judged_as_split_merge_less_gibbs(held_out):
     curves = Curves(held_out)
-    claim = claims.published("smag-fig5a")[0]
+    claim = claims.published_claims("smag-fig5a")[0]
     where = Where("fold_in", "one_cluster")
-    for chain in curves.of(where, "coin").values():
+    for chain in curves.chains_of(where, "coin").values():
         chain.frame["value"] = 50.0
-    for seed, chain in curves.of(where, "gibbs").items():
+    for seed, chain in curves.chains_of(where, "gibbs").items():
         chain.frame["value"] = 60.0 + 0.01 * seed
     verdict = smag_perplexity.judge(claim, curves, where, "coin")
     assert verdict.ours == pytest.approx(-10.005) and verdict.low < verdict.ours < verdict.high < 0
@@ -258,7 +258,7 @@ def test_fig2_is_the_papers():
     with styled():
         drawing = smag_corpus.fig2(table)
     assert {v.verdict for v in drawing.verdicts} == {REPRODUCED}
-    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("smag-fig2")}
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("smag-fig2")}
     bags = table[table["panel"] == "groups"]
     assert bags["value"].sum() == 4000 and len(bags) == 40
 
@@ -269,7 +269,7 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
         fig4 = smag_confusion.fig4([r for r in synthetic if smag_runs.setting_of(r) != "docs200"])
     for drawing, name in ((fig3, "smag-fig3"), (fig4, "smag-fig4")):
         judged = {(v.claim.sampler, v.claim.metric) for v in drawing.verdicts}
-        assert judged == {(c.sampler, c.metric) for c in claims.published(name)}
+        assert judged == {(c.sampler, c.metric) for c in claims.published_claims(name)}
         for form in smag_runs.FORMS.values():
             assert any(v.reading.endswith(form) for v in drawing.verdicts)
     assert {v.reading.partition(",")[0] for v in fig3.verdicts} == set(smag_runs.SETTINGS.values())

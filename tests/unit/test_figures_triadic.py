@@ -97,12 +97,12 @@ def test_settings_and_methods_are_told_from_the_runs(runs):
         if setting in ("main", "kept"):
             expected = expected | as_printed
         assert {m for s, m in found if s == setting} == expected
-    assert "generated" in triadic_runs.said_of_data(runs) and triadic_runs.is_stand_in(runs)
+    assert "generated" in triadic_runs.describe_data(runs) and triadic_runs.is_stand_in(runs)
 
 
 def test_scores_are_those_of_the_diagnoses(runs):
     scores = triadic_runs.Scores(runs)
-    run = triadic_runs.chosen(runs, "kept", "triadic")[1]
+    run = triadic_runs.select_runs(runs, "kept", "triadic")[1]
     stored = run.diagnostics().set_index(["quantity", "chain"])["value"]
     of_run = scores.chains[(scores.chains["setting"] == "kept") & (scores.chains["method"] == "triadic")]
     of_run = of_run[of_run["set"] == 1].set_index("chain")
@@ -117,7 +117,7 @@ def test_scores_are_those_of_the_diagnoses(runs):
 
 
 def test_paths_hold_the_last_row_before(runs):
-    run = triadic_runs.chosen(runs, "main", "triadic")[0]
+    run = triadic_runs.select_runs(runs, "main", "triadic")[0]
     trace = run.trace()
     expected = trace[trace["iteration"] == 7].groupby("chain")["ari"].first().mean()
     assert triadic_runs.paths([run], "iteration", np.array([7.5]))[0, 0] == pytest.approx(expected)
@@ -152,7 +152,7 @@ def test_fig1_counts_moves_between_neighbours(runs):
     table = drawing.plotted
     assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
     assert (table["before"] - table["after"]).abs().eq(1).all()
-    run = triadic_runs.chosen(main, "main", "triadic")[1]
+    run = triadic_runs.select_runs(main, "main", "triadic")[1]
     split = run.moves().query("move == 'split_2_3' and chain == 1").iloc[0]
     row = table.query("method == 'triadic' and set == 1 and chain == 1 and move == 'split_2_3'").iloc[0]
     assert (row["proposed"], row["accepted"]) == (split["proposed"], split["accepted"])
@@ -167,12 +167,12 @@ def test_fig2_draws_two_last_states(runs):
         drawing = examples.fig2(main)
     assert len(drawing.figure.axes) == 2 and drawing.plotted["set"].nunique() == 2
     number = int(drawing.plotted["set"].iloc[0])
-    run = triadic_runs.chosen(main, "main", "triadic")[number]
+    run = triadic_runs.select_runs(main, "main", "triadic")[number]
     last = run.partitions()
     last = last[last["iteration"] == 30]["labels"]
     shown = drawing.plotted.loc[drawing.plotted["set"] == number, "cluster"].to_numpy()
     assert any(np.array_equal(shown, labels) for labels in last)
-    assert len(drawing.verdicts) == len(claims.published("triadic-fig2"))
+    assert len(drawing.verdicts) == len(claims.published_claims("triadic-fig2"))
 
 
 def test_fig3_shows_the_chains_and_the_papers_means(runs):
@@ -180,10 +180,10 @@ def test_fig3_shows_the_chains_and_the_papers_means(runs):
     with styled():
         drawing = violins.fig3(main)
     assert len(drawing.plotted) == 3 * SETS * 2
-    paper = {(c.sampler, c.metric): c.value for c in claims.published("triadic-table1")}
+    paper = {(c.sampler, c.metric): c.value for c in claims.published_claims("triadic-table1")}
     marks = [line.get_ydata()[0] for line in drawing.figure.axes[2].lines if line.get_marker() == "D"]
     assert marks == [paper[method, "adjusted_rand_index"] for method in violins.ORDER]
-    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("triadic-fig3")}
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("triadic-fig3")}
 
 
 def test_errors_of_a_clustering_of_lines():

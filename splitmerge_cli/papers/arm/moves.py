@@ -12,7 +12,7 @@ from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, exactly, holds
 from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
@@ -188,7 +188,7 @@ def _place_of(item: int, labels: Labels, place: dict[int, int], places: int, blo
 
 
 def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Verdict]:
-    claims = {c.metric: c for c in published("arm-fig1")}
+    claims = {c.metric: c for c in published_claims("arm-fig1")}
     before, after = (len(set(ways["forth"][plate].tolist())) for plate in ("state", "singles"))
     reached = _partition(ways["back"]["singles"]) == _partition(ways["forth"]["state"])
     return [
@@ -333,7 +333,7 @@ def _arrow(
 
 
 def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
-    claims = {c.metric: c for c in published("arm-fig2")}
+    claims = {c.metric: c for c in published_claims("arm-fig2")}
     upper, lower = _product(p["a", "upper"]), _product(p["a", "lower"])
     path, other = _product(p["b", "upper"]), _product(p["b", "lower"])
     compiled = float(p["b", "compiled"]["probability"].iloc[0])

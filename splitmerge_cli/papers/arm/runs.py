@@ -206,17 +206,17 @@ def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> 
     return Rhat(between_restarts(draws).classic, len(draws), min(cut, cell.length), sweeps, short, draws, shared)
 
 
-def on(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
+def name_networks(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Verdicts that name networks which are not the published ones."""
     return [replace(v, on="generated networks" if is_stand_in(runs) else "") for v in verdicts]
 
 
-def said_of_networks(runs: Sequence[Run]) -> str:
+def describe_networks(runs: Sequence[Run]) -> str:
     """The networks in words."""
     return "Generated networks in place of the published ones" if is_stand_in(runs) else "Published networks"
 
 
-def said_of_restarts(runs: Sequence[Run]) -> str:
+def describe_restarts(runs: Sequence[Run]) -> str:
     """Restarts and chains in words."""
     seeds: defaultdict[tuple[object, str], set[object]] = defaultdict(set)
     for run in runs:

@@ -33,7 +33,7 @@ def schedule_of(config: Mapping[str, Any]) -> str:
     return f"{moves} {config['sampler']['name']}" if moves > 1 else str(config["sampler"]["name"])
 
 
-def shown(schedule: str) -> str:
+def schedule_title(schedule: str) -> str:
     """The name of a schedule in pictures."""
     words = (NAMES.get(word, word) for word in schedule.split())
     return " ".join(words)
@@ -81,12 +81,12 @@ def _table(runs: Sequence[Run]) -> pd.DataFrame:
         parts.append(frame)
     whole = pd.concat(parts, ignore_index=True)
     options = {number: of_set[0].config["data"] for number, of_set in enumerate(groups.values())}
-    named = dict(_named(whole, options))
+    named = dict(_name_sets(whole, options))
     whole.insert(2, "data", [named[number] for number in whole.pop("set")])
     return whole
 
 
-def _named(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
+def _name_sets(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
     """For each data set the options that differ between those of its model."""
     for _, of_model in whole.groupby("model"):
         sets = [int(number) for number in of_model["set"].unique()]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from splitmerge_cli.papers.comparisons.races import schedule_of, shown, table
+from splitmerge_cli.papers.comparisons.races import schedule_of, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.plots.style import COLOURS, FULL, powers
 from splitmerge_cli.results.read import Run
@@ -76,7 +76,9 @@ def _lines(ax: Axes, chains: pd.DataFrame, axis: str, value: str) -> None:
         medians, reached = by[value].median(), by["seconds"].apply(lambda x: np.isfinite(x).mean() >= 0.5)
         several, colour = " " in str(schedule), COLOURS[str(schedule).split()[-1]]
         dashes = DASHES if several else "-"
-        ax.plot(medians.index, medians, color=colour, linewidth=1, linestyle=dashes, label=shown(str(schedule)))
+        ax.plot(
+            medians.index, medians, color=colour, linewidth=1, linestyle=dashes, label=schedule_title(str(schedule))
+        )
         if value == "time":
             for good, face in ((True, colour), (False, "white")):
                 at = medians[reached == good]

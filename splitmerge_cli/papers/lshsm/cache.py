@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
 from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
@@ -53,7 +53,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
     """Draw the share of collision probabilities that the cache served, against iterations."""
     table = shares(runs)
     on = [data for data in TITLES if (table["data"] == data).any()]
-    claims = {c.data: c for c in published("lshsm-cache")}
+    claims = {c.data: c for c in published_claims("lshsm-cache")}
     figure, axes = plt.subplots(1, len(on), figsize=(FULL, 2.7), sharey=True, squeeze=False)
     for ax, data in zip(axes[0], on, strict=True):
         here = table[table["data"] == data]

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
@@ -95,7 +95,7 @@ def _exact(run: Run) -> float:
     )
 
 
-def _said_of_sum(run: Run) -> str:
+def _describe_sum(run: Run) -> str:
     """Describe the terms of the sum."""
     return f"a sum over all states in the limit of concentration 0, K at most {run.config['model']['kmax']}"
 
@@ -154,7 +154,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     """Running mean of K against iteration for N = 100, 200, 500."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
     figure, axes = plt.subplots(2, len(sizes), figsize=(FULL, 4.3), sharey="row", squeeze=False)
-    claims = published("sdds-fig3")
+    claims = published_claims("sdds-fig3")
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
         for ax, N in zip(axes[row], sizes, strict=True):
@@ -169,7 +169,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
                 if claim.data != f"emm N={N}":
                     continue
                 if claim.metric == "exact_posterior_mean_K":
-                    verdicts.append(exactly(claim, exact, _said_of_sum(here[0]), TARGETS[target]))
+                    verdicts.append(exactly(claim, exact, _describe_sum(here[0]), TARGETS[target]))
                 elif target == "as_printed":
                     verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
         axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
@@ -184,7 +184,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     """Running mean of K at N = 500 for four starts, and how often each sampler settles there."""
     starts, samplers = values(runs, "K0"), samplers_of(runs)
     figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
-    claims = published("sdds-fig4")
+    claims = published_claims("sdds-fig4")
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
         for ax, K0 in zip(axes[row], starts, strict=True):
