@@ -1,7 +1,7 @@
 """How soon pairs of coupled chains meet, and what a coupled iteration costs beside two that are not coupled.
 
 Each chain of a pair starts from one cluster, singletons, or a draw from the prior, each with probability 1/3; the lag
-is 1. The points are normal around centres that are themselves normal with standard deviation `spread`: .4 leaves one
+is 1. The points are normal around centres that are themselves normal with standard deviation `spread`: 0.4 leaves one
 heap, 4 clusters apart.
 """
 

@@ -15,8 +15,8 @@ SAMPLERS = ("sm", "bsm", "srm", "sarm", "arm")
 DATA = {
     "usair97": ["data=usair97"],
     "nips234": ["data=nips234"],
-    "caltech36 .7": ["data=caltech36", "data.scale=0.7"],
-    "hagmann998 .25": ["data=hagmann998", "data.scale=0.25"],
+    "caltech36 0.7": ["data=caltech36", "data.scale=0.7"],
+    "hagmann998 0.25": ["data=hagmann998", "data.scale=0.25"],
     "jain_neal_example1": ["data=jain_neal_example1", "N=100"],
 }
 ITERATIONS = 1000

@@ -2,9 +2,9 @@
 two workers of Dask, by the best collapsed schedule, and by scikit-learn's variational mixture.
 
 Every row is a process of its own. Clusters are normal, of equal weights; `full` ones have covariance matrices with
-standard deviations from .3 to 3.3 along random axes. All begin from one cluster, the variational mixture from k-means
+standard deviations from 0.3 to 3.3 along random axes. All begin from one cluster, the variational mixture from k-means
 with as many components as there are clusters, a fifth more and its other defaults. Seconds leave out the data and the
-comparison with the true labels; `found` is when the adjusted Rand index reaches .95.
+comparison with the true labels; `found` is when the adjusted Rand index reaches 0.95.
 """
 
 import json

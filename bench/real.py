@@ -72,8 +72,8 @@ def variational(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
 
 
 def kmeans(x: NDArray[np.float64], K: int) -> tuple[Labels, Any, str]:
-    """k-means, told the true number of classes."""
-    return KMeans(K, n_init=10, random_state=SEED).fit_predict(x), None, "told K"
+    """k-means, given the true number of classes."""
+    return KMeans(K, n_init=10, random_state=SEED).fit_predict(x), None, "given K"
 
 
 def hdbscan(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:

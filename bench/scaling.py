@@ -72,7 +72,7 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "lshsm sums": lambda m, r: LSHSM(m, r, proposal="sums"),
 }
 # Cost of an iteration by the docstrings, and its highest powers of N, D and K when the others stay. n: items of the
-# clusters at stake, about N / K or twice that; finding large ones is a pass over the N labels.
+# affected clusters, about N / K or twice that; finding large ones is a pass over the N labels.
 PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
     "bernoulli": {
         "gibbs": ("N K D", 1, 1, 1),

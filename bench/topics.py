@@ -1,5 +1,7 @@
-"""Row c: Gibbs sweeps over the tokens of documents, beside plain C and tomotopy at as many topics; growth with the
-number of topics; shares of an iteration; memory."""
+"""The topic-model benchmark: Gibbs sweeps over tokens, compared with plain C and tomotopy at as many topics.
+
+Also growth with the number of topics, shares of an iteration, and memory.
+"""
 
 import json
 import os
@@ -135,7 +137,7 @@ def plain(data: Dataset, model: Any, rng: Rng) -> OfTopics:
     baseline = OfTopics(data, model, rng)
     gap = probability_gap(model, baseline)
     if not gap < 1e-9:
-        raise RuntimeError(f"row c: the baseline's Gibbs probabilities differ from the model's by {gap:.2g}")
+        raise RuntimeError(f"topics: the baseline's Gibbs probabilities differ from the model's by {gap:.2g}")
     return baseline
 
 
@@ -282,7 +284,7 @@ def span(ratios: tuple[float, float, float]) -> str:
 
 
 def main(quick: bool, full: bool) -> dict[str, Any]:
-    """Measure and print row c; `full`: a million tokens, too."""
+    """Measure and print the topic-model benchmark; `full`: a million tokens, too."""
     found = [measure(case, quick) for case in [*cases(), *([million()] if full else [])]]
     print(table(found))
     print(

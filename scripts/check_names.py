@@ -71,7 +71,10 @@ WORDS = [
 ]
 """Words that are left, and what to write (the glossary and CONTRIBUTING.md)."""
 LEFT = [(re.compile(word), instead) for word, instead in WORDS]
-DECIMAL = re.compile(r"\.(?<![\w.\])}%*/\"'`\\-]\.)\d+(?:e-?\d+)?(?![\w.])")
+DECIMAL = re.compile(
+    r"\.(?<![\w.\])}%*\"'`\\:,]\.)(?<!\w[-=]\.)(?<!,\+\.)(?<![a-z)}_]/\.)\d+(?:e-?\d+)?(?![\w\"'`-]|\.\d)"
+)
+"""A decimal without a leading zero; not in tables of data, overrides, format specifications and regular expressions."""
 
 RECORD = ["Context", "Choice", "Consequence", "Since"]
 WIDTH = 100
@@ -154,7 +157,7 @@ def check_markdown(text: str) -> Iterator[Finding]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith("```"):
             in_code = not in_code
-        elif len(line) > WIDTH and not in_code and not line.startswith(("|", "    ")) and "](" not in line:
+        elif len(line) > WIDTH and not in_code and not line.lstrip().startswith("|") and not line.startswith("    ") and "](" not in line:
             yield Finding(number, "width", f"{len(line)} characters")
 
 

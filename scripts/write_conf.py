@@ -40,7 +40,7 @@ def main() -> int:
     found = differing()
     for file, text in found.items():
         print(file.relative_to(CONF.parent))
-        # what a value becomes is worth a look: one that is set on purpose has to say so (`FIXED`)
+        # what a value becomes is worth a look: one that is set on purpose belongs in `FIXED`
         before, after = (yaml.safe_load(of) for of in (file.read_text(encoding="utf-8"), text))
         for key in after:
             if before.get(key) != after[key]:

@@ -132,7 +132,7 @@ def _number(value: float, unit: str) -> str:
 
 
 def referenced(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame]) -> str:
-    """The counted verdicts on claims that words refer to; what is not kept yet says so."""
+    """The counted verdicts on claims that words refer to; or that they are not stored yet."""
     rows = []
     for claim in claims:
         frame = kept.get(claim.id)

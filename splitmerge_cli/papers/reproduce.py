@@ -68,7 +68,7 @@ def reproduce(
     names, out, status = select(ids, config_dir), Path(out), 0
     known = figures(config_dir)
     for name in names:
-        function_of(known[name], known[name].draw)  # what cannot draw is told before hours of runs
+        function_of(known[name], known[name].draw)  # what cannot be drawn fails before hours of runs
     wanted = {name: jobs(name, scale, out, needs_stand_in(name, scale, config_dir), config_dir) for name in names}
     # figures may share runs
     distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))

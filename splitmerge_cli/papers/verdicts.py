@@ -50,7 +50,7 @@ class Verdict:
     reading : str
         How the paper was read where it leaves a choice; empty where it does not.
     ours, low, high : float
-        What was measured (or the exact value) and its interval of level .95; NaN where there is none.
+        What was measured (or the exact value) and its interval of level 0.95; NaN where there is none.
     n : int
         Number of independent units behind the interval; 0 for an exact value.
     verdict, reason : str
@@ -449,8 +449,8 @@ def _row(v: Verdict, scale: str) -> dict[str, Any]:
 def expected_errors(claims: pd.DataFrame) -> float:
     """How many of the counted verdicts that rest on an interval are wrong by chance, at most, on average.
 
-    Where the truth lies on the edge of what is tolerated, an interval of level .95 is on the wrong side of it with
-    probability .025; anywhere else more rarely.
+    Where the truth lies on the edge of what is tolerated, an interval of level 0.95 is on the wrong side of it with
+    probability 0.025; anywhere else more rarely.
     """
     decided = claims["counted"] & claims["verdict"].isin([REPRODUCED, NOT_REPRODUCED]) & (claims["n"] > 0)
     return float(TAIL * decided.sum())

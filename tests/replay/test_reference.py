@@ -108,7 +108,7 @@ def test_no_reference_reads_the_numbering(name):
 
 
 def test_sequential_allocation_gives_table_1():
-    """AABBCC into AA and BBCC: steps 1 to 6 of the paper's Table 1, whose last entry must be .625 (printed .714)."""
+    """AABBCC into AA and BBCC: steps 1 to 6 of the paper's Table 1, whose last entry must be 0.625 (printed 0.714)."""
     model = EMM([0, 0, 1, 1, 2, 2], n_tokens=3, alpha=1.0, mu=0.0, sigma=1.0, kmax=9)
     ref = reference.SS(State(model, [0] * 6), ScriptedStream())
     steps = [1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8]

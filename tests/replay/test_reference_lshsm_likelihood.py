@@ -54,8 +54,8 @@ def test_the_plug_in_density_is_the_predictive_of_a_cluster_known_for_certain(na
 
 
 def test_estimate_by_hand():
-    """Two tables of one bit, origin 0: the mean (1, .5) of 0 and 1 meets 0 in both tables, 1 in the second alone, and 2
-    of another cluster in the first, which counts for nothing."""
+    """Two tables of one bit, origin 0: the mean (1, 0.5) of 0 and 1 meets 0 in both tables, 1 in the second alone, and
+    2 of another cluster in the first, which counts for nothing."""
     points = np.array([[2.0, 1.0], [-1.0, 0.5], [1.0, -1.0], [-1.0, -1.0]])
     model = Gaussian(points, 1.0, "diag", m0=[2.0, 0.0], kappa0=1.0, a0=2.0, b0=0.5)
     tables = Tables(points, np.eye(2), 1, centre=False)

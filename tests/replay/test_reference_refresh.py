@@ -98,7 +98,7 @@ def test_drawn_parameters_have_their_conditional_density(noise):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_metropolis_steps_keep_the_conditional(noise):
-    """Means over a run, in units of their deviation; without the Jacobian that of log v would be .4 away."""
+    """Means over a run, in units of their deviation; without the Jacobian that of log v would be 0.4 away."""
     model = kept(noise, refresh="metropolis")
     model.steps = 1
     state = one_cluster(model)

@@ -159,7 +159,7 @@ def test_accepted_moves_of_every_kind():
 
 
 def test_weights_that_no_double_holds():
-    """With gamma = .001 beta_u is below the least double in almost half of the draws."""
+    """With gamma = 0.001 beta_u is below the least double in almost half of the draws."""
     pair = TopicPair(MODELS["tiny gamma"](), seed=1)
     lowest = 0.0
     for step in range(60):

@@ -186,7 +186,7 @@ def test_a_rule_that_needs_a_tolerance_asks_for_it():
 
 
 def test_splits_that_overlap_have_wider_intervals():
-    """Nadeau & Bengio (2003): a variance of 1/n + .2/.8 in the place of 1/n."""
+    """Nadeau & Bengio (2003): a variance of 1/n + 0.2/0.8 in the place of 1/n."""
     x = np.array([1.0, 2.0, 4.0, 5.0, 3.0, 3.5])
     mean, low, high = mean_interval(x)
     same, lower, higher = intervals.overlapping_interval(0.2)(x)

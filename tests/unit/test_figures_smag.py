@@ -211,7 +211,7 @@ def curve(*values: float) -> Curve:
 
 def test_final_is_of_the_last_tenth_of_the_time():
     assert curve(*range(100, 80, -1)).final == pytest.approx(np.mean([83, 82, 81]))
-    at = curve(3, 2, 1).at("iteration", np.array([5, 10, 25, 30, 31]))
+    at = curve(3, 2, 1).values_at("iteration", np.array([5, 10, 25, 30, 31]))
     assert np.isnan(at[[0, -1]]).all() and at[1:-1].tolist() == [3, 1.5, 1]
 
 

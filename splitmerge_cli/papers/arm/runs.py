@@ -45,7 +45,7 @@ def level_of(run: Run) -> str:
 
 
 def level_title(level: str) -> str:
-    """A level for people: ``NIPS .9``."""
+    """Return the name and the scale of a level, for people."""
     network, _, rest = level.partition(" ")
     scale = rest.removeprefix("scale=")
     return f"{TITLES[network]} {scale.removeprefix('0') if scale != rest else rest}"
@@ -145,7 +145,7 @@ class Rhat:
     draws : ndarray of float, shape (restarts, S, draws)
         The log joint that it was taken from.
     shared : bool
-        The chains of a restart share their past.
+        The chains of a restart share their history.
     """
 
     values: NDArray[np.float64]
@@ -160,7 +160,7 @@ class Rhat:
     def interval(self) -> tuple[float, float, float]:
         """The mean and its interval: over chain numbers where chains are independent, else over restarts.
 
-        Chains that share their past are one unit, and the interval is that of leaving out one restart at a time.
+        Chains that share their history are one unit, and the interval is that of leaving out one restart at a time.
         """
         if not self.shared:
             return mean_interval(self.values)

@@ -233,7 +233,7 @@ def _note(runs: Sequence[Run]) -> str:
         f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). Thin: chains; thick: means "
         f"over splits. γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
         "Curves of a split are shifted so that Gibbs alone ends at its mean over splits. "
-        "Fold-in: of a state; a document's mixture is told from the very words that are scored, too low for every "
+        "Fold-in: of a state; a document's mixture is estimated from the very words that are scored, too low for every "
         "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "
         "the other half, probabilities averaged over the second half of the states so far. "
         f"Final: mean over the last {LATE:.0%} of the time; dots: splits; diamonds: their mean and its "
