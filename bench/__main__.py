@@ -42,7 +42,7 @@ def machine() -> str:
     return f"{processor}, Python {platform.python_version()}, smcmc {version('smcmc')}"
 
 
-def compared(quick: bool) -> list[dict[str, Any]]:
+def compare_with_c(quick: bool) -> list[dict[str, Any]]:
     """The rows whose plain C walks through the same states, printed."""
     results = [rows.measure(row, 5 if quick else 15) for row in rows.rows()]
     print(rows.table(results))
@@ -100,7 +100,7 @@ def main() -> int:
             print(f"bench: the plain C baseline needs a C compiler (set CC): {error}", file=sys.stderr)
             return 2
         print(f"plain C: {' '.join(baseline.compiler())} -O3, {compiler}\n")
-        found = {} if args.topics else {"rows": compared(args.quick)}
+        found = {} if args.topics else {"rows": compare_with_c(args.quick)}
         found["topics"] = topics.main(args.quick, full=args.topics)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from scipy import stats
 from bench.released_laws import Law
 
 CHANCE = 0.001
-"""A program that is exact is said to differ at most about this often, in each row, by either of two signs."""
+"""Rate at which an exact program may seem to differ, in each row, by either of two signs."""
 REPLICATES = 4000
 
 

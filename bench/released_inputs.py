@@ -87,7 +87,7 @@ def _case(id: str, found: Options) -> laws.Law:
     return laws.of_case(id)
 
 
-def _weighed(N: int, weight: laws.LogWeight, found: Options) -> laws.Law:
+def _partition_law(N: int, weight: laws.LogWeight, found: Options) -> laws.Law:
     return laws.of_partitions(N, weight)
 
 
@@ -138,7 +138,7 @@ def _tomotopy() -> Iterator[Options]:
             "sampler": "`HDPModel`",
             "input": id if V == 3 else f"{id}, V={V}",
             "job": job,
-            "law": partial(_weighed, len(docs), weight),
+            "law": partial(_partition_law, len(docs), weight),
         }
     for id, K in (("hdp-n5", 3), ("hdp-n7", 2)):
         docs, words, V = _tokens(id)
@@ -148,7 +148,7 @@ def _tomotopy() -> Iterator[Options]:
             "sampler": "`LDAModel`",
             "input": f"texts of {id}, {K} topics",
             "job": {"kind": "lda", "documents": _texts(docs, words), "K": K, "alpha": 0.7, "eta": 0.5},
-            "law": partial(_weighed, len(docs), weight),
+            "law": partial(_partition_law, len(docs), weight),
         }
 
 
@@ -231,7 +231,7 @@ def _bayesm() -> Iterator[Options]:
             "sampler": "`rDPGibbs`",
             "input": name,
             "job": {"x": x},
-            "law": partial(_weighed, 6, laws.bayesm(x, grids)),
+            "law": partial(_partition_law, 6, laws.bayesm(x, grids)),
             "numbers": grids.numbers(),
             "draws": 400,
             "thin": 3,
@@ -250,6 +250,6 @@ def _jags() -> Iterator[Options]:
             "sampler": "`dcat`, `ddirch`",
             "input": f"rows of {id}, {K} components",
             "job": {"x": data["x"]},
-            "law": partial(_weighed, data["N"], laws.finite_bernoulli(data["x"], K, a, beta1, beta0)),
+            "law": partial(_partition_law, data["N"], laws.finite_bernoulli(data["x"], K, a, beta1, beta0)),
             "numbers": [K, a, beta1, beta0],
         }

@@ -64,7 +64,7 @@ def of_partitions(N: int, log_weight: LogWeight) -> Law:
 
 
 def of_case(id: str) -> Law:
-    """Of a case of ``smcmc posteriors``."""
+    """Return the distribution of a ``smcmc posteriors`` case."""
     case = next(case for case in cases() if case.id == id)
     return of_partitions(case.n_items, case.log_weight)
 
@@ -82,7 +82,7 @@ def _numberings(K: int, T: int) -> float:
 
 
 def finite_topics(docs: Sequence[int], words: Sequence[int], V: int, K: int, alpha: float, eta: float) -> LogWeight:
-    """Log weight of partitions of tokens into at most K topics, all weights summed out (latent Dirichlet allocation).
+    """Return the log weight of token partitions into at most K topics, all weights summed out (LDA).
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def of_counts(docs: Sequence[int], words: Sequence[int], V: int, log_weight: Log
 
 
 def finite_bernoulli(x: ArrayLike, K: int, a: float, beta1: float, beta0: float) -> LogWeight:
-    """Log weight of partitions of rows of 0 and 1 under a mixture of K components.
+    """Return the log weight of partitions under a mixture of K components, for rows of 0 and 1.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Grids:
 
 
 def bayesm(x: ArrayLike, grids: Grids) -> LogWeight:
-    """Log weight of partitions of points under the model of rDPGibbs, hyper-parameters summed over their grids.
+    """Return the log weight of partitions under the model of rDPGibbs, hyper-parameters summed over their grids.
 
     Source: the documentation of rDPGibbs in bayesm; Murphy, Conjugate Bayesian analysis of the Gaussian distribution
     (2007), equation 266.

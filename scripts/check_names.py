@@ -157,7 +157,8 @@ def check_markdown(text: str) -> Iterator[Finding]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith("```"):
             in_code = not in_code
-        elif len(line) > WIDTH and not in_code and not line.lstrip().startswith("|") and not line.startswith("    ") and "](" not in line:
+        is_exempt = in_code or line.startswith("    ") or line.lstrip().startswith("|") or "](" in line
+        if len(line) > WIDTH and not is_exempt:
             yield Finding(number, "width", f"{len(line)} characters")
 
 

@@ -20,7 +20,7 @@ CONF = Path(__file__).resolve().parents[1] / "conf"
 
 
 def differing() -> dict[Path, str]:
-    """What the files should hold that hold something else."""
+    """Return the expected text of the files that hold something else."""
     found = {}
     for group in ("model", "sampler"):
         for name in choices(group):

@@ -25,7 +25,7 @@ CLAIMS_BEGIN = "<!-- claims by verdict: written by scripts/write_readme.py -->"
 CLAIMS_END = "<!-- end of claims by verdict -->"
 
 
-def uncollapsed(model: str) -> Model:
+def uncollapsed_model(model: str) -> Model:
     """A small instance of a model that keeps its parameters."""
     cfg = compose([f"model={model}", f"data={model}", "N=8", "model.conjugate=false"])
     dataset = loaded(plain(cfg.data), kind_of(cfg.model), {})
@@ -39,7 +39,7 @@ def columns() -> dict[str, Model]:
     for name in choices("model"):
         found[f"`{name}`"] = example(name)
         if "conjugate" in choice("model", name):
-            found[f"`{name}`, uncollapsed"] = uncollapsed(name)
+            found[f"`{name}`, uncollapsed"] = uncollapsed_model(name)
     return found
 
 
@@ -65,7 +65,7 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     return "\n".join(lines) + f"\n\n{said}{rest}\n"
 
 
-def written(text: str) -> str:
+def updated_text(text: str) -> str:
     """The text of the README with the present tables."""
     for begin, end, content in ((BEGIN, END, table()), (CLAIMS_BEGIN, CLAIMS_END, claims())):
         before, rest = text.split(begin)
@@ -79,7 +79,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
     text = README.read_text(encoding="utf-8")
-    expected = written(text)
+    expected = updated_text(text)
     if expected == text:
         return 0
     print(README.name)

@@ -1,4 +1,4 @@
-"""What the code and the stored verification say of a sampler, in Markdown."""
+"""Sampler pages in Markdown, from the code and the stored verification."""
 
 import csv
 from functools import cache

@@ -118,7 +118,7 @@ def test_chains_that_never_move_differ():
 
 def test_this_program_runs_as_the_others_do():
     row = next(row for row in released_inputs.rows() if row["input"] == "hdp-n5" and row["sampler"] == "`sampler=sams`")
-    result = released.measured(released.Row(**{**row, "chains": 4, "draws": 100}), None)
+    result = released.measure_row(released.Row(**{**row, "chains": 4, "draws": 100}), None)
     assert result["draws"] == 100 and result["states"] == 52 and float(result["total_variation"]) < 0.2
 
 
@@ -165,5 +165,5 @@ def test_lines_of_programs_that_did_not_run_are_kept():
     keys = [("a", "s", "1"), ("b", "s", "1"), ("c", "s", "1")]
     old = [{"program": name, "sampler": "s", "input": "1", "mean_K": "old"} for name in "cba"]
     new = [{**old[1], "mean_K": "new"}]
-    kept = released.merged(old, new, keys)
+    kept = released.merge_rows(old, new, keys)
     assert [(line["program"], line["mean_K"]) for line in kept] == [("a", "old"), ("b", "new"), ("c", "old")]
