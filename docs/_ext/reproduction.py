@@ -132,7 +132,7 @@ def _article(paper: Paper, source: Path) -> str:
     def picture(name: str, caption: str) -> str:
         return f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {name}\n:width: 100%\n\n{caption}\n```\n"
 
-    filled = articles.expanded(text, paper, source / FOLDER, picture)
+    filled = articles.expand_blocks(text, paper, source / FOLDER, picture)
     return (
         f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
         f"**Abstract.** {about['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", filled)
