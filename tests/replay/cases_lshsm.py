@@ -35,7 +35,7 @@ TABLES = [(1, 1, 0), (1, 2, 1), (1, 4, 2), (2, 3, 3), (3, 4, 4)]
 
 
 def tables_for(name, bits, tables, seed):
-    return Tables.drawn(VECTORS.get(name, POINTS[: MODELS[name].N]), bits, tables, seed)
+    return Tables.draw(VECTORS.get(name, POINTS[: MODELS[name].N]), bits, tables, seed)
 
 
 def build(tables, proposal, reading, ref=LSHSM, mode="exact", likelihood=None):

@@ -61,7 +61,7 @@ class Gaussian(Mixture):
         return 1 if self.covariance == "iso" else self.D
 
     @property
-    def resampled(self) -> list[float]:
+    def resampled_values(self) -> list[float]:
         """Values of b0 and kappa0 that have a prior."""
         scales = self.b0[: self.n_scales].tolist() if self.scale_gamma else []
         return [*scales, *([self.kappa0] if self.weight_gamma else [])]

@@ -24,19 +24,19 @@ class IRM(Mixture):
         self.A, self.beta1, self.beta0 = np.asarray(adjacency), beta1, beta0
 
     @cached_property
-    def known(self) -> dict[tuple, float]:
+    def cache(self) -> dict[tuple, float]:
         """Terms computed so far: a walk asks for the same ones again."""
         return {}
 
     def log_pairs(self, one: tuple[int, ...], other: tuple[int, ...]) -> float:
         """Log marginal likelihood of the pairs of items between two clusters, or within one given twice."""
         key = min(one, other), max(one, other)
-        if key not in self.known:
+        if key not in self.cache:
             pairs = [(a, b) for a in one for b in other if one != other or a < b]
             edges = sum(int(self.A[a, b]) for a, b in pairs)
             log_lik = betaln(edges + self.beta1, len(pairs) - edges + self.beta0) - betaln(self.beta1, self.beta0)
-            self.known[key] = float(log_lik)
-        return self.known[key]
+            self.cache[key] = float(log_lik)
+        return self.cache[key]
 
     def log_lik(self, clusters: Clusters) -> float:
         """Of the items that the clusters hold."""

@@ -91,7 +91,7 @@ class Box:
         """Log probabilities that item i joins A, and that it joins B, by the predictive alone (equation 5)."""
         return normalise(self.log_predictives(i, [A, B], outside))
 
-    def shuffled(self, items: list[int]) -> list[int]:
+    def shuffle(self, items: list[int]) -> list[int]:
         """The items in random order (Fisher-Yates)."""
         order = list(items)
         for t in range(len(order) - 1, 0, -1):
@@ -308,7 +308,7 @@ class RM(Box):
         if self.redistribution == "coin":
             goes_to_A = {i for i in members if self.stream.coin(0.5)}
         else:
-            order = self.shuffled(members)
+            order = self.shuffle(members)
             goes_to_A = set(order[: self.stream.index(n + 1)])
         return [i for i in members if i in goes_to_A], [i for i in members if i not in goes_to_A]
 

@@ -250,7 +250,7 @@ class SRM(Box):
         """Rank of each item: its place in a random order."""
         order = list(range(self.model.N))
         if self.relabel:
-            order = self.shuffled(order)
+            order = self.shuffle(order)
         return [order.index(h) for h in range(self.model.N)]
 
     def reverse_relabelling(self, rank: Labels) -> Labels:

@@ -20,7 +20,7 @@ POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1]])
 NOISES = ["known", "nig"]
 
 
-def kept(noise, refresh="draw"):
+def kept_lines(noise, refresh="draw"):
     return KeptLines(POINTS, 1.2, 2.0, 0.6, noise=noise, a0=1.7, refresh=refresh)
 
 
@@ -65,7 +65,7 @@ def test_predictives_multiply_to_the_marginal_likelihood(model):
 @pytest.mark.parametrize("noise", NOISES)
 def test_prior_draw_has_the_density_H(noise):
     """log H(theta) is the density of the draw, up to the same constant for every draw."""
-    model, stream, constants = kept(noise), Recorded(3), []
+    model, stream, constants = kept_lines(noise), Recorded(3), []
     for _ in range(5):
         theta = model.draw_theta(stream)
         log_q = sum(stats.norm.logpdf(stream.normals[-2:])) - math.log(model.variance(theta))
@@ -78,7 +78,7 @@ def test_prior_draw_has_the_density_H(noise):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_drawn_parameters_have_their_conditional_density(noise):
-    model, stream, constants = kept(noise), Recorded(4), []
+    model, stream, constants = kept_lines(noise), Recorded(4), []
     state = one_cluster(model)
     ref = reference_triadic.Refresh(state, stream)
     _, covariance, a, b = model.posterior(state.clusters[0])
@@ -99,7 +99,7 @@ def test_drawn_parameters_have_their_conditional_density(noise):
 @pytest.mark.parametrize("noise", NOISES)
 def test_metropolis_steps_keep_the_conditional(noise):
     """Means over a run, in units of their deviation; without the Jacobian that of log v would be 0.4 away."""
-    model = kept(noise, refresh="metropolis")
+    model = kept_lines(noise, refresh="metropolis")
     model.steps = 1
     state = one_cluster(model)
     ref = reference_triadic.Refresh(state, Stream(8))

@@ -22,7 +22,7 @@ def posterior(model):
     return {z: p / total for z, p in law.items()}
 
 
-def visited(reference, state, moves):
+def visit_shares(reference, state, moves):
     """Shares of the partitions that a chain goes through."""
     counts: dict[tuple, float] = {}
     for _ in range(moves):
@@ -49,11 +49,11 @@ def on_nodes(make_ref, model, n):
     for labels in itertools.product(range(model.N), repeat=model.N):
         if set(labels) == set(range(max(labels) + 1)):
             all_states += [Topics(model, labels, beta) for beta, _ in fits if len(beta) == max(labels) + 2]
-    position = {numbered(x): s for s, x in enumerate(all_states)}
+    position = {ordered_state(x): s for s, x in enumerate(all_states)}
     P = np.zeros((len(all_states), len(all_states)))
     for s, x in enumerate(all_states):
         for y, p in walks(make_ref, x, PointStream(fits=fits)):
-            P[s, position[numbered(y)]] += p
+            P[s, position[ordered_state(y)]] += p
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-10)
     law, found = stationary(P), {}
     for x, p in zip(all_states, law, strict=True):
@@ -61,7 +61,7 @@ def on_nodes(make_ref, model, n):
     return found
 
 
-def numbered(state):
+def ordered_state(state):
     """With the order of the topics, which equation 11 reads."""
     return tuple((tuple(t), round(math.exp(t.theta), 9)) for t in state.clusters)
 
@@ -93,7 +93,7 @@ def test_printed_algorithm_is_biased_as_predicted(hyper, sign, form, nodes, docs
     assert distance(law, true) > 0.1
     assert sign * (topics_in(law) - topics_in(true)) > 0.1
     state = Topics(model, [0, 0], [0.5, 0.5])
-    seen = visited([as_printed(form)(state, TopicStream(1))], state, 4000)
+    seen = visit_shares([as_printed(form)(state, TopicStream(1))], state, 4000)
     assert topics_in(seen) == pytest.approx(topics_in(law), abs=0.035)
 
 
@@ -131,7 +131,7 @@ def test_split_merge_keeps_the_unseen_weight(choice, weights):
     state = Topics(model, [0, 0, 1, 2], [0.3, 0.2, 0.1, 0.4])
     given = {z: math.exp(model.log_p(list(z), math.log(0.4))) for z in posterior(model)}
     given = {z: p / sum(given.values()) for z, p in given.items()}
-    seen = visited([build(choice, weights)(state, TopicStream(2))], state, 6000)
+    seen = visit_shares([build(choice, weights)(state, TopicStream(2))], state, 6000)
     assert state.log_unseen == math.log(0.4)
     assert distance(seen, given) < 0.06
 
@@ -142,7 +142,7 @@ def test_chains_with_random_hyper_parameters(kernel):
     model = corpus(4, gamma=(2.0, 1.5), alpha0=(1.5, 1.0))
     state, stream = Topics(model, [0, 0, 1, 2], [0.3, 0.2, 0.1, 0.4]), TopicStream(3)
     move = Gibbs(state, stream) if kernel == "gibbs" else SMAG(state, stream, choice=kernel)
-    seen = visited([move, Refresh(state, stream)], state, 6000)
+    seen = visit_shares([move, Refresh(state, stream)], state, 6000)
     assert distance(seen, over_hyper_parameters(corpus(4), (2.0, 1.5), (1.5, 1.0))) < 0.06
 
 

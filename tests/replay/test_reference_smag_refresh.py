@@ -203,9 +203,9 @@ class TablesByTopic(Refresh):
 
 
 class NothingUnseen(Refresh):
-    def weighted(self, topics, tables):
+    def draw_weights(self, topics, tables):
         gamma, self.model.gamma = self.model.gamma, 1.0
-        drawn = super().weighted(topics, tables)
+        drawn = super().draw_weights(topics, tables)
         self.model.gamma = gamma
         return drawn
 

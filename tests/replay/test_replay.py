@@ -14,7 +14,7 @@ import reference
 from often import often
 from plain import EMM, Bernoulli
 from replaying import Pair, check_counts, check_ratio, replay
-from tables import mixed
+from tables import mixed_models
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
@@ -47,8 +47,8 @@ MODELS = {
     "crp": bernoulli,
     "crp-wide": lambda: bernoulli(MANY_ITEMS, concentration=1.0, beta1=0.1, beta0=0.1),
     "uniform": lambda: bernoulli(prior="uniform"),
-    "mixed": mixed,
-    "mixed-complete": lambda: mixed(missing=0.0),
+    "mixed": mixed_models,
+    "mixed-complete": lambda: mixed_models(missing=0.0),
 }
 SAMPLERS = {
     "gibbs-full": (gibbs.Gibbs, reference.Gibbs, {"scan": "full"}),

@@ -15,7 +15,7 @@ from plain_continuous import Gaussian
 from plain_network import IRM
 from reference_arm import by_first_appearance, labels_of
 from replaying import Pair, check_counts, check_ratio, replay
-from tables import mixed
+from tables import mixed_models
 from test_replay_triadic import DYADIC, EARLIER, NEAL8, REFRESH, TRIADIC
 
 from splitmerge_cli.core.chain import Chain, advance_together
@@ -57,7 +57,7 @@ MODELS = {
     "bernoulli": bernoulli,
     "bernoulli-uniform": lambda: bernoulli(prior="uniform"),
     "gaussian": gaussian,
-    "mixed": lambda: mixed(N=N),
+    "mixed": lambda: mixed_models(N=N),
 }
 SAMPLERS = {
     "srm": (srm.SRM, reference_arm.SRM, {}),

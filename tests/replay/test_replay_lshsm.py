@@ -61,7 +61,7 @@ def doubles(pair, vectors, proposal, reading, shape=(1, 4, 1), mode="exact", cen
     return compiled, LSHSM(pair.state, pair.stream, mode=mode, tables=plain, likelihood=likelihood, **options)
 
 
-def printed(pair, vectors, reading, shape=(1, 4, 1), **more):
+def printed_movers(pair, vectors, reading, shape=(1, 4, 1), **more):
     """Of the printed version."""
     return doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **more)
 
@@ -250,26 +250,26 @@ def test_sampled_likelihood(model, reading, shape):
     """Log ratios, labels and draws, move by move: no further draw is made."""
     for seed in (1, 2):
         pair = Pair(SAMPLED[model](VECTORS), seed)
-        replay(pair, *printed(pair, VECTORS, reading, shape, likelihood="lss"), 100)
+        replay(pair, *printed_movers(pair, VECTORS, reading, shape, likelihood="lss"), 100)
 
 
 def test_sampled_likelihood_without_a_centre():
     pair = Pair(SAMPLED["diag"](VECTORS), 3)
-    replay(pair, *printed(pair, VECTORS, "table", centre=False, likelihood="lss"), 100)
+    replay(pair, *printed_movers(pair, VECTORS, "table", centre=False, likelihood="lss"), 100)
 
 
 @pytest.mark.parametrize("labels", [list(range(11)), [0] * 11], ids=["singletons", "one cluster"])
 @pytest.mark.parametrize("model", SAMPLED)
 def test_sampled_likelihood_from_singletons_and_from_one_cluster(model, labels):
     pair = Pair(SAMPLED[model](VECTORS), 4, labels)
-    replay(pair, *printed(pair, VECTORS, "union", (2, 3, 1), likelihood="lss"), 80)
+    replay(pair, *printed_movers(pair, VECTORS, "union", (2, 3, 1), likelihood="lss"), 80)
 
 
 @pytest.mark.parametrize("scan", ["gibbs-full", "gibbs-site"])
 def test_sampled_likelihood_beside_scans(scan):
     """What is kept of a cluster must not be that of another time."""
     pair = Pair(SAMPLED["diag"](VECTORS), 7)
-    compiled, ref = printed(pair, VECTORS, "table", likelihood="lss")
+    compiled, ref = printed_movers(pair, VECTORS, "table", likelihood="lss")
     compiled_scan, box_scan = pair.sampler(EARLIER[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(60):
@@ -285,7 +285,7 @@ def test_sampled_likelihood_beside_scans(scan):
 def test_sampled_likelihood_of_many_items(seed):
     x = test_replay_triadic.MANY_VECTORS
     pair = Pair(SAMPLED["diag"](x), seed)
-    replay(pair, *printed(pair, x, "table", (2, 5, 1), likelihood="lss"), 300)
+    replay(pair, *printed_movers(pair, x, "table", (2, 5, 1), likelihood="lss"), 300)
 
 
 def default_gaussian(x):
@@ -314,14 +314,14 @@ def test_a_mean_at_the_centre_finds_nothing(offset, labels):
     """All items are in one cluster, whose prior mean is their own. Its estimate is 0: rounding tells no direction."""
     x = VECTORS + offset
     pair = Pair(default_gaussian(x), 1, labels)
-    replay_of_parallels(pair, *printed(pair, x, "table", (1, 4, 1), likelihood="lss"), 100)
+    replay_of_parallels(pair, *printed_movers(pair, x, "table", (1, 4, 1), likelihood="lss"), 100)
 
 
 @pytest.mark.parametrize("centre", [True, False])
 def test_sampled_likelihood_of_twins_and_of_items_without_a_direction(centre):
     x = np.array([[3.0, 1.0], [-3.0, -1.0], [0.0, 0.0], [3.0, 1.0], [-3.0, -1.0], [0.0, 0.0], [1.0, 2.0], [-1.0, -2.0]])
     pair = Pair(SAMPLED["diag"](x), 2)
-    replay_of_parallels(pair, *printed(pair, x, "union", (1, 3, 4), centre=centre, likelihood="lss"), 150)
+    replay_of_parallels(pair, *printed_movers(pair, x, "union", (1, 3, 4), centre=centre, likelihood="lss"), 150)
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -331,7 +331,7 @@ def test_sampled_likelihood_makes_the_matrix_of_the_box(model, reading):
     x = VECTORS[:4]
     for shape in ((1, 2, 1), (2, 3, 3)):
         pair = Pair(SAMPLED[model](x), 1, [0] * 4)
-        compiled, ref = printed(pair, x, reading, shape, likelihood="lss")
+        compiled, ref = printed_movers(pair, x, reading, shape, likelihood="lss")
         options = {"tables": ref.tables, "proposal": "sums", "reading": reading, "likelihood": ref.likelihood}
         expected = enumerated.transition_matrix(
             lambda state, stream, o=options: LSHSM(state, stream, mode="as_printed", **o),
@@ -364,4 +364,4 @@ def test_sparse_items(covariance, reading, shape):
         pair = Pair(sparse_gaussian(covariance), 1)
         replay(pair, *doubles(pair, SPARSE_VECTORS, proposal, reading, shape), 60)
     pair = Pair(sparse_gaussian(covariance), 2)
-    replay(pair, *printed(pair, SPARSE_VECTORS, reading, shape, cache=3), 80)
+    replay(pair, *printed_movers(pair, SPARSE_VECTORS, reading, shape, cache=3), 80)

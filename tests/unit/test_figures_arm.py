@@ -50,7 +50,7 @@ def small(job: list[str], **more: object) -> dict[str, str]:
     return own | {key: str(value) for key, value in more.items()}
 
 
-def made(jobs: list[dict[str, str]]) -> list[Run]:
+def make_runs(jobs: list[dict[str, str]]) -> list[Run]:
     with shared_choices():
         composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in jobs]
     return [Run(make_run(cfg)) for cfg in composed]
@@ -62,18 +62,18 @@ def networks(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     jobs = [small(job, K0=6) for job in experiments.jobs("arm-table4", "quick", out, stand_in=True)]
     jobs = [job | {"N": "24"} for job in jobs if job["data.seed"] in "13" and job["seed"] != "2"]
-    return made([*jobs, *(job | {"init": "one_cluster", "K0": "null"} for job in jobs)])
+    return make_runs([*jobs, *(job | {"init": "one_cluster", "K0": "null"} for job in jobs)])
 
 
 @pytest.fixture(scope="module")
 def mixtures(tmp_path_factory):
     """The runs of Table 2 at quick scale, short."""
     out = tmp_path_factory.mktemp("results")
-    return made([small(job, chains=2, iterations=60) for job in experiments.jobs("arm-table2", "quick", out)])
+    return make_runs([small(job, chains=2, iterations=60) for job in experiments.jobs("arm-table2", "quick", out)])
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
@@ -111,7 +111,7 @@ def test_paper_scale_is_the_papers(tmp_path):
     assert {job["data.seed"] for job in options("arm-table2", "paper", tmp_path)} == set(map(str, range(20)))
 
 
-def test_each_network_has_its_stand_in(absent, tmp_path):
+def test_each_network_has_its_stand_in(no_data, tmp_path):
     for name in NETWORKS:
         assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
@@ -297,7 +297,7 @@ def test_table5_compares_acceptance_over_restarts(networks):
 def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
     own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
-    runs = [*(r for r in networks if r.config["init"] == "random"), *made(own)]
+    runs = [*(r for r in networks if r.config["init"] == "random"), *make_runs(own)]
     with styled():
         drawing = arm_networks.fig6a(runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
@@ -306,7 +306,7 @@ def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
 
 def test_fig5_counts_cost_in_sweeps(tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
-    runs = made([job for job in jobs if job["data.seed"] == "3"])
+    runs = make_runs([job for job in jobs if job["data.seed"] == "3"])
     with styled():
         drawing = arm_networks.fig5(runs)
     traces = {run.config["sampler"]["name"]: arm_networks.trace_of(run) for run in runs}
@@ -322,7 +322,7 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
 
 def test_fig3_counts_all_partitions(tmp_path):
     jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
-    runs = made([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
+    runs = make_runs([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
     with styled():
         drawing = arm_networks.fig3(runs)
     totals = drawing.plotted.groupby("series")["probability"].sum()

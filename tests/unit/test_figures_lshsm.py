@@ -35,7 +35,7 @@ def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
     return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
-def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
+def make_runs(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     more = {"budget": 600, "iterations": 40, "thin": 1, "progress": "none"} | more
     own = [job | {key: str(value) for key, value in more.items()} for job in jobs]
@@ -45,7 +45,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
@@ -55,14 +55,14 @@ def synthetic(tmp_path_factory):
     """The runs of Figure 1 on S1, two data sets."""
     out = tmp_path_factory.mktemp("results")
     jobs = [j for j in options("lshsm-fig1", "quick", out) if j["seed"] in "01" and j["data"] == "s1"]
-    return made(jobs, N=60)
+    return make_runs(jobs, N=60)
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     """The runs of Figure 3 on generated data in place of the published ones."""
     out = tmp_path_factory.mktemp("results")
-    return made(options("lshsm-fig3", "quick", out, stand_in=True), N=80)
+    return make_runs(options("lshsm-fig3", "quick", out, stand_in=True), N=80)
 
 
 # which runs
@@ -96,7 +96,7 @@ def test_paper_scale_is_the_papers(tmp_path):
     assert {job["seed"] for job in jobs} == set("012")
 
 
-def test_generated_data_stand_in_for_ohsumed23_alone(absent, tmp_path):
+def test_generated_data_stand_in_for_ohsumed23_alone(no_data, tmp_path):
     for name in ("lshsm-fig3", "lshsm-table1", "lshsm-cache"):
         assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
@@ -244,7 +244,7 @@ def test_table1_scores_what_has_labels(synthetic, large):
 
 def test_speed_compares_in_every_cell(tmp_path):
     jobs = [j for j in options("lshsm-speed", "quick", tmp_path) if j["data.D"] == "5"]
-    small, larger = (made([j for j in jobs if j["N"] == n], N=m) for n, m in (("1000", 40), ("10000", 80)))
+    small, larger = (make_runs([j for j in jobs if j["N"] == n], N=m) for n, m in (("1000", 40), ("10000", 80)))
     with styled():
         drawing = lshsm_speed.speed([*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}

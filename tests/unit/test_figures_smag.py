@@ -39,7 +39,7 @@ def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
     return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
-def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
+def make_runs(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     own = [job | {key: str(value) for key, value in (more | {"progress": "none"}).items()} for job in jobs]
     with shared_choices():
@@ -48,7 +48,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
@@ -65,17 +65,17 @@ def synthetic(jobs_in):
     whole = options("smag-fig3", "quick", jobs_in)
     early = [job for job in whole if job.get("iterations") == "10"]
     late = [job for job in whole if job.get("iterations", "1000") in ("300", "1000")]
-    return made(early, **{"chains": 2, "iterations": 5, "data.length": 20}) + made(
+    return make_runs(early, **{"chains": 2, "iterations": 5, "data.length": 20}) + make_runs(
         late, **{"chains": 2, "iterations": 12, "data.length": 20}
     )
 
 
 @pytest.fixture(scope="module")
-def held_out(tmp_path_factory):
+def heldout_runs(tmp_path_factory):
     """The runs of Figure 5a on generated documents, two splits."""
     whole = options("smag-fig5a", "quick", tmp_path_factory.mktemp("results"), stand_in=True)
     jobs = [job for job in whole if job["seed"] in "01"]
-    return made(jobs, **{"N": 20, "data.words": 30, "budget": 600, "iterations": 12, "perplexity.every": 3})
+    return make_runs(jobs, **{"N": 20, "data.words": 30, "budget": 600, "iterations": 12, "perplexity.every": 3})
 
 
 # which runs
@@ -117,7 +117,7 @@ def test_paper_scale_is_the_papers(jobs_in):
         assert cfg.model.eta == eta and cfg.data.heldout == 0.2 and cfg.data.split_seed == 3
 
 
-def test_generated_documents_stand_in_for_published_ones(absent, tmp_path):
+def test_generated_documents_stand_in_for_published_ones(no_data, tmp_path):
     for name in ("smag-fig5a", "smag-fig5b"):
         assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
@@ -215,8 +215,8 @@ def test_final_is_of_the_last_tenth_of_the_time():
     assert np.isnan(at[[0, -1]]).all() and at[1:-1].tolist() == [3, 1.5, 1]
 
 
-def test_differences_are_paired_by_split(held_out):
-    curves = Curves(held_out)
+def test_differences_are_paired_by_split(heldout_runs):
+    curves = Curves(heldout_runs)
     assert len(curves.places) == 4
     where = Where("completion", "one_cluster")
     gibbs, own = curves.chains_of(where, "gibbs"), curves.chains_of(where, "coin")
@@ -226,9 +226,9 @@ def test_differences_are_paired_by_split(held_out):
     assert shifted["gibbs"] == pytest.approx([curves.level(where)] * 2)
     assert np.subtract(shifted["coin"], shifted["gibbs"]) == pytest.approx(curves.differences(where, "coin"))
     # of completion probabilities are averaged over states, of fold-in each state counts
-    run = next(r for r in held_out if r.config["perplexity"]["method"] == "completion")
+    run = next(r for r in heldout_runs if r.config["perplexity"]["method"] == "completion")
     assert np.array_equal(_values(run), run.perplexity()["averaged"])
-    run = next(r for r in held_out if r.config["perplexity"]["method"] == "fold_in")
+    run = next(r for r in heldout_runs if r.config["perplexity"]["method"] == "fold_in")
     assert np.array_equal(_values(run), run.perplexity()["perplexity"])
 
 
@@ -237,8 +237,8 @@ def _values(run: Run) -> np.ndarray:
     return curves.chains_of(curves.places[0], smag_runs.method_of(run))[run.config["seed"]].frame["value"].to_numpy()
 
 
-def test_perplexity_is_judged_as_split_merge_less_gibbs(held_out):
-    curves = Curves(held_out)
+def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
+    curves = Curves(heldout_runs)
     claim = claims.published_claims("smag-fig5a")[0]
     where = Where("fold_in", "one_cluster")
     for chain in curves.chains_of(where, "coin").values():
@@ -282,9 +282,9 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
     assert fig4.plotted.groupby(["setting", "method", "panel", "row"])["value"].sum().between(-1e-9, 1 + 1e-9).all()
 
 
-def test_fig5_says_what_stands_in(held_out):
+def test_fig5_says_what_stands_in(heldout_runs):
     with styled():
-        drawing, other = smag_perplexity.fig5a(held_out), smag_perplexity.fig5b(held_out)
+        drawing, other = smag_perplexity.fig5a(heldout_runs), smag_perplexity.fig5b(heldout_runs)
     assert {v.claim.id for v in other.verdicts} == {"smag-fig5b"}
     assert len(drawing.verdicts) == 2 * 2 * len(smag_runs.FORMS)
     assert set(drawing.plotted["axis"].dropna()) == {"iteration", "seconds"}

@@ -42,7 +42,7 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
@@ -67,7 +67,7 @@ def test_a_setting_stands_in_place_of_the_grid(tmp_path):
     assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in as_printed)
 
 
-def test_generated_data_stand_in_at_quick_scale_alone(absent, tmp_path, monkeypatch):
+def test_generated_data_stand_in_at_quick_scale_alone(no_data, tmp_path, monkeypatch):
     assert experiments.needs_stand_in("triadic-fig1", "quick") and experiments.needs_stand_in("triadic-table1", "quick")
     assert not experiments.needs_stand_in("sdds-fig3", "quick")
     job = experiments.jobs("triadic-fig1", "quick", tmp_path, stand_in=True)[0]
@@ -78,7 +78,7 @@ def test_generated_data_stand_in_at_quick_scale_alone(absent, tmp_path, monkeypa
     assert not experiments.needs_stand_in("triadic-table1", "quick")
 
 
-def test_paper_scale_without_the_data_names_the_variable(absent, tmp_path):
+def test_paper_scale_without_the_data_names_the_variable(no_data, tmp_path):
     with pytest.raises(ConfigError, match=r"triadic-fig1 --scale paper: .*noparama_lines: .*SMCMC_DATA") as info:
         reproduce.reproduce(["triadic-fig1"], "paper", tmp_path)
     assert "\n" not in str(info.value)
