@@ -37,10 +37,14 @@ PARTICLES = {
 
 HEAD = r"(?<!\w)(?!(?:number|numbers|mean|means|sum|kind|list|lists|ndarray|array|dict|tuple|out|because|instead) )\w+"
 BETWEEN = r"(?:(?!(?:and|or|in|that|which|by|for|to|from|at|on|with|as|are|is) )[\w`'*-]+ )"
-"""A noun before "of", unless it is a common one, and a word between two of them."""
+OF = r"of (?!van |[A-Z][a-z])"
+"""A noun before "of", unless it is a common one, a word between two of them, and an "of" before no author."""
 SUMMARY = [
     (re.compile(r"(What|The same|Of|Those)\b"), 'begins with "{}"'),
-    (re.compile(rf"{HEAD} of {BETWEEN}{{1,2}}of {BETWEEN}|\bof {BETWEEN}{{1,3}}of {BETWEEN}{{1,3}}of "), '"of ... of"'),
+    (
+        re.compile(rf"{HEAD} of {BETWEEN}{{1,2}}{OF}{BETWEEN}|\bof {BETWEEN}{{1,3}}{OF}{BETWEEN}{{1,3}}{OF}"),
+        '"of ... of"',
+    ),
     (re.compile(r"\b(?:is|are) (?:said|told)\b"), '"{}"'),
     (re.compile(r"\bof (?:which|whom) there (?:is|are)\b|\bthere (?:is|are) none\b"), '"{}"'),
 ]

@@ -1,4 +1,4 @@
-"""Small cases of the samplers of Luo & Shrivastava 2018: models, tables, kernels, and the law that a kernel has."""
+"""Small cases for the samplers of Luo & Shrivastava 2018: models, tables, kernels, and a kernel's distribution."""
 
 from __future__ import annotations
 

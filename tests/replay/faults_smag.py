@@ -79,7 +79,7 @@ class OneTokenIsEnough(SMAG):
 
 
 class KeepsOneWeight(SMAG):
-    """A merge whose union has the weight of one of the two."""
+    """A merge whose union has the weight of one topic alone."""
 
     def merge_topics(self, c, d):
         proposal, union = super().merge_topics(c, d)

@@ -66,7 +66,7 @@ class Tables:
         return [v for v in range(self.N) if self.codes[v] and any(map(operator.eq, self.codes[v], codes))]
 
     def query(self, u: int, opposite: bool) -> list[list[int]]:
-        """What each table holds for u, or for -u, without u; empty buckets left out. An origin has no direction."""
+        """Return the bucket of each table for u, or for -u, without u; no empty buckets. An origin has no direction."""
         if self.codes[u] is None:
             return []
         buckets = []
@@ -80,7 +80,7 @@ class Tables:
         return list(dict.fromkeys(v for bucket in self.query(u, opposite) for v in bucket))
 
     def options(self, u: int, opposite: bool, reading: str) -> list[list[int]]:
-        """What v is drawn from: one of the lists, then one of its items."""
+        """Return the candidates for v: one of the lists is drawn, then one of its items."""
         union = self.union(u, opposite)
         return self.query(u, opposite) if reading == "table" else [union] if union else []
 
@@ -138,7 +138,7 @@ class SampledLikelihood:
         return sum(self.log_lik(items) for items in clusters)
 
     def log_lik(self, items: list[int]) -> float:
-        """Of one cluster."""
+        """Return the estimated log likelihood of one cluster."""
         key = tuple(items)
         if key not in self.known:
             self.known[key] = sum(self.terms(items).values())
@@ -300,7 +300,7 @@ class LSHSM(Dyadic):
         return 0.5**n / M, total
 
     def printed_sum(self, C_u: list[int], C_v: list[int], opposite: bool) -> float:
-        """What stands in the place of X."""
+        """Return the terms that stand in the place of X."""
         total = 0.0
         for u in C_u:
             S = self.tables.union(u, opposite)

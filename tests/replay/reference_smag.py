@@ -11,11 +11,11 @@ import math
 
 from plain import Cluster, merge, split, swap_delete, theta_of
 from plain_topics import Topics, TopicStream, log_add
-from reference import LOG_2, RGSM, SDDS, SS, Box, normalise
+from reference import LOG_2, RGSM, SDDS, SS, Reference, normalise
 from reference_triadic import Dyadic, drop_items, sorted_side
 
 
-class TopicBox(Box):
+class TopicReference(Reference):
     """A state whose weights are part of a proposal."""
 
     state: Topics
@@ -26,7 +26,7 @@ class TopicBox(Box):
         return math.log(self.model.alpha0) + topic.theta
 
 
-class Gibbs(TopicBox):
+class Gibbs(TopicReference):
     """Equation 8: `scan` full visits every token in turn, site one random token.
 
     `order` of the options of a draw: topics, the buckets of a sparse scan, lanes (by the number modulo 8), or that of
@@ -97,7 +97,7 @@ class Gibbs(TopicBox):
         return [*enumerate(weights), (len(topics), self.new_weight())]
 
     def buckets(self, i: int, topics: list[Cluster]) -> list[tuple[int, float]]:
-        """The same weights in three parts: topics that hold the word, topics in the document, all topics; new."""
+        """Return the weights in three parts: topics that hold the word, topics in the document, all topics; new."""
         j, w, model = self.model.docs[i], self.model.words[i], self.model
         by_word, by_document, by_weight = [], [], []
         for k, topic in enumerate(topics):
@@ -122,7 +122,7 @@ class Gibbs(TopicBox):
         self.state.log_unseen = log_add(self.state.log_unseen, topic.theta)
 
 
-class Refresh(TopicBox):
+class Refresh(TopicReference):
     """Equations 9 and 10, with the hyper-parameters that are random between them.
 
     `gamma_given`: tables (their number, with the weights integrated out: before equation 10) or weights (after it).
@@ -371,8 +371,8 @@ class SMAG(Refresh):
             self.state.log_unseen = log_unseen
 
 
-class Divided(TopicBox):
-    """What turns a split-merge of mixtures into one of topics: a split ends with u ~ Beta(p, p), which divides beta_k.
+class Divided(TopicReference):
+    """Mixin for a split-merge of topics: a split ends with u ~ Beta(p, p), which divides beta_k.
 
     Its target ratio counts the density of u, as a merge counts that of the u that would undo it.
     """
@@ -418,4 +418,4 @@ class TopicRGSM(Divided, RGSM):
 
 
 class TopicSAMS(Divided, Dyadic):
-    """The split of a pair of van Rossum et al. 2018 on topics, allocated with half of beta_k each."""
+    """Pair split of van Rossum et al. 2018 on topics, allocated with half of beta_k each."""

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 from plain import Cluster, Clusters, merge, split, swap_delete, theta_of
-from reference import RGSM, Box, Gibbs, exp, normalise
+from reference import RGSM, Gibbs, Reference, exp, normalise
 
 LOG_2, LOG_3 = math.log(2), math.log(3)
 
@@ -60,7 +60,7 @@ class Dyadic(RGSM):
     def log_ratio_1_2(
         self, small, big, theta, log_q: float, n: int, log_call_split: float, log_call_merge: float
     ) -> float:
-        """Log ratio of a split of n items that draws theta for side A and allocates with probability q (equation 3)."""
+        """Log ratio of a split, n items, that draws theta for side A and allocates with probability q (equation 3)."""
         if self.mode == "as_printed":
             log_q = -(n - 2) * LOG_2 if self.q_ratio == "formula" else 0.0
         log_q_split = log_call_split + self.model.log_H(theta) + log_q
@@ -251,8 +251,8 @@ class Neal8(Gibbs):
         return None
 
 
-class Refresh(Box):
-    """Gibbs or Metropolis steps of the clusters' parameters, or of the scales of their prior, then the auxiliary step
+class Refresh(Reference):
+    """Gibbs or Metropolis steps for the clusters' parameters, or for the scales of their prior, then the auxiliary step
     of Escobar and West (1995)."""
 
     def step(self) -> None:

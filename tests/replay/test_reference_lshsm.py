@@ -69,7 +69,7 @@ def test_detailed_balance_in_fractions(proposal, reading, shape):
 @pytest.mark.parametrize("shape", [(1, 2, 1), (2, 3, 3)], ids=str)
 @pytest.mark.parametrize("reading", READINGS)
 def test_probabilities_of_proposals_are_those_that_are_made(reading, shape):
-    """Of sums: X, P-diff and P+same against the enumerated proposals, as fractions."""
+    """X, P-diff and P+same of `sums` equal the enumerated proposals, as fractions."""
     model, tables = Weights(4, 5), Tables.draw(POINTS[:4], *shape)
     made: dict[tuple, Fraction] = {}
 
@@ -129,7 +129,7 @@ def test_no_reference_reads_the_numbering(proposal, reading):
 
 
 def pieces(joined):
-    """The number of connected pieces of a graph of few nodes."""
+    """Return the number of connected pieces in a small graph."""
     left, count = set(range(len(joined))), 0
     while left:
         front, count = [left.pop()], count + 1

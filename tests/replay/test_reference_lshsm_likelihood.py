@@ -1,4 +1,4 @@
-"""What the estimate of equation 11 of Luo & Shrivastava 2018 is: unbiased over tables drawn anew, another likelihood
+"""The estimate of equation 11 by Luo & Shrivastava 2018: unbiased over tables drawn anew, another likelihood
 with fixed ones (docs/derivations.md).
 """
 
@@ -27,7 +27,7 @@ def plug_in(model, clusters):
 
 
 def test_plug_in_density_by_hand():
-    """Of one item and of two: m_n, and b_n / a_n, which one item does not make 0."""
+    """Means for one item and for two: m_n, and b_n / a_n, which one item does not make 0."""
     model = Gaussian([[1.0, 5.0], [3.0, 5.0]], 1.0, "diag", m0=[0.0, 5.0], kappa0=1.0, a0=2.0, b0=0.5)
     mean, variance = model.plug_in([0])
     np.testing.assert_allclose(mean, [0.5, 5.0])
@@ -128,7 +128,7 @@ def test_over_tables_drawn_anew_the_logarithm_is_unbiased_and_the_likelihood_is_
 
 
 def second_line(estimate, clusters):
-    """Of equation 11."""
+    """Return the expected value of equation 11."""
     terms = (t for items in clusters for t in found_terms(estimate, items))
     return sum(log_p - math.log(p) for log_p, p, _ in terms)
 

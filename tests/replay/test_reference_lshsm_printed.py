@@ -1,4 +1,4 @@
-"""What equations 3 to 6 of Luo & Shrivastava 2018 leave out is a bias (docs/derivations.md)."""
+"""Equations 3 to 6 of Luo & Shrivastava 2018 leave out a term, which is a bias (docs/derivations.md)."""
 
 from __future__ import annotations
 

@@ -97,12 +97,12 @@ def test_one_two_and_three_items(name, labels):
 def test_schedule_of_move_and_scan(name, scan, model):
     """The schedules `sweep` and `site`, driven by the compiled loop one iteration at a time, then many at once."""
     pair = Pair(MODELS[model](), 7)
-    (compiled, ref), (compiled_scan, box_scan) = pair.sampler(SAMPLERS[name]), pair.sampler(SAMPLERS[scan])
+    (compiled, ref), (compiled_scan, ref_scan) = pair.sampler(SAMPLERS[name]), pair.sampler(SAMPLERS[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(30):
         chain.advance(1)
         ref.step()
-        box_scan.step()
+        ref_scan.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)
     check_counts(compiled, ref)

@@ -1,4 +1,4 @@
-"""Replay of the samplers of Luo & Shrivastava 2018: lshsm and its reference on the same random stream, with plain
+"""Replay for the samplers of Luo & Shrivastava 2018: lshsm and its reference on one random stream, with plain
 tables made from the compiled ones' directions. Compared after every move: labels, K, log ratio, which of the four moves
 it was; at the end the counts of each move.
 """
@@ -62,7 +62,7 @@ def doubles(pair, vectors, proposal, reading, shape=(1, 4, 1), mode="exact", cen
 
 
 def printed_movers(pair, vectors, reading, shape=(1, 4, 1), **more):
-    """Of the printed version."""
+    """Build the sampler and its reference in the printed version."""
     return doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **more)
 
 
@@ -132,7 +132,7 @@ def test_move_by_move(proposal, reading, model, shape):
 @pytest.mark.parametrize("model", [name for name in MODELS if name != "irm"])
 @pytest.mark.parametrize("reading", READINGS)
 def test_as_printed(reading, model, shape):
-    """Equations 3 to 6 as printed; also with a cache of probabilities of collision that is far too small."""
+    """Equations 3 to 6 as printed; also with a far too small cache of collision probabilities."""
     build, vectors = MODELS[model]
     for seed, cache in ((1, {}), (2, {"cache": 3}), (3, {"cache": 1})):
         pair = Pair(build(), seed)
@@ -196,12 +196,12 @@ def test_schedule_of_move_and_scan(reading, model, mode, scan):
     build, vectors = MODELS[model]
     pair = Pair(build(), 7)
     compiled, ref = doubles(pair, vectors, "sums", reading, mode=mode)
-    compiled_scan, box_scan = pair.sampler(EARLIER[scan])
+    compiled_scan, ref_scan = pair.sampler(EARLIER[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(40):
         chain.advance(1)
         ref.step()
-        box_scan.step()
+        ref_scan.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)
     check_tally(compiled, ref)
@@ -267,15 +267,15 @@ def test_sampled_likelihood_from_singletons_and_from_one_cluster(model, labels):
 
 @pytest.mark.parametrize("scan", ["gibbs-full", "gibbs-site"])
 def test_sampled_likelihood_beside_scans(scan):
-    """What is kept of a cluster must not be that of another time."""
+    """Sums that are kept for a cluster must not be those of another time."""
     pair = Pair(SAMPLED["diag"](VECTORS), 7)
     compiled, ref = printed_movers(pair, VECTORS, "table", likelihood="lss")
-    compiled_scan, box_scan = pair.sampler(EARLIER[scan])
+    compiled_scan, ref_scan = pair.sampler(EARLIER[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(60):
         chain.advance(1)
         ref.step()
-        box_scan.step()
+        ref_scan.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)
     pair.check_end()
@@ -326,7 +326,7 @@ def test_sampled_likelihood_of_twins_and_of_items_without_a_direction(centre):
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("model", SAMPLED)
-def test_sampled_likelihood_makes_the_matrix_of_the_box(model, reading):
+def test_sampled_likelihood_makes_the_matrix_of_the_reference(model, reading):
     """Every choice enumerated on both sides, on tables that are the same."""
     x = VECTORS[:4]
     for shape in ((1, 2, 1), (2, 3, 3)):

@@ -1,4 +1,4 @@
-"""Replay of the samplers of van Rossum et al. 2018: dyadic, triadic, algorithm 8 and the refreshing steps on every
+"""Replay for the samplers of van Rossum et al. 2018: dyadic, triadic, algorithm 8 and the refreshing steps on every
 model, the earlier samplers on lines and Gaussians.
 
 Compared after every move: labels, K, log ratio, the clusters' parameters, the concentration (see replaying.py).
@@ -181,7 +181,7 @@ REFRESH = refresh.Refresh, reference_triadic.Refresh, {}
 
 @pytest.mark.parametrize("model", MODELS)
 def test_log_joint(model):
-    """Of mixtures it is whole: no constant is left out."""
+    """The log joint of mixtures is complete: no constant is left out."""
     pair = Pair(MODELS[model](), 3)
     clusters, plain = pair.state.clusters, pair.state.model
     assert pair.model.log_lik_total() == pytest.approx(sum(plain.log_g(c) for c in clusters), abs=1e-10)
@@ -246,16 +246,16 @@ def test_refresh(model):
 @pytest.mark.parametrize("model", KEPT | REFRESHED | RANDOM_CONCENTRATION | RANDOM_SCALES)
 @pytest.mark.parametrize("name", ["dyadic-sams", "triadic-symmetrised-sams"])
 def test_schedule_of_move_scan_and_refresh(name, model):
-    """What one iteration of `sweep` is, driven by the compiled loop."""
+    """One iteration of `sweep`, driven by the compiled loop."""
     pair = Pair(MODELS[model](), 6)
-    (compiled, ref), (scan, box_scan), (refreshed, box_refresh) = (
+    (compiled, ref), (scan, ref_scan), (refreshed, ref_refresh) = (
         pair.sampler(entry) for entry in ((DYADIC | TRIADIC)[name], NEAL8["neal8"], REFRESH)
     )
     steps = [compiled, scan, refreshed]
     chain = Chain(pair.model, pair.rng, steps)
     for step in range(8):
         chain.advance(1)
-        for plain_step in (ref, box_scan, box_refresh):
+        for plain_step in (ref, ref_scan, ref_refresh):
             plain_step.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)

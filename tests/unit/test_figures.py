@@ -87,7 +87,7 @@ def test_table1_is_equation_5(figures_folder):
     assert verdicts == [REPRODUCED] * 5 + [NOT_REPRODUCED]
 
 
-def test_proposals_are_those_of_the_boxes(figures_folder):
+def test_proposals_are_those_of_the_algorithms(figures_folder):
     """A few probabilities worked out by hand from Algorithms 2 and 3."""
     smart = pd.read_csv(figures_folder / "sdds-fig1.csv").set_index(["state", "move", "target"])["probability"]
     both = pd.read_csv(figures_folder / "sdds-fig2.csv").set_index(["state", "move", "target"])["probability"]

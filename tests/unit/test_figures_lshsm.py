@@ -254,7 +254,7 @@ def test_speed_compares_in_every_cell(tmp_path):
 
 
 def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) -> SimpleNamespace:
-    """What a figure reads of a run with a cache."""
+    """Return a summary with a cache, as a figure reads it."""
     config = {"data": {"name": data, "seed": seed}, "init": start, "K0": 20}
     config["sampler"] = {"name": "lshsm", "mode": "as_printed", "proposal": "sums", "cache": 1 << 20}
     counts = {"looked_up": [1000], "served": [int(1000 * share)], "pairs": [10]}

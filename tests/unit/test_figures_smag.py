@@ -55,7 +55,7 @@ def no_data(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def jobs_in(tmp_path_factory):
-    """Where jobs would be run; that of the tests in which none is, and of the runs of Figure 3."""
+    """Folder for jobs, none of which is run, and for the runs of Figure 3."""
     return tmp_path_factory.mktemp("results")
 
 
@@ -300,7 +300,7 @@ def test_settings_are_told_apart_by_their_hyper_parameters(synthetic):
 
 
 def replace_model(run: Run, **model: object) -> Run:
-    """The same run with other options of its model."""
+    """Return the run with other options of its model."""
     other = Run(run.path)
     other.config = run.config | {"model": run.config["model"] | model}
     return other

@@ -23,7 +23,7 @@ from splitmerge_cli.runs import run as make_run
 FIGURES = ["triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"]
 SETS = 2
 SHORT = {"iterations": "30", "budget": "0.01", "trace.partitions": "30"}
-"""What a job of the tests has in place of its own, where it has it."""
+"""Values that jobs of the tests have in place of their own."""
 
 
 @pytest.fixture(scope="module")
