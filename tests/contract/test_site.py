@@ -79,13 +79,13 @@ def test_page_has_what_its_commands_print(tmp_path: Path) -> None:
         "```console\n$ echo results/sams-csv/0123456789ab; \\\n    echo 'chain 0:  50%  0:00:01 left'\nold\n"
         "$ cat cows.csv && echo RUN\n```\n\n```\n$ false\n```\n"
     )
-    text = draw_pages.Page(page, tmp_path).written()
+    text = draw_pages.Page(page, tmp_path).updated_text()
     shown = "    echo 'chain 0:  50%  0:00:01 left'\nresults/sams-csv/0123456789ab\n"
     assert shown + "$ cat cows.csv && echo RUN\nxresults/sams-csv/0123456789ab\n```" in text
     assert "old" not in text and text.startswith("```python\n") and text.endswith("```\n$ false\n```\n")
     page.write_text("```console\n$ exit 3\n```\n")
     with pytest.raises(SystemExit, match="status 3"):
-        draw_pages.Page(page, tmp_path).written()
+        draw_pages.Page(page, tmp_path).updated_text()
 
 
 def written(source: Path) -> dict[str, str]:

@@ -70,7 +70,7 @@ class Stream:
 class Conjugate:
     """A model whose parameters are integrated out: none to draw, none in the state.
 
-    `coupled`: the likelihood of a cluster depends on the others; then `log_predictive` is told of them.
+    `coupled`: the likelihood of a cluster depends on the others; then `log_predictive` gets them.
     """
 
     conjugate = True

@@ -395,7 +395,7 @@ class Divided(TopicReference):
         return log_r + small[c].theta - log_q
 
     def log_size_and_predictive(self, i, sides, outside) -> list[float]:
-        """Restricted Gibbs: (alpha0 beta_k / 2 + n_jc) p(w), beta_k that of the topics at stake."""
+        """Restricted Gibbs: (alpha0 beta_k / 2 + n_jc) p(w), beta_k that of the affected topics."""
         log_half = -math.inf
         for topic in self.state.clusters:
             if {i, *sides[0], *sides[1]} & set(topic):

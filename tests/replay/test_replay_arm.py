@@ -211,7 +211,7 @@ def test_random_concentration_on_a_network():
     replay(Pair(irm((2.0, 1.5)), 5), REFRESH, "exact", 15)
 
 
-# ---- Chains that learn from each other
+# ---- Adaptive samplers, whose chains share a history
 
 
 def advance_plainly(reference, scans, history, iterations):

@@ -98,7 +98,7 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
 
 
 def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exact kernels keep the posterior to rounding; as printed they do not, and a table says so without a model."""
+    """Exact kernels keep the posterior to rounding; as printed they do not, and a table shows it without a model."""
     monkeypatch.setattr(exactness, "ALL", ("sdds", "gibbs"))
     asked = exactness.records
     monkeypatch.setattr(exactness, "records", lambda keys: asked({**keys, "model": "emm"}))
