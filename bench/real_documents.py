@@ -163,12 +163,12 @@ def of_tomotopy(counts: csr_array, iterations: int, K0: int) -> tuple[list[State
 
 
 def allocation(counts: csr_array, K: int) -> tuple[list[State], str]:
-    """scikit-learn's variational latent Dirichlet allocation, told the number of topics."""
+    """scikit-learn's variational latent Dirichlet allocation, given the number of topics."""
     found = LatentDirichletAllocation(
         K, topic_word_prior=ETA, max_iter=100, learning_method="batch", random_state=SEED
     ).fit(counts)
     phi = found.components_ / found.components_.sum(axis=1, keepdims=True)
-    return [(phi, np.full(K, found.doc_topic_prior_))], "told the number"
+    return [(phi, np.full(K, found.doc_topic_prior_))], "given the number"
 
 
 def main(quick: bool) -> list[dict[str, Any]]:

@@ -82,6 +82,7 @@ DECIMAL = re.compile(
 
 RECORD = ["Context", "Choice", "Consequence", "Since"]
 WIDTH = 100
+UNBROKEN = re.compile(r"\s*\||    |!\[|.*\]: http")
 DOCSTRING = re.compile(r'^[ \t]*(?:cp?def|def|cdef class|class)\b[^\n]*:[^\n]*\n\s*"""(.*)', re.MULTILINE)
 DEF = re.compile(r"^[ \t]*(?:def|c(?:p)?def\b(?!\s+(?:class|struct|enum|extern|public|readonly|packed)\b)[^=(\n]*?)\s+"
                  r"[*&]*(\w+)\(", re.MULTILINE)  # fmt: skip
@@ -156,13 +157,12 @@ def check_cython(text: str) -> Iterator[Finding]:
 
 
 def check_markdown(text: str) -> Iterator[Finding]:
-    """Find lines of more than 100 characters outside tables, code and links."""
+    """Find lines of more than 100 characters outside code, tables, formulas, pictures and links that stand alone."""
     in_code = False
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith("```"):
             in_code = not in_code
-        is_exempt = in_code or line.startswith("    ") or line.lstrip().startswith("|") or "](" in line
-        if len(line) > WIDTH and not is_exempt:
+        if len(line) > WIDTH and not in_code and not UNBROKEN.match(line):
             yield Finding(number, "width", f"{len(line)} characters")
 
 
