@@ -71,7 +71,7 @@ WORDS = [
     (r"schedule(?:\.name)?=(?:alone|site|sweep)\b", "move_only, single_site, full_scan"),
     (r"_(?:whole|lanes|rounds)\.h\b", "fixed_point.h, simd_math.h, barrier.h"),
     (r"of (?:which|whom) there (?:is|are) (?:none|no)\b", 'the subject first: "X has none"'),
-    (r"(?:is|are) told\b|says? so\b", "prints, reports, returns"),
+    (r"(?:is|are) (?:said|told)\b|says? so\b", "prints, reports, returns"),
 ]
 """Words that are left, and what to write (the glossary and CONTRIBUTING.md)."""
 LEFT = [(re.compile(word), instead) for word, instead in WORDS]
