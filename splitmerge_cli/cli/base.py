@@ -89,7 +89,7 @@ def _answer(error: BaseException) -> tuple[str, int] | None:
 
 def fail(message: str, status: int) -> NoReturn:
     complain(message)
-    interrupts.say("")  # what there is to say is said
+    interrupts.say("")  # the message stands already
     try:
         sys.stdout.flush()
     except OSError:

@@ -102,7 +102,7 @@ def findings(paper: Paper) -> Findings:
     Raises
     ------
     ConfigError
-        The file is not as it should be: its name, and the key, are said.
+        The file is not as it should be; the message has its name and the key.
     """
     file = paper.folder / FILE
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""Probabilities of the queries of the hash tables of Luo & Shrivastava 2018 (docs/derivations.md)."""
+"""Query probabilities in the hash tables of Luo & Shrivastava 2018 (docs/derivations.md)."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
     titles = " ".join(ax.get_title(loc="left") for ax in fig3.figure.axes)
     assert "γ = Γ(1,1), α₀ = Γ(1,1), η = 0.5" in titles and "γ = 0.1, α₀ = 0.5, η = 1" in titles
     assert set(fig3.plotted["method"]) == set(smag_runs.METHODS)
-    # of chains of 12 iterations nothing is said about 1,000
+    # chains of 12 iterations say nothing about 1,000
     never = [v for v in fig3.verdicts if v.claim.sampler == "gibbs"]
     assert never and all(v.verdict == UNDECIDED for v in never)
     assert fig4.plotted.groupby(["setting", "method", "panel", "row"])["value"].sum().between(-1e-9, 1 + 1e-9).all()
