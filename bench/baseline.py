@@ -301,8 +301,8 @@ def log_prior_K(model: Any) -> NDArray[np.float64]:
     default = {option.name: option.default for option in EMM.OPTIONS}
     K = np.arange(1, model.kmax + 1)
     log_p = -np.log(K) - (np.log(K) - default["mu"]) ** 2 / (2 * default["sigma"] ** 2)
-    law = K * math.log(2) - gammaln(K + 1)
-    return log_p - np.logaddexp.reduce(log_p) - model.N * np.log(K) + law
+    distribution = K * math.log(2) - gammaln(K + 1)
+    return log_p - np.logaddexp.reduce(log_p) - model.N * np.log(K) + distribution
 
 
 def compiler_version() -> str:

@@ -1,6 +1,6 @@
 """``python -m bench.released [PROGRAM...]``: what released programs draw, beside enumerated posteriors.
 
-Each program runs unchanged, by its public functions, on small data whose law under the program's own model is
+Each program runs unchanged, by its public functions, on small data whose distribution under the program's own model is
 enumerated. A program that is not installed is named and left out. ``--write`` puts what ran into docs/released.md.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import released_compare, released_inputs
-from bench.released_laws import Law
+from bench.released_distributions import Distribution
 
 Key = tuple[str, str, str]
 HERE = Path(__file__).parent
@@ -42,8 +42,8 @@ class Row:
     program, sampler, input : str
     job : dict
         What is given to the program, beside chains, draws, thin and burn_in.
-    law : callable
-        Makes the law, from what the program answered.
+    distribution : callable
+        Makes the distribution, from what the program answered.
     chains, draws, thin, burn_in : int
         `burn_in` in sweeps, or the sweeps of a fit where every draw is one.
     """
@@ -52,7 +52,7 @@ class Row:
     sampler: str
     input: str
     job: dict[str, Any]
-    law: Callable[[dict[str, Any]], Law]
+    distribution: Callable[[dict[str, Any]], Distribution]
     draws: int = 500
     thin: int = 5
     burn_in: int = 100
@@ -114,7 +114,7 @@ def missing(program: str, python: str | None) -> str | None:
 
 
 def draw_row(row: Row, python: str | None) -> dict[str, Any]:
-    """The program's answer: version, chains, and what else the law needs.
+    """The program's answer: version, chains, and what else the distribution needs.
 
     Raises
     ------
@@ -146,8 +146,8 @@ def measure_row(row: Row, python: str | None) -> dict[str, Any]:
     """A line of the CSV."""
     began = time.perf_counter()
     found = draw_row(row, python)
-    law = row.law(found)
-    numbers = released_compare.compare(law.find(found["chains"]), law)
+    distribution = row.distribution(found)
+    numbers = released_compare.compare(distribution.find(found["chains"]), distribution)
     of_row = {"program": row.program, "version": found["version"], "sampler": row.sampler, "input": row.input}
     return {
         **of_row,

@@ -58,6 +58,7 @@ WORDS = [
     (r"papers? 00\d|papers? by number|00\d and 00\d", "papers by first author and year"),
     (r"plain(?:[- ]python)? box", "reference implementation"),
     (r"quant(?:um|a)\b", "resolution, fixed point"),
+    (r"laws?\b(?<!amdahl's law)(?<!power law)", "distribution"),
     (r"different stories", "have not converged"),
     (r"nobody can foresee", "unpredictable"),
     (r"(?:refuse|refused|refuses) aloud", "reject with an error"),

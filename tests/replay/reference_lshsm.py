@@ -150,7 +150,7 @@ class SampledLikelihood:
         return {i: self.model.log_plug_in(i, items) / self.tables.probability_near(mean, i) for i in found}
 
     def log_weight(self, clusters: Clusters) -> float:
-        """log of prior times exp(L-hat): the law that exact proposals would keep."""
+        """log of prior times exp(L-hat): the distribution that exact proposals would keep."""
         return self.model.log_prior(clusters) + self(clusters)
 
 

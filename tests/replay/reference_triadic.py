@@ -316,7 +316,7 @@ class Refresh(Reference):
         return np.array(precisions), np.array(offsets)
 
     def draw_inverse_covariance(self, cluster: Cluster):
-        """An inverse covariance matrix from its Wishart law, by Bartlett's decomposition; and the mean's offset."""
+        """Draw an inverse covariance matrix (Wishart, by Bartlett's decomposition), and the mean's offset."""
         model, stream, D = self.model, self.stream, self.model.D
         mean, kappa, scatter, a, _ = model.posterior(cluster)
         root = np.linalg.inv(np.linalg.cholesky(2 * np.diag(model.b0) + scatter)).T

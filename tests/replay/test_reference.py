@@ -71,20 +71,20 @@ def test_exact_reference_leaves_the_target_invariant(name, model):
 
 @pytest.mark.parametrize("model", [MODELS["emm"], MODELS["crp"], MODELS["uniform"]], ids=["emm", "crp", "uniform"])
 @pytest.mark.parametrize("name", [n for n in REFERENCES if not n.startswith("gibbs") and n != "rgsm-t2"])
-def test_as_printed_reference_has_its_own_stationary_law(name, model):
+def test_as_printed_reference_has_its_own_stationary_distribution(name, model):
     """pi 2^K / K! in the EMM, pi 2^K (the concentration doubled) in a mixture: both far from pi."""
 
     def log_extra(K):
         return K * math.log(2) - (math.lgamma(K + 1) if model.allows_empty else 0)
 
     all_states = list(states(model))
-    law = target(model, all_states, log_extra)
+    distribution = target(model, all_states, log_extra)
     P = transition_matrix(lambda *a: REFERENCES[name](*a, mode="as_printed"), model, all_states)
-    np.testing.assert_allclose(law @ P, law, atol=1e-14)
-    assert 0.5 * np.abs(law - target(model, all_states)).sum() > 0.05
+    np.testing.assert_allclose(distribution @ P, distribution, atol=1e-14)
+    assert 0.5 * np.abs(distribution - target(model, all_states)).sum() > 0.05
 
 
-def test_doubled_concentration_is_the_printed_law_of_a_crp():
+def test_doubled_concentration_is_the_printed_distribution_of_a_crp():
     model, doubled = bernoulli(), bernoulli()
     doubled.concentration *= 2
     all_states = list(states(model))

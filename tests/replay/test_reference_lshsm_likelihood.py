@@ -113,7 +113,7 @@ def expectations(name, clusters, bits, tables, of):
 @pytest.mark.parametrize("name", GAUSSIANS)
 def test_over_tables_drawn_anew_the_logarithm_is_unbiased_and_the_likelihood_is_not(name, shape):
     """Every partition of four points: E[L-hat] is the plug-in log likelihood; E[exp L-hat] exceeds its exponential, by
-    a factor that differs between partitions: tables drawn anew would not give the law of exp(L) either."""
+    a factor that differs between partitions: tables drawn anew would not give the distribution of exp(L) either."""
     ratios = []
     for clusters in STATES[name]:
         exact = plug_in(MODELS[name], clusters)
@@ -172,14 +172,14 @@ def test_other_readings_of_the_equation_are_biased(other, shape):
     assert abs(mean - exact) < 1e-10 or abs(mean - exact) > 0.3
 
 
-def law_of(log_weights):
+def normalise(log_weights):
     weights = np.exp(np.array(log_weights) - max(log_weights))
     return weights / weights.sum()
 
 
-def sampled_law(name, estimate):
+def sampled_distribution(name, estimate):
     """prior times exp(L-hat), normalised."""
-    return law_of([estimate.log_weight(clusters) for clusters in STATES[name]])
+    return normalise([estimate.log_weight(clusters) for clusters in STATES[name]])
 
 
 @pytest.mark.parametrize("shape", TABLES, ids=str)
@@ -189,24 +189,28 @@ def test_frozen_tables_average_nothing(name, reading, shape):
     """One fixed function of the partition: exact proposals keep prior times exp(L-hat), far from the posterior."""
     tables = tables_for(name, *shape)
     estimate = estimate_for(name, tables)
-    law = sampled_law(name, estimate)
+    distribution = sampled_distribution(name, estimate)
     P = transition_matrix(build(tables, "sums", reading, likelihood=estimate), MODELS[name], STATES[name])
-    flow = law[:, None] * P
+    flow = distribution[:, None] * P
     np.testing.assert_allclose(flow, flow.T, atol=1e-15)
-    assert distance(law, PI[name]) > 0.3
+    assert distance(distribution, PI[name]) > 0.3
 
 
 def test_other_tables_are_another_likelihood():
-    laws = [sampled_law("gaussian", estimate_for("gaussian", tables_for("gaussian", 2, 3, seed))) for seed in range(4)]
-    assert min(distance(p, q) for p, q in itertools.combinations(laws, 2)) > 0.02
+    distributions = [
+        sampled_distribution("gaussian", estimate_for("gaussian", tables_for("gaussian", 2, 3, seed)))
+        for seed in range(4)
+    ]
+    assert min(distance(p, q) for p, q in itertools.combinations(distributions, 2)) > 0.02
 
 
 def test_with_ever_more_tables_it_is_the_plug_in_likelihood_and_that_is_no_posterior():
     model = MODELS["gaussian"]
-    plugged = law_of([model.log_prior(c) + plug_in(model, c) for c in STATES["gaussian"]])
+    plugged = normalise([model.log_prior(c) + plug_in(model, c) for c in STATES["gaussian"]])
     shapes = [(1, tables, 0) for tables in (1, 10, 1000)]
     far = [
-        distance(sampled_law("gaussian", estimate_for("gaussian", tables_for("gaussian", *s))), plugged) for s in shapes
+        distance(sampled_distribution("gaussian", estimate_for("gaussian", tables_for("gaussian", *s))), plugged)
+        for s in shapes
     ]
     assert far[0] > 0.05
     assert far[2] < 1e-3

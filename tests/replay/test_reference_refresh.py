@@ -1,5 +1,5 @@
-"""The refreshing reference draw from continuous laws, which cannot be enumerated: here they are checked against those
-laws; and the plain models of continuous data against themselves.
+"""The refreshing references draw from continuous distributions, which cannot be enumerated: here they are checked
+against those distributions; and the plain models of continuous data against themselves.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def test_metropolis_steps_keep_the_conditional(noise):
     np.testing.assert_allclose(visited[:, :2].mean(axis=0) / deviation, mean / deviation, atol=0.15)
     np.testing.assert_allclose(visited[:, :2].std(axis=0) / deviation, 1, atol=0.15)
     if noise == "nig":
-        law = stats.invgamma(a, scale=b)
-        expected = law.expect(np.log)
+        distribution = stats.invgamma(a, scale=b)
+        expected = distribution.expect(np.log)
         assert np.log(visited[:, 2]).mean() == pytest.approx(expected, abs=0.08)
     rate = ref.accepted / (4000 * (2 if noise == "nig" else 1))
     assert 0.25 < rate < 0.6
@@ -154,7 +154,7 @@ class OneConcentrationStep:
 
 @pytest.mark.parametrize(("K", "N", "prior"), [(1, 4, (0.8, 0.5)), (3, 7, (2.0, 1.5))])
 def test_concentration_step_keeps_its_conditional(K, N, prior):
-    """The law of c given K is carried by one step to itself: both integrals by quadrature."""
+    """The distribution of c given K is carried by one step to itself: both integrals by quadrature."""
     model = Mixture(N, prior)
     state = State(model, [k % K for k in range(N)])
     log_c = np.linspace(-16, 4, 2001)

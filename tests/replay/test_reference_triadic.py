@@ -1,5 +1,5 @@
 """The reference samplers of van Rossum et al. 2018 leave their target invariant, on tiny data with every random choice
-enumerated; and what cannot be enumerated, draws from continuous laws, is checked against those laws
+enumerated; and what cannot be enumerated, draws from continuous distributions, is checked against those distributions
 (docs/derivations.md).
 """
 
@@ -104,12 +104,12 @@ def test_no_reference_reads_the_numbering(name):
 
 
 def stationary_distance(make_ref, model):
-    """Total variation between the stationary law of a reference and the target."""
+    """Total variation between the stationary distribution of a reference and the target."""
     all_states = list(states(model))
     pi, P = target(model, all_states), transition_matrix(make_ref, model, all_states)
     n = len(pi)
-    law = np.linalg.lstsq(np.vstack([P.T - np.eye(n), np.ones(n)]), np.eye(n + 1)[n], rcond=None)[0]
-    return 0.5 * np.abs(law - pi).sum()
+    distribution = np.linalg.lstsq(np.vstack([P.T - np.eye(n), np.ones(n)]), np.eye(n + 1)[n], rcond=None)[0]
+    return 0.5 * np.abs(distribution - pi).sum()
 
 
 AS_PRINTED_MODELS = ["lines-known", "gaussian-full", "candidates", "bernoulli"]

@@ -76,7 +76,7 @@ class Frequencies:
 
     @property
     def noise(self) -> float:
-        """Total variation from the exact law to expect of an exact sampler."""
+        """Total variation from the exact distribution to expect of an exact sampler."""
         return float(0.5 * np.sqrt(2 / np.pi) * self.error.sum())
 
 
@@ -140,7 +140,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     notes = (
         f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
         f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations; bars: two "
-        f"standard errors over restarts. Total variation from the exact law: {said}."
+        f"standard errors over restarts. Total variation from the exact distribution: {said}."
     )
     plotted = pd.concat(
         [
