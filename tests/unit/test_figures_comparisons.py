@@ -108,7 +108,7 @@ def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.Mon
     assert exact[["defect", "gibbs_defect"]].max().max() < 1e-12 and set(exact["verdict"]) == {"exact"}
     assert printed["defect"].min() > 1e-3 and set(exact["sampler"]) == {"sdds", "gibbs"}
     caption = (tmp_path / "figures" / "exactness-caption.txt").read_text(encoding="utf-8")
-    assert f"{len(printed)} of {len(printed)} forms have another stationary law" in caption
+    assert f"{len(printed)} of {len(printed)} forms have another stationary distribution" in caption
     # a figure without claims is on the page of all figures
     assert 'id="exactness"' in report.report(tmp_path).read_text(encoding="utf-8")
 
