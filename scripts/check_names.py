@@ -25,6 +25,7 @@ PARTICIPLES = {
     "shown", "seen", "taken", "given", "gone", "done", "begun", "lost", "sent", "stood", "grown", "built", "broken",
     "hidden", "fallen", "thrown", "written", "overwritten", "undone", "unseen", "unknown", "unwritten",
 }  # fmt: skip
+SPOKEN = {"said", "told", "asked", "meant"}
 NOT_PARTICIPLES = {"embed", "exceed", "expected", "feed", "need", "ohsumed", "proceed", "pubmed", "seed", "speed"}
 PARTICLES = {
     "about", "above", "absent", "again", "alike", "alone", "along", "apart", "as", "at", "because", "before",
@@ -33,7 +34,7 @@ PARTICLES = {
     "out", "over", "same", "since", "so", "still", "then", "there", "thus", "to", "together", "too", "under",
     "until", "up", "upon", "was", "when", "where", "whether", "which", "who", "why", "with", "within", "without",
 }  # fmt: skip
-"""A name that consists of these alone, or of a participle and these (`told_apart`), says neither action nor value."""
+"""A name that consists of these alone, or begins with a participle and one of these, is neither action nor value."""
 
 HEAD = r"(?<!\w)(?!(?:number|numbers|mean|means|sum|kind|list|lists|ndarray|array|dict|tuple|out|because|instead) )\w+"
 BETWEEN = r"(?:(?!(?:and|or|in|that|which|by|for|to|from|at|on|with|as|are|is) )[\w`'*-]+ )"
@@ -98,10 +99,13 @@ class Finding(NamedTuple):
 
 
 def is_bare(name: str) -> bool:
-    """Whether a function's name is a participle, a particle, or one followed by the other."""
+    """Whether a function's name is a participle or a particle, alone or with a particle behind it."""
     first, *rest = name.strip("_").split("_")
-    is_participle = first in PARTICIPLES or (first.endswith("ed") and first not in NOT_PARTICIPLES)
-    return (is_participle or first in PARTICLES) and all(word in PARTICLES for word in rest)
+    if first in SPOKEN:
+        return True
+    if first in PARTICIPLES or (first.endswith("ed") and first not in NOT_PARTICIPLES):
+        return not rest or rest[0] in PARTICLES
+    return first in PARTICLES and all(word in PARTICLES for word in rest)
 
 
 def check_name(name: str, line: int) -> Iterator[Finding]:
