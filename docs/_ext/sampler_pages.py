@@ -99,8 +99,8 @@ alone on small data and compares it with the enumerated posterior π. The larges
 {table(head, lines)}
 `exact`: π is stationary to rounding error, and sampled chains agree with it. Total variation is between the stationary
 distribution of P and π; *reducible*: alone the sampler does not reach every state. Cases that are not enumerated draw
-from a continuum, or are topics: they are compared by sampling. A mutant is the sampler with a term of its ratio left out
-or turned round. `scripts/verify_samplers.py` makes these rows anew.
+from a continuum, or are topics: they are compared by sampling. A mutant is the sampler with a term of its ratio left
+out or turned round. `scripts/verify_samplers.py` makes these rows anew.
 """
 
 

@@ -35,7 +35,7 @@ def best_for_model(behind: pd.DataFrame, model: str) -> str:
     return own if clear else usual
 
 
-def held_out_losses(behind: pd.DataFrame) -> pd.Series:
+def heldout_losses(behind: pd.DataFrame) -> pd.Series:
     """Loss on each data set of the schedule that all other data sets choose."""
     found = {row: behind.loc[row, best_for_model(behind.drop(index=[row]), row[0])] for row in behind.index}
     return pd.Series(found).reindex(behind.index)
@@ -50,7 +50,7 @@ def rule(chains: pd.DataFrame) -> pd.DataFrame:
         A row for each model, and one for `ANY`.
     """
     behind = losses(chains)
-    out = np.exp(held_out_losses(behind))
+    out = np.exp(heldout_losses(behind))
     one_move = behind[[name for name in behind.columns if " " not in name]]
     rows: list[list[object]] = []
     for model in behind.index.unique(level="model"):
@@ -66,7 +66,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
     """Losses of ``sampler=auto`` on data sets left out, beside those of each fixed sampler."""
     chains = table(runs)
     behind = losses(chains)
-    fixed = {AUTO: held_out_losses(behind)} | {name: behind[name] for name in behind.columns}
+    fixed = {AUTO: heldout_losses(behind)} | {name: behind[name] for name in behind.columns}
     order = sorted(fixed, key=lambda name: (name != AUTO, float(fixed[name].mean())))
     columns = [model for model in MODELS if model in behind.index.get_level_values("model")]
     figure, axes = plt.subplots(
