@@ -31,8 +31,9 @@ sanitize: $(VENV)/installed ## every sampler on every model with ASan and UBSan,
 	$(BIN)/python scripts/sanitize.py --jobs $(JOBS)
 	$(BIN)/python scripts/sanitize.py --thread --jobs $(JOBS)
 
-lint: $(VENV)/installed-lint ## style and types
+lint: $(VENV)/installed-lint ## style, names and types
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/check_names.py
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint splitmerge_cli
 	$(BIN)/mypy

@@ -1,9 +1,11 @@
-"""``python -m bench``: the rows of docs/speed.md beside plain C; with ``--topics``: row c alone, in full; with
-``--scaling``: growth with N, D and K; with ``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of
-a proposal and of an accepted move of LSHSM and its rivals; with ``--estimate``: seconds of the search for the point
-estimate; with ``--real``: real sets beside other programs; with ``--meeting``: how soon coupled chains
-meet; with ``--networks``: large networks; with ``--points``: large tables of numbers; with ``--corpora``: topics in
-parallel."""
+"""``python -m bench``: the rows of docs/speed.md, compared with plain C.
+
+With ``--topics``: the topic-model benchmark alone, in full; with ``--scaling``: growth with N, D and K; with
+``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of a proposal and of an accepted move of LSHSM
+and its rivals; with ``--estimate``: seconds of the search for the point estimate; with ``--real``: real sets, compared
+with other programs; with ``--meeting``: how soon coupled chains meet; with ``--networks``: large networks; with
+``--points``: large tables of numbers; with ``--corpora``: topics in parallel.
+"""
 
 import argparse
 import json
@@ -40,7 +42,7 @@ def machine() -> str:
     return f"{processor}, Python {platform.python_version()}, smcmc {version('smcmc')}"
 
 
-def compared(quick: bool) -> list[dict[str, Any]]:
+def compare_with_c(quick: bool) -> list[dict[str, Any]]:
     """The rows whose plain C walks through the same states, printed."""
     results = [rows.measure(row, 5 if quick else 15) for row in rows.rows()]
     print(rows.table(results))
@@ -57,7 +59,7 @@ def compared(quick: bool) -> list[dict[str, Any]]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--scaling", action="store_true", help="growth with N, D and K in place of the rows")
-    parser.add_argument("--topics", action="store_true", help="row c alone, with a million tokens, too")
+    parser.add_argument("--topics", action="store_true", help="the topic-model benchmark, also with a million tokens")
     parser.add_argument("--moves", action="store_true", help="cost of moves in Gibbs scans in place of the rows")
     parser.add_argument("--accepted", action="store_true", help="cost of an accepted move in place of the rows")
     parser.add_argument("--estimate", action="store_true", help="the search for the point estimate, alone")
@@ -98,7 +100,7 @@ def main() -> int:
             print(f"bench: the plain C baseline needs a C compiler (set CC): {error}", file=sys.stderr)
             return 2
         print(f"plain C: {' '.join(baseline.compiler())} -O3, {compiler}\n")
-        found = {} if args.topics else {"rows": compared(args.quick)}
+        found = {} if args.topics else {"rows": compare_with_c(args.quick)}
         found["topics"] = topics.main(args.quick, full=args.topics)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)

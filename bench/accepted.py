@@ -44,7 +44,7 @@ WORDS = 50
 
 
 def documents(N: int, D: int, K: int, seed: int = 0) -> scipy.sparse.csr_array:
-    """Rows of length 1 of word counts: K topics, each of which has drawn a fiftieth of the words for its own."""
+    """Rows of word counts, length 1: K topics, each of which has drawn a fiftieth of the words for its own."""
     rng = np.random.default_rng(seed)
     own = rng.integers(D, size=(K, max(1, D // 50)))
     topic = rng.integers(K, size=N)
@@ -65,7 +65,7 @@ def model_of(kind: str, N: int, D: int, K: int) -> Any:
     return Gaussian(gaussian.generate(N, components=K, D=D).values)
 
 
-def measured(model: Any, name: str, seconds: float) -> dict[str, Any]:
+def measure_chain(model: Any, name: str, seconds: float) -> dict[str, Any]:
     """A chain from one cluster."""
     model.set_labels(np.zeros(model.N, dtype=np.int32))
     rng = Rng(1)
@@ -99,7 +99,7 @@ def main(quick: bool) -> list[dict[str, Any]]:
             for name in SAMPLERS:
                 if size["N"] > LARGEST.get(name, size["N"]):
                     continue
-                r = {"points": kind, **size, "sampler": name} | measured(model, name, seconds_of(size["N"], quick))
+                r = {"points": kind, **size, "sampler": name} | measure_chain(model, name, seconds_of(size["N"], quick))
                 found.append(r)
                 each = f"{1e6 * r['seconds'] / r['accepted']:16,.0f}" if r["accepted"] else f"{'none accepted':>16}"
                 print(

@@ -69,7 +69,7 @@ class Baseline:
 
     def __init__(self, data: Dataset, model: Any, rng: Rng) -> None:
         self.library = build(self.source)
-        given = self.given(data, model)
+        given = self.initial_state(data, model)
         self.room = int(given["cap"])
         stream = rng.state["state"]
         halves = [half for value in (stream["state"], stream["inc"]) for half in (value >> 64, value & (2**64 - 1))]
@@ -97,7 +97,7 @@ class Baseline:
             return ctypes.c_void_p
         return ctypes.c_double if isinstance(value, float) else I64
 
-    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         """The part of C's state that the caller fills in, in the order of the C file, ``rng`` left out: int, float,
         array or None (no array)."""
         raise NotImplementedError
@@ -120,11 +120,11 @@ class Baseline:
 
 
 class Counts(Baseline):
-    """Of an ``EMM`` or a ``Bernoulli``."""
+    """Plain C for ``EMM`` or a ``Bernoulli``."""
 
     source = "counts"
 
-    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         N, n = model.N, np.arange(model.N + 2)
         emm = model.allows_empty
         if emm:
@@ -163,11 +163,11 @@ class Counts(Baseline):
 
 
 class OfLines(Baseline):
-    """Of ``Lines`` with known noise."""
+    """Plain C for ``Lines`` with known noise."""
 
     source = "lines"
 
-    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         cap = model.N + 16
         theta = None
         if not model.conjugate:
@@ -184,11 +184,11 @@ class OfLines(Baseline):
 
 
 class OfGaussian(Baseline):
-    """Of ``Gaussian`` with covariance diag or full."""
+    """Plain C for ``Gaussian`` with covariance diag or full."""
 
     source = "gaussian"
 
-    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         x = np.asarray(data.values, dtype=float)
         N, D = x.shape
         full = model.covariance == "full"
@@ -211,11 +211,11 @@ class OfGaussian(Baseline):
 
 
 class OfMixed(Baseline):
-    """Of a ``Mixed`` with the default rates, m0 and b0."""
+    """Plain C for ``Mixed`` with the default rates, m0 and b0."""
 
     source = "mixed"
 
-    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         assert data.types is not None
         x, kinds = np.asarray(data.values, dtype=float), [column.type for column in data.types]
         N, missing = len(x), np.isnan(x)
@@ -252,11 +252,11 @@ class OfMixed(Baseline):
 
 
 class OfIRM(Baseline):
-    """Of an ``IRM``."""
+    """Plain C for ``IRM``."""
 
     source = "irm"
 
-    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         m = np.arange(model.N * (model.N + 1) // 2 + model.N + 2)
         beta1, beta0 = model.beta1, model.beta0
         rise = {"edge": beta1, "gap": beta0, "pair": beta1 + beta0}
@@ -270,11 +270,11 @@ class OfIRM(Baseline):
 
 
 class OfTopics(Baseline):
-    """Of an ``HDP``, whose topics and weights it keeps as they are."""
+    """Plain C for ``HDP``, whose topics and weights stay as they are."""
 
     source = "topics"
 
-    def given(self, data: Dataset, model: Any) -> dict[str, Any]:
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         tokens, K = data.values.tokens, model.K
         cap = -(-K // 8) * 8
         return {
@@ -301,8 +301,8 @@ def log_prior_K(model: Any) -> NDArray[np.float64]:
     default = {option.name: option.default for option in EMM.OPTIONS}
     K = np.arange(1, model.kmax + 1)
     log_p = -np.log(K) - (np.log(K) - default["mu"]) ** 2 / (2 * default["sigma"] ** 2)
-    law = K * math.log(2) - gammaln(K + 1)
-    return log_p - np.logaddexp.reduce(log_p) - model.N * np.log(K) + law
+    distribution = K * math.log(2) - gammaln(K + 1)
+    return log_p - np.logaddexp.reduce(log_p) - model.N * np.log(K) + distribution
 
 
 def compiler_version() -> str:

@@ -2,8 +2,8 @@
 and with two, of collapsed Gibbs scans, and of tomotopy's hierarchical Dirichlet process with as many workers.
 
 Every row is a process of its own. Corpora are generated: documents of 189 tokens on average, 100 topics of equal weight
-over 13,649 words, eta = .1, alpha0 = 1, and 200 documents more that are held out. All programs begin with 100 random
-topics, or ours with the sequential start; the hyper-parameters gamma = 1, alpha0 = 1, eta = .1 are fixed. An iteration
+over 13,649 words, eta = 0.1, alpha0 = 1, and 200 documents more that are held out. All programs begin with 100 random
+topics, or ours with the sequential start; the hyper-parameters gamma = 1, alpha0 = 1, eta = 0.1 are fixed. An iteration
 of ours is a step or scan and a refresh, one of tomotopy a sweep. Perplexity is that of half of the tokens of each
 held-out document given the other half (`completion`), of one state, by the same program for all: topics at their
 posterior means, weights by their numbers of tokens, since tomotopy tells no other. Seconds are those of iterations and

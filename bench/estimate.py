@@ -18,8 +18,8 @@ SIZES = [(100, 1_000, 5), (1_000, 1_000, 10), (1_000, 1_000, 50), (10_000, 500, 
 """Items, partitions, clusters."""
 
 
-def sampled(N: int, M: int, K: int, seed: int = 0) -> NDArray[np.int32]:
-    """M noisy copies of a partition of N items into K clusters: int32 ``[M, N]``."""
+def noisy_copies(N: int, M: int, K: int, seed: int = 0) -> NDArray[np.int32]:
+    """Return M noisy copies of a partition, N items in K clusters: int32 ``[M, N]``."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(K, size=N)
     stray = rng.random((M, N)) < NOISE * rng.random(N)
@@ -32,7 +32,7 @@ def main(quick: bool) -> list[dict[str, Any]]:
     found = []
     print(f"{'loss':<8}{'items':>8}{'partitions':>12}{'clusters':>10}{'seconds':>9}{'expected':>10}{'sampled':>10}")
     for N, M, K in SIZES[:2] if quick else SIZES:
-        rows = sampled(N, M, K)
+        rows = noisy_copies(N, M, K)
         for loss in LOSSES:
             began = time.process_time()
             estimate = minimise_expected_loss(rows, loss, max_partitions=M)

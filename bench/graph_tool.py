@@ -59,7 +59,7 @@ def interpreter() -> str | None:
 
 
 def sweeps_us(data: Dataset, model: Any) -> dict[str, float]:
-    """Microseconds of CPU of a sweep over all nodes in one thread, by the kind of sweep; empty without graph-tool.
+    """CPU microseconds of a sweep over all nodes in one thread, by the kind of sweep; empty without graph-tool.
 
     Each starts from the model's present blocks; the median of five batches of 20 sweeps, after one that is not counted,
     and the number of blocks that it stood at.

@@ -1,7 +1,7 @@
 """How soon pairs of coupled chains meet, and what a coupled iteration costs beside two that are not coupled.
 
 Each chain of a pair starts from one cluster, singletons, or a draw from the prior, each with probability 1/3; the lag
-is 1. The points are normal around centres that are themselves normal with standard deviation `spread`: .4 leaves one
+is 1. The points are normal around centres that are themselves normal with standard deviation `spread`: 0.4 leaves one
 heap, 4 clusters apart.
 """
 
@@ -60,12 +60,12 @@ def pair(x: Points, kappa0: float, moves: int, coupling: str, seed: int) -> Coup
     return CoupledChains(*models, rng, *samplers, 1, coupling=coupling)
 
 
-def met(row: Sequence[Any]) -> dict[str, Any]:
-    """Meeting times of the pairs of a row."""
+def meeting_times(row: Sequence[Any]) -> dict[str, Any]:
+    """Return the meeting times of a row's pairs."""
     N, D, clusters, spread, kappa0, moves, coupling, most, pairs = row
     x = points(N, D, clusters, spread)
 
-    def made(seed: int) -> tuple[float, float, float]:
+    def meet(seed: int) -> tuple[float, float, float]:
         chains = pair(x, kappa0, moves, coupling, seed)
         began = thread_time()
         chains.advance(most)
@@ -73,7 +73,7 @@ def met(row: Sequence[Any]) -> dict[str, Any]:
         return times, thread_time() - began, 0.0 if chains.meeting >= 0 else chains.distance
 
     with ThreadPoolExecutor() as pool:
-        times, seconds, apart = np.array(list(pool.map(made, range(pairs)))).T
+        times, seconds, apart = np.array(list(pool.map(meet, range(pairs)))).T
     median, most_of = np.quantile(times, [0.5, 0.95], method="higher")
     return {
         **dict(zip(("N", "D", "clusters", "spread", "kappa0", "moves", "coupling", "most", "pairs"), row, strict=True)),
@@ -119,7 +119,7 @@ def main(quick: bool) -> dict[str, Any]:
     for row in ROWS:
         if quick and row[0] > 1_000:
             continue
-        each = met((*row[:-1], min(row[-1], 10)) if quick else row)
+        each = meeting_times((*row[:-1], min(row[-1], 10)) if quick else row)
         found.append(each)
         apart = "" if each["apart"] == 0 else f"   {each['apart']:.1%} of the pairs of items differ at the end"
         print(

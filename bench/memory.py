@@ -41,7 +41,7 @@ def points(N: int, D: int) -> Dataset:
 
 
 def sparse(N: int, D: int) -> Dataset:
-    """`D` entries in each of N rows of 40 D columns."""
+    """Return N rows of 40 D columns, with `D` entries each."""
     rng = np.random.default_rng(1)
     column = np.sort(rng.integers(40, size=(N, D)) + 40 * np.arange(D), axis=1).astype(np.int32)
     entries = rng.standard_normal(N * D)

@@ -15,15 +15,15 @@ SAMPLERS = ("sm", "bsm", "srm", "sarm", "arm")
 DATA = {
     "usair97": ["data=usair97"],
     "nips234": ["data=nips234"],
-    "caltech36 .7": ["data=caltech36", "data.scale=0.7"],
-    "hagmann998 .25": ["data=hagmann998", "data.scale=0.25"],
+    "caltech36 0.7": ["data=caltech36", "data.scale=0.7"],
+    "hagmann998 0.25": ["data=hagmann998", "data.scale=0.25"],
     "jain_neal_example1": ["data=jain_neal_example1", "N=100"],
 }
 ITERATIONS = 1000
 RUN = [f"iterations={ITERATIONS}", "chains=4", "K0=20", "warmup=50", "schedule=full_scan", "workers=1", "progress=none"]
 
 
-def measured(data: str, sampler: str, seed: int) -> pd.DataFrame | str:
+def measure_run(data: str, sampler: str, seed: int) -> pd.DataFrame | str:
     """One row a chain of a run: its cost in Gibbs scans, microseconds of a scan and of a move, the share of moves
     accepted, the mean number of clusters of the second half; or why there is no run."""
     with tempfile.TemporaryDirectory() as folder:
@@ -50,7 +50,7 @@ def cost(data: str, sampler: str, seeds: range) -> dict[str, Any] | str:
     """Medians over the chains of all seeds, means of what is counted; or why there is no run."""
     found: list[pd.DataFrame] = []
     for seed in seeds:
-        chains = measured(data, sampler, seed)
+        chains = measure_run(data, sampler, seed)
         if isinstance(chains, str):
             return chains
         found.append(chains)

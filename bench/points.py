@@ -2,9 +2,9 @@
 two workers of Dask, by the best collapsed schedule, and by scikit-learn's variational mixture.
 
 Every row is a process of its own. Clusters are normal, of equal weights; `full` ones have covariance matrices with
-standard deviations from .3 to 3.3 along random axes. All begin from one cluster, the variational mixture from k-means
+standard deviations from 0.3 to 3.3 along random axes. All begin from one cluster, the variational mixture from k-means
 with as many components as there are clusters, a fifth more and its other defaults. Seconds leave out the data and the
-comparison with the true labels; `found` is when the adjusted Rand index reaches .95.
+comparison with the true labels; `found` is when the adjusted Rand index reaches 0.95.
 """
 
 import json
@@ -60,8 +60,8 @@ def measure(method: str, case: tuple[int, int, int, str], limit: float) -> dict[
     N, D, K, covariance = case
     x, z = points(N, D, K, covariance)
     if method == SHARDED:
-        with sharded(x, covariance) as (step, labels):
-            return timed(step, labels, z, limit, 0.0)
+        with start_shards(x, covariance) as (step, labels):
+            return time_steps(step, labels, z, limit, 0.0)
     began = perf_counter()
     if method == "variational":
         warnings.simplefilter("ignore")
@@ -90,10 +90,10 @@ def measure(method: str, case: tuple[int, int, int, str], limit: float) -> dict[
         def labels() -> NDArray[Any]:
             return model.labels
 
-    return timed(step, labels, z, limit, perf_counter() - began)
+    return time_steps(step, labels, z, limit, perf_counter() - began)
 
 
-def timed(
+def time_steps(
     step: Callable[[], None], labels: Callable[[], NDArray[Any]], z: NDArray[np.int64], limit: float, spent: float
 ) -> dict[str, float]:
     """Steps until the clusters are found, or the limit; `spent`: seconds before the first."""
@@ -111,7 +111,9 @@ def timed(
 
 
 @contextmanager
-def sharded(x: NDArray[np.float64], covariance: str) -> Iterator[tuple[Callable[[], None], Callable[[], NDArray[Any]]]]:
+def start_shards(
+    x: NDArray[np.float64], covariance: str
+) -> Iterator[tuple[Callable[[], None], Callable[[], NDArray[Any]]]]:
     """A step of a chain whose points are with two workers of Dask, and the labels."""
     with TemporaryDirectory() as folder:
         np.save(f"{folder}/x.npy", x)

@@ -38,7 +38,7 @@ MOST = 20
 
 Labels = NDArray[Any]
 Method = Callable[[NDArray[np.float64], int], tuple[Labels, Any, str]]
-"""Of rows and the true number of classes: labels, what scores new rows (or None), a remark."""
+"""Method that gets rows and the true number of classes: labels, what scores new rows (or None), a remark."""
 
 
 def default(iterations: int | None, held: int) -> Method:
@@ -72,8 +72,8 @@ def variational(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
 
 
 def kmeans(x: NDArray[np.float64], K: int) -> tuple[Labels, Any, str]:
-    """k-means, told the true number of classes."""
-    return KMeans(K, n_init=10, random_state=SEED).fit_predict(x), None, "told K"
+    """k-means, given the true number of classes."""
+    return KMeans(K, n_init=10, random_state=SEED).fit_predict(x), None, "given K"
 
 
 def hdbscan(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
@@ -82,14 +82,14 @@ def hdbscan(x: NDArray[np.float64], _: int) -> tuple[Labels, Any, str]:
     return labels, None, f"{np.mean(labels < 0):.0%} noise"
 
 
-def standardised(fit: Method) -> Method:
+def standardise(fit: Method) -> Method:
     """A method of rows alone, given columns of mean 0 and variance 1."""
 
-    def fitted(x: NDArray[np.float64], K: int) -> tuple[Labels, Any, str]:
+    def fit_rows(x: NDArray[np.float64], K: int) -> tuple[Labels, Any, str]:
         labels, _, remark = fit(StandardScaler().fit_transform(x), K)
         return labels, None, remark
 
-    return fitted
+    return fit_rows
 
 
 def methods(iterations: int | None, held: int) -> dict[str, Method]:
@@ -97,9 +97,9 @@ def methods(iterations: int | None, held: int) -> dict[str, Method]:
         "smcmc": default(iterations, held),
         "BayesianGaussianMixture": variational,
         "KMeans": kmeans,
-        "KMeans, standardised": standardised(kmeans),
+        "KMeans, standardised": standardise(kmeans),
         "HDBSCAN": hdbscan,
-        "HDBSCAN, standardised": standardised(hdbscan),
+        "HDBSCAN, standardised": standardise(hdbscan),
     }
 
 
@@ -171,7 +171,7 @@ def one_block(matrix: NDArray[Any]) -> Labels:
 
 
 def networks(iterations: int | None) -> Iterator[dict[str, Any]]:
-    """Blocks of networks, beside communities: log predictive of the ties of nodes that were held out.
+    """Compare blocks of networks with communities: log predictive of held-out nodes' ties.
 
     The estimator is one: given blocks, ties are beta-Bernoulli with the prior of model `irm`, and a new node joins a
     block by the Chinese restaurant process. This program averages it over its draws; other methods have one partition.

@@ -32,11 +32,11 @@ SEED = 0
 HELD = 0.2
 ETA = 0.1
 STATES = 20
-"""Of one program that are averaged."""
+"""Draws of one program that are averaged."""
 INITIAL_TOPICS = (2, 50)
 """From which tomotopy starts; 2 is its default."""
 TOPICS = (10, 20, 50, 100)
-"""Numbers that the latent Dirichlet allocation is told."""
+"""Hyper-parameters that the latent Dirichlet allocation is given."""
 LEAST_DOCUMENTS = 4
 """Documents that a word of the vocabulary has at least."""
 CVB_SCANS = 50
@@ -46,7 +46,7 @@ State = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def docstrings() -> list[str]:
-    """What the modules of the standard library, and their public functions and classes, say of themselves."""
+    """Return the documentation of the standard library's modules, public functions and classes."""
     found: dict[str, None] = {}
     for module in sorted(info.name for info in pkgutil.iter_modules() if info.name in sys.stdlib_module_names):
         if module.startswith("_") or module in ("this", "antigravity", "idlelib"):
@@ -85,19 +85,19 @@ def corpora() -> Iterator[tuple[str, csr_array, list[str]]]:
 
 @dataclass(frozen=True)
 class Held:
-    """Held-out documents: for each the words from which its mixture is told, and those that are predicted."""
+    """Held-out documents: for each the words that its mixture is estimated from, and those that are predicted."""
 
     seen: list[NDArray[np.int32]]
     predicted: list[NDArray[np.int32]]
 
     @classmethod
-    def of(cls, tokens: Tokens) -> "Held":
+    def split(cls, tokens: Tokens) -> "Held":
         rng = np.random.default_rng(SEED)
         each = [rng.permutation(words) for words in np.split(tokens.words, tokens.starts[1:-1]) if len(words) > 1]
         return cls([words[: -(-len(words) // 2)] for words in each], [words[-(-len(words) // 2) :] for words in each])
 
 
-def completed(states: list[State], held: Held) -> NDArray[np.float64]:
+def log_completion(states: list[State], held: Held) -> NDArray[np.float64]:
     """Log predictive probability of the second half of each document, float64 ``[D]``."""
     found = []
     for seen, predicted in zip(held.seen, held.predicted, strict=True):
@@ -121,7 +121,7 @@ def unigrams(counts: csr_array) -> list[State]:
     return [(words[None, :] / words.sum(), np.ones(1))]
 
 
-def sampled(counts: csr_array, iterations: int) -> tuple[list[State], str]:
+def sample_states(counts: csr_array, iterations: int) -> tuple[list[State], str]:
     """This program: draws of four chains, evenly spread."""
     posterior = smcmc.sample(
         {"name": "hdp", "eta": ETA}, counts, "smag", iterations=iterations, seed=SEED, progress="none"
@@ -163,12 +163,12 @@ def of_tomotopy(counts: csr_array, iterations: int, K0: int) -> tuple[list[State
 
 
 def allocation(counts: csr_array, K: int) -> tuple[list[State], str]:
-    """scikit-learn's variational latent Dirichlet allocation, told the number of topics."""
+    """scikit-learn's variational latent Dirichlet allocation, given the number of topics."""
     found = LatentDirichletAllocation(
         K, topic_word_prior=ETA, max_iter=100, learning_method="batch", random_state=SEED
     ).fit(counts)
     phi = found.components_ / found.components_.sum(axis=1, keepdims=True)
-    return [(phi, np.full(K, found.doc_topic_prior_))], "told the number"
+    return [(phi, np.full(K, found.doc_topic_prior_))], "given the number"
 
 
 def main(quick: bool) -> list[dict[str, Any]]:
@@ -180,11 +180,11 @@ def main(quick: bool) -> list[dict[str, Any]]:
     for name, counts, words in corpora():
         chosen = np.random.default_rng(SEED).permutation(counts.shape[0])
         cut = round(HELD * len(chosen))
-        train, held = counts[np.sort(chosen[cut:])], Held.of(tokens_of(counts[np.sort(chosen[:cut])]))
+        train, held = counts[np.sort(chosen[cut:])], Held.split(tokens_of(counts[np.sort(chosen[:cut])]))
         print(f"{name}: {counts.shape[0]} documents, {counts.sum()} tokens, {len(words)} words", file=sys.stderr)
         methods: dict[str, Any] = {
             "unigrams": lambda x: (unigrams(x), ""),
-            "smcmc hdp": lambda x: sampled(x, iterations),
+            "smcmc hdp": lambda x: sample_states(x, iterations),
         }
         if tomotopy.module() is None:
             print("tomotopy is not installed: pip install tomotopy", file=sys.stderr)
@@ -202,7 +202,7 @@ def main(quick: bool) -> list[dict[str, Any]]:
             for shown, some in [(called, states)] + [(f"{called}, one state", states[-1:])] * (len(states) > 1):
                 topics = np.mean([max(1, len(a) - (len(states) > 1)) for _, a in some])
                 told[shown] = round(float(topics)), seconds, remark
-                scores[shown] = completed(some, held)
+                scores[shown] = log_completion(some, held)
         best = max(scores.values(), key=np.sum)
         for called, score in scores.items():
             K, seconds, remark = told[called]

@@ -1,6 +1,6 @@
 """``python -m bench.released [PROGRAM...]``: what released programs draw, beside enumerated posteriors.
 
-Each program runs unchanged, by its public functions, on small data whose law under the program's own model is
+Each program runs unchanged, by its public functions, on small data whose distribution under the program's own model is
 enumerated. A program that is not installed is named and left out. ``--write`` puts what ran into docs/released.md.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import released_compare, released_inputs
-from bench.released_laws import Law
+from bench.released_distributions import Distribution
 
 Key = tuple[str, str, str]
 HERE = Path(__file__).parent
@@ -42,8 +42,8 @@ class Row:
     program, sampler, input : str
     job : dict
         What is given to the program, beside chains, draws, thin and burn_in.
-    law : callable
-        Makes the law, from what the program answered.
+    distribution : callable
+        Makes the distribution, from what the program answered.
     chains, draws, thin, burn_in : int
         `burn_in` in sweeps, or the sweeps of a fit where every draw is one.
     """
@@ -52,7 +52,7 @@ class Row:
     sampler: str
     input: str
     job: dict[str, Any]
-    law: Callable[[dict[str, Any]], Law]
+    distribution: Callable[[dict[str, Any]], Distribution]
     draws: int = 500
     thin: int = 5
     burn_in: int = 100
@@ -60,11 +60,11 @@ class Row:
     numbers: list[float] = field(default_factory=list)
 
     def key(self) -> Key:
-        """What tells the row from others."""
+        """Key that tells the row from others."""
         return self.program, self.sampler, self.input
 
     def length(self) -> dict[str, int]:
-        """Of the chains."""
+        """Numbers of chains and of their draws."""
         return {"chains": self.chains, "draws": self.draws, "thin": self.thin, "burn_in": self.burn_in}
 
 
@@ -99,7 +99,7 @@ def answer(command: list[str], given: str | None = None) -> str:
 
 
 def missing(program: str, python: str | None) -> str | None:
-    """What to install, or None where the program is there."""
+    """Return the packages to install, or None where the program is there."""
     if program in MODULES:
         if python_of(MODULES[program], python) is not None:
             return None
@@ -113,8 +113,8 @@ def missing(program: str, python: str | None) -> str | None:
     return None
 
 
-def drawn(row: Row, python: str | None) -> dict[str, Any]:
-    """The program's answer: version, chains, and what else the law needs.
+def draw_row(row: Row, python: str | None) -> dict[str, Any]:
+    """The program's answer: version, chains, and what else the distribution needs.
 
     Raises
     ------
@@ -142,12 +142,12 @@ def drawn(row: Row, python: str | None) -> dict[str, Any]:
     return {"version": said.split()[-1], "chains": chains}
 
 
-def measured(row: Row, python: str | None) -> dict[str, Any]:
+def measure_row(row: Row, python: str | None) -> dict[str, Any]:
     """A line of the CSV."""
     began = time.perf_counter()
-    found = drawn(row, python)
-    law = row.law(found)
-    numbers = released_compare.compare(law.find(found["chains"]), law)
+    found = draw_row(row, python)
+    distribution = row.distribution(found)
+    numbers = released_compare.compare(distribution.find(found["chains"]), distribution)
     of_row = {"program": row.program, "version": found["version"], "sampler": row.sampler, "input": row.input}
     return {
         **of_row,
@@ -197,8 +197,8 @@ def write(results: list[dict[str, Any]], path: Path) -> None:
         writer.writerows(results)
 
 
-def merged(old: list[dict[str, Any]], new: list[dict[str, Any]], keys: list[Key]) -> list[dict[str, Any]]:
-    """New lines of a CSV, and old ones where there is none, in the order of the keys."""
+def merge_rows(old: list[dict[str, Any]], new: list[dict[str, Any]], keys: list[Key]) -> list[dict[str, Any]]:
+    """Merge new lines of a CSV with the old ones of other keys, in the order of the keys."""
     by_key = {(line["program"], line["sampler"], line["input"]): line for line in [*old, *new]}
     return [by_key[key] for key in keys if key in by_key]
 
@@ -238,7 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.draws is not None:
             row = Row(**{**vars(row), "draws": given.draws})
         try:
-            results.append(measured(row, given.python))
+            results.append(measure_row(row, given.python))
         except (Failed, KeyError) as error:
             failed = True
             what = "drew what is no state" if isinstance(error, KeyError) else "failed"
@@ -252,7 +252,7 @@ def main(arguments: list[str] | None = None) -> int:
     write(results, given.out)
     print(f"\n{given.out}", file=sys.stderr)
     if given.write and not failed:
-        kept = merged(read() if RESULTS.exists() else [], results, [row.key() for row in rows])
+        kept = merge_rows(read() if RESULTS.exists() else [], results, [row.key() for row in rows])
         write(kept, RESULTS)
         PAGE.write_text(page(PAGE.read_text(), kept))
     return 1 if failed else 0

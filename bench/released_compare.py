@@ -1,4 +1,4 @@
-"""Draws of chains beside an enumerated law: total variation, what chance would make of it, and clusters."""
+"""Draws of chains beside an enumerated distribution: total variation, what chance would make of it, and clusters."""
 
 from typing import Any
 
@@ -6,28 +6,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from bench.released_laws import Law
+from bench.released_distributions import Distribution
 
 CHANCE = 0.001
-"""A program that is exact is said to differ at most about this often, in each row, by either of two signs."""
+"""Rate at which an exact program may seem to differ, in each row, by either of two signs."""
 REPLICATES = 4000
 
 
-def compare(found: NDArray[np.int64], law: Law, seed: int = 0) -> dict[str, Any]:
+def compare(found: NDArray[np.int64], distribution: Distribution, seed: int = 0) -> dict[str, Any]:
     """The numbers of a row.
 
     Parameters
     ----------
     found : ndarray of int, shape (chains, draws)
-        Places of the draws in the law.
-    law : Law
+        Places of the draws in the distribution.
+    distribution : Distribution
     seed : int
         Of the simulated noise.
 
     Returns
     -------
     dict
-        ``total_variation``: between the frequencies of all draws and the law. ``independent_mean``,
+        ``total_variation``: between the frequencies of all draws and the distribution. ``independent_mean``,
         ``independent_95``: mean and 95 % quantile of that of as many independent draws. ``chains_mean``, ``chains_95``:
         the same of an exact sampler whose chains scatter as these do, by resampling whole chains. ``mean_K`` with its
         standard error over chains ``error_K``, ``exact_K``. ``mode``: the likeliest number of clusters, ``at_mode``
@@ -36,19 +36,21 @@ def compare(found: NDArray[np.int64], law: Law, seed: int = 0) -> dict[str, Any]
     """
     rng = np.random.default_rng(seed)
     chains, draws = found.shape
-    p = law.probability
+    p = distribution.probability
     by_chain = np.stack([np.bincount(chain, minlength=len(p)) for chain in found]) / draws
     frequency = by_chain.mean(axis=0)
     independent = _distances(rng.multinomial(chains * draws, p, REPLICATES) / (chains * draws), p)
     weights = rng.multinomial(chains, np.full(chains, 1 / chains), REPLICATES) / chains
     # resampled chains scatter a little less than chains do
     resampled = _distances(weights @ by_chain, frequency) * np.sqrt(chains / (chains - 1))
-    K = law.clusters[found].mean(axis=1)
-    mode = int(np.bincount(law.clusters, p).argmax())
-    share = (law.clusters[found] == mode).mean(axis=1)
-    distance, exact_K = 0.5 * np.abs(frequency - p).sum(), float(p @ law.clusters)
+    K = distribution.clusters[found].mean(axis=1)
+    mode = int(np.bincount(distribution.clusters, p).argmax())
+    share = (distribution.clusters[found] == mode).mean(axis=1)
+    distance, exact_K = 0.5 * np.abs(frequency - p).sum(), float(p @ distribution.clusters)
     # chains that all agree have no scatter: then that of independent draws
-    error_K = float(max(K.std(ddof=1) / np.sqrt(chains), np.sqrt(p @ (law.clusters - exact_K) ** 2 / found.size)))
+    error_K = float(
+        max(K.std(ddof=1) / np.sqrt(chains), np.sqrt(p @ (distribution.clusters - exact_K) ** 2 / found.size))
+    )
     far = max(np.quantile(independent, 1 - CHANCE / 2), np.quantile(resampled, 1 - CHANCE / 2))
     off = abs(K.mean() - exact_K) > stats.t.ppf(1 - CHANCE / 4, chains - 1) * error_K
     return {
@@ -66,7 +68,7 @@ def compare(found: NDArray[np.int64], law: Law, seed: int = 0) -> dict[str, Any]
         "mode": mode,
         "at_mode": float(share.mean()),
         "error_mode": float(share.std(ddof=1) / np.sqrt(chains)),
-        "exact_mode": float(p[law.clusters == mode].sum()),
+        "exact_mode": float(p[distribution.clusters == mode].sum()),
         "differs": bool(distance > far or off),
     }
 

@@ -1,4 +1,4 @@
-"""Inputs of ``bench.released``: for each program two or more data sets, their model, and the law to compare with."""
+"""Inputs of ``bench.released``: for each program two or more data sets, their model, and the exact distribution."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import splitmerge_cli
-from bench import released_laws as laws
+from bench import released_distributions as distributions
 from splitmerge_cli.verify import enumerate as exact
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.posteriors import Posterior, cases
@@ -43,7 +43,7 @@ def _ours() -> Iterator[Options]:
                 "sampler": f"`sampler={sampler}`",
                 "input": id,
                 "job": job,
-                "law": partial(_case, id),
+                "distribution": partial(_case, id),
                 "chains": 20,
             }
 
@@ -83,12 +83,12 @@ def _texts(docs: list[int], words: list[int]) -> list[list[str]]:
     return [[f"w{w}" for j, w in zip(docs, words, strict=True) if j == doc] for doc in range(max(docs) + 1)]
 
 
-def _case(id: str, found: Options) -> laws.Law:
-    return laws.of_case(id)
+def _case(id: str, found: Options) -> distributions.Distribution:
+    return distributions.of_case(id)
 
 
-def _weighed(N: int, weight: laws.LogWeight, found: Options) -> laws.Law:
-    return laws.of_partitions(N, weight)
+def _partitions(N: int, weight: distributions.LogWeight, found: Options) -> distributions.Distribution:
+    return distributions.of_partitions(N, weight)
 
 
 # graph-tool
@@ -106,14 +106,14 @@ def _graph_tool() -> Iterator[Options]:
                 "sampler": f"`{sweep}`",
                 "input": name,
                 "job": {**job, "sweep": sweep},
-                "law": partial(_entropy, partitions),
+                "distribution": partial(_entropy, partitions),
                 "draws": 400,
                 "thin": 4,
             }
 
 
-def _entropy(partitions: list[tuple[int, ...]], found: Options) -> laws.Law:
-    return laws.of_entropy(partitions, found["entropy"])
+def _entropy(partitions: list[tuple[int, ...]], found: Options) -> distributions.Distribution:
+    return distributions.of_entropy(partitions, found["entropy"])
 
 
 # topics
@@ -138,17 +138,17 @@ def _tomotopy() -> Iterator[Options]:
             "sampler": "`HDPModel`",
             "input": id if V == 3 else f"{id}, V={V}",
             "job": job,
-            "law": partial(_weighed, len(docs), weight),
+            "distribution": partial(_partitions, len(docs), weight),
         }
     for id, K in (("hdp-n5", 3), ("hdp-n7", 2)):
         docs, words, V = _tokens(id)
-        weight = laws.finite_topics(docs, words, V, K, 0.7, 0.5)
+        weight = distributions.finite_topics(docs, words, V, K, 0.7, 0.5)
         yield {
             "program": "tomotopy",
             "sampler": "`LDAModel`",
             "input": f"texts of {id}, {K} topics",
             "job": {"kind": "lda", "documents": _texts(docs, words), "K": K, "alpha": 0.7, "eta": 0.5},
-            "law": partial(_weighed, len(docs), weight),
+            "distribution": partial(_partitions, len(docs), weight),
         }
 
 
@@ -162,7 +162,7 @@ def _lda() -> Iterator[Options]:
             "sampler": "`LDA`, a fit for each draw",
             "input": f"texts of {id}, {K} topics",
             "job": {"counts": counts.tolist(), "K": K, "alpha": 0.7, "eta": 0.5},
-            "law": partial(_counts, docs, words, V, laws.finite_topics(docs, words, V, K, 0.7, 0.5)),
+            "distribution": partial(_counts, docs, words, V, distributions.finite_topics(docs, words, V, K, 0.7, 0.5)),
             "chains": 20,
             "draws": 15,
             "thin": 1,
@@ -170,8 +170,10 @@ def _lda() -> Iterator[Options]:
         }
 
 
-def _counts(docs: list[int], words: list[int], V: int, weight: laws.LogWeight, found: Options) -> laws.Law:
-    return laws.of_counts(docs, words, V, weight)
+def _counts(
+    docs: list[int], words: list[int], V: int, weight: distributions.LogWeight, found: Options
+) -> distributions.Distribution:
+    return distributions.of_counts(docs, words, V, weight)
 
 
 # normal mixtures
@@ -187,7 +189,7 @@ def _dpmmlearn() -> Iterator[Options]:
             "sampler": "`DPMM`, `NormInvChi2`",
             "input": name,
             "job": {"x": points.ravel().tolist(), "prior": prior, "alpha": 1.0},
-            "law": partial(_normal, points, "diag", kappa0, b0),
+            "distribution": partial(_normal, points, "diag", kappa0, b0),
         }
     x = np.array(CASES["gaussian-full-n6"].data["x"])
     for name, kappa0, b0 in (("gaussian-full-n6", 0.3, 0.7), ("the same, kappa0=1, b0=0.5", 1.0, 0.5)):
@@ -197,16 +199,16 @@ def _dpmmlearn() -> Iterator[Options]:
             "sampler": "`DPMM`, `NormInvWish`",
             "input": name,
             "job": {"x": x.tolist(), "prior": prior_full, "alpha": 1.0},
-            "law": partial(_normal, x, "full", kappa0, b0),
+            "distribution": partial(_normal, x, "full", kappa0, b0),
         }
 
 
-def _normal(x: Any, covariance: str, kappa0: float, b0: float, found: Options) -> laws.Law:
+def _normal(x: Any, covariance: str, kappa0: float, b0: float, found: Options) -> distributions.Distribution:
     weight = gaussian_log_weight(x, 1.0, "crp", covariance, 0.0, kappa0, 1.5, b0)
-    return laws.of_partitions(len(x), weight)
+    return distributions.of_partitions(len(x), weight)
 
 
-FIXED = laws.Grids((0.3, 0.3), (np.log(3), np.log(3)), (1.4 / 3, 1.4 / 3), (2.8512, 2.8522))
+FIXED = distributions.Grids((0.3, 0.3), (np.log(3), np.log(3)), (1.4 / 3, 1.4 / 3), (2.8512, 2.8522))
 """Prior of gaussian-diag-n6-1d: the concentration within a thousandth of 1."""
 FREE = (1.0, 4.0)
 """Least and most clusters that the prior of the concentration expects."""
@@ -214,15 +216,15 @@ FREE = (1.0, 4.0)
 
 def _bayesm() -> Iterator[Options]:
     line, plane = "gaussian-diag-n6-1d", "gaussian-full-n6"
-    nu = laws.Grids(FIXED.a, (0.01, 3.0), (0.5, 0.5), FIXED.clusters)
+    nu = distributions.Grids(FIXED.a, (0.01, 3.0), (0.5, 0.5), FIXED.clusters)
     settings = (
         (line, line, FIXED),
-        (plane, plane, laws.Grids(FIXED.a, FIXED.log_nu, (0.35, 0.35), FIXED.clusters)),
-        ("points of the first, random concentration", line, laws.Grids(FIXED.a, FIXED.log_nu, FIXED.v, FREE)),
-        ("the same, random a and v", line, laws.Grids((0.01, 2.0), FIXED.log_nu, (0.1, 4.0), FREE)),
+        (plane, plane, distributions.Grids(FIXED.a, FIXED.log_nu, (0.35, 0.35), FIXED.clusters)),
+        ("points of the first, random concentration", line, distributions.Grids(FIXED.a, FIXED.log_nu, FIXED.v, FREE)),
+        ("the same, random a and v", line, distributions.Grids((0.01, 2.0), FIXED.log_nu, (0.1, 4.0), FREE)),
         ("points of the first, random nu", line, nu),
         ("points of the second, random nu", plane, nu),
-        ("points of the first, default limits", line, laws.Grids((0.01, 10.0), (0.01, 3.0), (0.1, 4.0), FREE)),
+        ("points of the first, default limits", line, distributions.Grids((0.01, 10.0), (0.01, 3.0), (0.1, 4.0), FREE)),
     )
     for name, id, grids in settings:
         x = CASES[id].data["x"]
@@ -231,7 +233,7 @@ def _bayesm() -> Iterator[Options]:
             "sampler": "`rDPGibbs`",
             "input": name,
             "job": {"x": x},
-            "law": partial(_weighed, 6, laws.bayesm(x, grids)),
+            "distribution": partial(_partitions, 6, distributions.bayesm(x, grids)),
             "numbers": grids.numbers(),
             "draws": 400,
             "thin": 3,
@@ -250,6 +252,8 @@ def _jags() -> Iterator[Options]:
             "sampler": "`dcat`, `ddirch`",
             "input": f"rows of {id}, {K} components",
             "job": {"x": data["x"]},
-            "law": partial(_weighed, data["N"], laws.finite_bernoulli(data["x"], K, a, beta1, beta0)),
+            "distribution": partial(
+                _partitions, data["N"], distributions.finite_bernoulli(data["x"], K, a, beta1, beta0)
+            ),
             "numbers": [K, a, beta1, beta0],
         }

@@ -97,7 +97,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured.
+    """Measured values of a row.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ def gaussian_rows() -> list[Row]:
 
 
 def variational_us(data: Dataset, model: Any) -> dict[str, float]:
-    """Microseconds of CPU of a variational iteration of scikit-learn with as many components, in one thread."""
+    """CPU microseconds of a variational iteration in scikit-learn with as many components, in one thread."""
     times = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -224,7 +224,7 @@ def network_rows() -> list[Row]:
 
 
 def authors(us: float) -> dict[str, float]:
-    """What the C++ program of a paper's authors needs."""
+    """Microseconds of the C++ program by the paper's authors."""
     return {"authors' C++": us}
 
 

@@ -72,7 +72,7 @@ SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "lshsm sums": lambda m, r: LSHSM(m, r, proposal="sums"),
 }
 # Cost of an iteration by the docstrings, and its highest powers of N, D and K when the others stay. n: items of the
-# clusters at stake, about N / K or twice that; finding large ones is a pass over the N labels.
+# affected clusters, about N / K or twice that; finding large ones is a pass over the N labels.
 PROMISED: dict[str, dict[str, tuple[str, int, int, int]]] = {
     "bernoulli": {
         "gibbs": ("N K D", 1, 1, 1),
@@ -292,7 +292,7 @@ def memory(quick: bool) -> list[dict[str, Any]]:
 
 
 def history(S: int = 16, N: int = 998, T: int = 10_000, K: int = 40) -> int:
-    """Bytes that the history of S chains takes up after T iterations of partitions of N items into K clusters."""
+    """Bytes that the history takes up: S chains, T iterations, partitions of N items into K clusters."""
     rng = np.random.default_rng(1)
     states = [np.unique(rng.integers(0, K, N), return_inverse=True)[1] for _ in range(100)]
     before = resident()

@@ -1,5 +1,7 @@
-"""Row c: Gibbs sweeps over the tokens of documents, beside plain C and tomotopy at as many topics; growth with the
-number of topics; shares of an iteration; memory."""
+"""The topic-model benchmark: Gibbs sweeps over tokens, compared with plain C and tomotopy at as many topics.
+
+Also growth with the number of topics, shares of an iteration, and memory.
+"""
 
 import json
 import os
@@ -64,8 +66,8 @@ class Case:
     rounds: int = 15
 
 
-def generated(topics: int, alpha0: float, eta: float, documents: int = DOCUMENTS) -> Dataset:
-    """A corpus of topics of equal weight."""
+def generate(topics: int, alpha0: float, eta: float, documents: int = DOCUMENTS) -> Dataset:
+    """Return a corpus whose topics have equal weight."""
     return corpus_generated.synthetic_documents(
         documents, length=LENGTH, topics=topics, words=WORDS, eta=eta, alpha0=alpha0, seed=1
     )
@@ -85,14 +87,14 @@ def cases() -> list[Case]:
         (50, 10, 0.1, 1.0, 1.0),
         (100, 100, 1.0, 1.0, 1.0),
     ):
-        make = lambda K=K, alpha0=alpha0, eta=eta: generated(K, alpha0, eta)  # noqa: E731
+        make = lambda K=K, alpha0=alpha0, eta=eta: generate(K, alpha0, eta)  # noqa: E731
         found.append(Case("generated", make, K, peer_K0, gamma, alpha0, eta))
     return found
 
 
 def million() -> Case:
     """A generated corpus of a million tokens."""
-    return Case("1,000,000 tokens", lambda: generated(100, 1.0, 1.0, MILLION), 100, 20, 1.0, 1.0, 1.0, 5)
+    return Case("1,000,000 tokens", lambda: generate(100, 1.0, 1.0, MILLION), 100, 20, 1.0, 1.0, 1.0, 5)
 
 
 def start(data: Dataset, K0: int | None, burn: int, **fixed: float) -> tuple[Any, Rng]:
@@ -136,7 +138,7 @@ def plain(data: Dataset, model: Any, rng: Rng) -> OfTopics:
     baseline = OfTopics(data, model, rng)
     gap = probability_gap(model, baseline)
     if not gap < 1e-9:
-        raise RuntimeError(f"row c: the baseline's Gibbs probabilities differ from the model's by {gap:.2g}")
+        raise RuntimeError(f"topics: the baseline's Gibbs probabilities differ from the model's by {gap:.2g}")
     return baseline
 
 
@@ -205,9 +207,9 @@ def measure(case: Case, quick: bool) -> dict[str, Any]:
     return found | shares(model, rng, 5 if quick else 20)
 
 
-def grown(K: int, rounds: int) -> dict[str, Any]:
+def measure_growth(K: int, rounds: int) -> dict[str, Any]:
     """Sweeps from K true topics, gamma = K/10: ours and plain C by turns."""
-    data = generated(K, 1.0, 0.1)
+    data = generate(K, 1.0, 0.1)
     model, rng = start(data, None, 5, gamma=K / 10, alpha0=1.0, eta=0.1)
     c, gibbs = plain(data, model, rng), chain_of(model, rng, Gibbs)
     work: dict[str, Callable[[], float]] = {
@@ -221,7 +223,7 @@ def grown(K: int, rounds: int) -> dict[str, Any]:
 
 
 def power(found: list[dict[str, Any]], name: str) -> float:
-    """Fitted power of K of these times."""
+    """Return the power of K that fits these times."""
     x, y = (np.log([row[column] for row in found]) for column in ("K", name))
     return float(np.polyfit(x, y, 1)[0])
 
@@ -230,7 +232,7 @@ def grow(owner: str) -> dict[str, float]:
     """Bytes that a model of 1,000,000 tokens in 100 topics takes up after a sweep; to be called in a process of its
     own."""
     fixed = {"gamma": 1.0, "alpha0": 1.0, "eta": 1.0}
-    small, data = generated(2, 1.0, 1.0, 10), generated(100, 1.0, 1.0, MILLION)
+    small, data = generate(2, 1.0, 1.0, 10), generate(100, 1.0, 1.0, MILLION)
     kept = []
     before = 0
     for corpus in (small, data):  # the small one loads what is loaded once
@@ -283,7 +285,7 @@ def span(ratios: tuple[float, float, float]) -> str:
 
 
 def main(quick: bool, full: bool) -> dict[str, Any]:
-    """Measure and print row c; `full`: a million tokens, too."""
+    """Measure and print the topic-model benchmark; `full`: a million tokens, too."""
     found = [measure(case, quick) for case in [*cases(), *([million()] if full else [])]]
     print(table(found))
     print(
@@ -296,7 +298,7 @@ def main(quick: bool, full: bool) -> dict[str, Any]:
     for r in found:
         parts = "  ".join(f"{part} {100 * r[f'share_{part}']:.0f}%" for part in ("smag", "gibbs", "refresh"))
         print(f"{r['corpus']:18}K={r['K']:<5}{parts}   split {r['split']:.2f} ms, merge {r['merge']:.2f} ms")
-    growth = [grown(K, 3 if quick else 5) for K in (GROWTH[::2] if quick else GROWTH)]
+    growth = [measure_growth(K, 3 if quick else 5) for K in (GROWTH[::2] if quick else GROWTH)]
     print("\na sweep from K true topics, ours and C lanes")
     for r in growth:
         print(f"K={r['K']:<6}{r['ours_ms']:8.1f} ms{r['lanes_ms']:8.1f} ms{1e-3 * r['N'] / r['ours_ms']:8.1f} Mtok/s")

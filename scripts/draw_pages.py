@@ -44,17 +44,17 @@ class Page:
         places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": places, "COLUMNS": "96", "LC_ALL": "C.UTF-8"}
 
-    def written(self) -> str:
+    def updated_text(self) -> str:
         """The text of the page with what its commands print now."""
         return BLOCK.sub(self._block, self.path.read_text(encoding="utf-8"))
 
     def _block(self, block: re.Match[str]) -> str:
         if block[1] == "python":
-            self._printed([sys.executable, "-c", block[2]])
+            self._run_command([sys.executable, "-c", block[2]])
             return block[0]
         lines: list[str] = []
         for command in re.findall(r"^\$ (.*(?:(?<=\\)\n.*)*)$", block[2], re.MULTILINE):
-            printed = self._printed(["bash", "-c", command.replace("RUN", self.run)])
+            printed = self._run_command(["bash", "-c", command.replace("RUN", self.run)])
             if found := RUN.findall(printed):
                 self.run = found[-1]
             self._keep_pictures()
@@ -62,7 +62,7 @@ class Page:
             lines += [f"$ {command}", *(line for line in shown if not UNDER_WAY.match(line))]
         return "\n".join(["```console", *lines, "```"])
 
-    def _printed(self, command: list[str]) -> str:
+    def _run_command(self, command: list[str]) -> str:
         done = subprocess.run(
             command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -72,7 +72,7 @@ class Page:
         return done.stdout
 
     def _keep_pictures(self) -> None:
-        """Those of the run that the page shows."""
+        """Copy the pictures of the run that the page shows."""
         for name in re.findall(rf"images/pages/{self.path.stem}-(\w+)\.png", self.path.read_text(encoding="utf-8")):
             drawn = self.folder / self.run / f"{name}.png"
             if self.run and drawn.exists():
@@ -87,7 +87,7 @@ def main(names: list[str]) -> None:
     """Run the pages of these names; all without a name."""
     for path in [DOCS / "data" / Path(name).name for name in names] or sorted((DOCS / "data").glob("*.md")):
         with tempfile.TemporaryDirectory() as folder:
-            text = Page(path, Path(folder)).written()
+            text = Page(path, Path(folder)).updated_text()
         path.write_text(text, encoding="utf-8")
         print(path.name, flush=True)
 

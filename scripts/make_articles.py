@@ -17,7 +17,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-from articles import articles, expanded, read  # noqa: E402
+from articles import articles, expand_blocks, read  # noqa: E402
 
 from splitmerge_cli.papers.declaration import Paper  # noqa: E402
 from splitmerge_cli.results.provenance import commit  # noqa: E402
@@ -36,7 +36,7 @@ HEADER = """
 
 
 def metadata(paper: Paper, about: dict[str, Any]) -> dict[str, Any]:
-    """What ``metadata.yaml`` of ReScience C holds; what the journal assigns is left out."""
+    """Return the contents of ReScience C's ``metadata.yaml``; what the journal assigns is left out."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     return {
         "title": f"[Re] {paper.title}",
@@ -65,7 +65,7 @@ def make(paper: Paper, out: Path) -> int:
         shutil.copyfile(STORED / f"{name}.png", out / f"{name}.png")
         return f"![]({name}.png){{width=100%}}\n\n*{name}.* {caption}\n"
 
-    filled = f"*A replication of* {paper.citation}.\n\n" + expanded(text, paper, STORED, picture)
+    filled = f"*A replication of* {paper.citation}.\n\n" + expand_blocks(text, paper, STORED, picture)
     (out / "article.md").write_text(filled, encoding="utf-8")
     (out / "metadata.yaml").write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), encoding="utf-8")
     source = out / "article.typ"

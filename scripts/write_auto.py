@@ -18,7 +18,7 @@ TARGET = ROOT / "splitmerge_cli" / "config" / auto.FILE
 
 
 def text() -> str:
-    """What the file is to hold."""
+    """Return the expected text of the file."""
     return rule(pd.read_csv(MATRIX, keep_default_na=False, na_values=[""])).to_csv(
         index=False, float_format="%.3g", lineterminator="\n"
     )

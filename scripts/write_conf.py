@@ -20,7 +20,7 @@ CONF = Path(__file__).resolve().parents[1] / "conf"
 
 
 def differing() -> dict[Path, str]:
-    """What the files should hold that hold something else."""
+    """Return the expected text of the files that hold something else."""
     found = {}
     for group in ("model", "sampler"):
         for name in choices(group):
@@ -40,7 +40,7 @@ def main() -> int:
     found = differing()
     for file, text in found.items():
         print(file.relative_to(CONF.parent))
-        # what a value becomes is worth a look: one that is set on purpose has to say so (`FIXED`)
+        # what a value becomes is worth a look: one that is set on purpose belongs in `FIXED`
         before, after = (yaml.safe_load(of) for of in (file.read_text(encoding="utf-8"), text))
         for key in after:
             if before.get(key) != after[key]:

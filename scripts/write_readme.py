@@ -56,7 +56,7 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     return "\n".join(lines) + f"\n\n{said}{rest}\n"
 
 
-def written(text: str) -> str:
+def updated_text(text: str) -> str:
     """The text of the README with the present tables."""
     for begin, end, content in ((BEGIN, END, table()), (CLAIMS_BEGIN, CLAIMS_END, claims())):
         before, rest = text.split(begin)
@@ -70,7 +70,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
     text = README.read_text(encoding="utf-8")
-    expected = written(text)
+    expected = updated_text(text)
     if expected == text:
         return 0
     print(README.name)

@@ -29,7 +29,7 @@ from splitmerge_cli.papers.verdicts import VERDICTS, counts
 
 FRONT = re.compile(r"\A---\n(.*?)^---\n", re.M | re.S)
 KEYS = ("keywords", "abstract")
-"""What the front matter of an article says."""
+"""Fields in the front matter of an article."""
 BLOCK = re.compile(r"^```\{(?P<kind>\w+)\} *(?P<argument>[^\n]*)\n(?P<body>.*?)^```\n", re.M | re.S)
 Show = Callable[[str, str], str]
 
@@ -55,7 +55,7 @@ def read(file: Path) -> tuple[dict[str, Any], str]:
     return about, text[front.end() :]
 
 
-def expanded(text: str, paper: Paper, stored: Path, picture: Show) -> str:
+def expand_blocks(text: str, paper: Paper, stored: Path, picture: Show) -> str:
     """An article with its blocks filled in.
 
     Parameters

@@ -8,12 +8,12 @@ import pandas as pd
 import parts
 from parts import FOLDER, cell
 
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
 
 CONF = "conf/experiment"
 DIGITS = 12
-"""Of a commit."""
+"""Digits of a commit."""
 
 
 def page(
@@ -37,29 +37,29 @@ def page(
     others = "All figures of this paper" if isinstance(of, Paper) else "All comparisons"
     head = f"# {cell(title)}\n\n{cell(of.citation)}. [{others}]({of.key}.md).\n\n"
     if said is None or claims is None:
-        return head + _absent(figure) + _configuration(of, figure, source)
+        return head + _missing_figure(figure) + _configuration(of, figure, source)
     return (
         head
         + _picture(of, figure, title, said)
         + (_claims(claims) if len(claims) else "")
-        + _again(said)
+        + _command_section(said)
         + _configuration(of, figure, source)
         + _origin(said)
     )
 
 
-def _absent(figure: PaperFigure) -> str:
-    claims = published(figure.id)
+def _missing_figure(figure: PaperFigure) -> str:
+    claims = published_claims(figure.id)
     return (
         f"{cell(figure.caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These commands "
         "make its runs, draw it, judge its\nclaims and keep it:\n```\n"
         + parts.code(f"smcmc reproduce {figure.id} --scale paper\nsmcmc keep {figure.id} --scale paper")
-        + (_claimed(claims) if claims else "")
+        + (_claims_section(claims) if claims else "")
     )
 
 
-def _claimed(claims: Sequence[Claim]) -> str:
-    return "\n## What the paper claims\n" + parts.claims_table(pd.DataFrame(map(parts.absent, claims)))
+def _claims_section(claims: Sequence[Claim]) -> str:
+    return "\n## What the paper claims\n" + parts.claims_table(pd.DataFrame(map(parts.missing_row, claims)))
 
 
 def _picture(of: FigureSet, figure: PaperFigure, title: str, said: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ def _claims(claims: pd.DataFrame) -> str:
     return text
 
 
-def _again(said: Mapping[str, Any]) -> str:
+def _command_section(said: Mapping[str, Any]) -> str:
     return "\n## Make it again\n" + parts.code(said["command"])
 
 

@@ -27,10 +27,10 @@ def cell(value: object) -> str:
     """A cell of a Markdown table; numbers with four digits, nothing for what is missing."""
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}".replace("-", MINUS)
-    return " ".join(escaped(str(value)).split())
+    return " ".join(escape_text(str(value)).split())
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text of which nothing is read as Markdown."""
     for sign in "\\`*_<>|$[]{}":
         text = text.replace(sign, f"\\{sign}")
@@ -46,7 +46,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], raw: Iterable[i
     return "\n" + "".join(f"| {line} |\n" for line in lines) + "\n"
 
 
-def labelled(name: str, text: str) -> str:
+def label_cell(name: str, text: str) -> str:
     """A cell with the name of its column, which a phone shows: there a row is a block."""
     return f'<span class="label">{name}</span> {text}' if text else ""
 
@@ -71,8 +71,8 @@ def verdict(name: str, counted: bool = True) -> str:
 def bar(counts: Counts) -> str:
     """The verdicts as a stacked bar with a legend: no script, and no colour without its word and number."""
     shares = [(name, CLASSES[name], number) for name, number in counts.verdicts.items()]
-    if counts.absent:
-        shares.append((NOT_KEPT, "absent", counts.absent))
+    if counts.n_absent:
+        shares.append((NOT_KEPT, "absent", counts.n_absent))
     said = ", ".join(f"{number} {name}" for name, _, number in shares)
     parts = [f'<span class="{css}" style="flex-grow: {number}"></span>' for _, css, number in shares if number]
     legend = [f'<li><span class="sign {css}"></span>{number} {escape(name)}</li>' for name, css, number in shares]
@@ -106,7 +106,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
             "n": units,
         }
         for i, (name, text) in enumerate(cells.items()):
-            columns.setdefault(name, []).append(labelled(name, text) if i > 1 else text)
+            columns.setdefault(name, []).append(label_cell(name, text) if i > 1 else text)
     shown = {name: cells for name, cells in columns.items() if any(cells)}
     said = f"\nRead as: {cell(shared)}.\n" if shared else ""
     rows = zip(*shown.values(), strict=True)
@@ -114,7 +114,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
 
 
 def _claim(r: Any, reading: str, link: bool) -> str:
-    """What a claim says, the words of the paper, how they were read, and why the verdict is what it is."""
+    """Return a claim's statement, the words of the paper, the reading, and the reason of the verdict."""
     where = ", ".join(part for part in (r.data, r.sampler) if part)
     figure = f"[{r.id}]({r.id}.md) " if link else ""
     lines = [figure + cell(f"{where}: {str(r.metric).replace('_', ' ')}" if where else r.metric.replace("_", " "))]
@@ -131,20 +131,20 @@ def _number(value: float, unit: str) -> str:
     return "" if pd.isna(value) else cell(with_unit(value, unit)).replace("-", MINUS)
 
 
-def referenced(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame]) -> str:
-    """The counted verdicts on claims that words refer to; what is not kept yet says so."""
+def verdict_table(claims: Sequence[Claim], kept: Mapping[str, pd.DataFrame]) -> str:
+    """The counted verdicts on claims that words refer to; or that they are not stored yet."""
     rows = []
     for claim in claims:
         frame = kept.get(claim.id)
         if frame is None:
-            rows.append(absent(claim))
+            rows.append(missing_row(claim))
             continue
         own = (frame["data"] == claim.data) & (frame["sampler"] == claim.sampler) & (frame["metric"] == claim.metric)
         rows += frame[own & frame["counted"]].to_dict("records")
     return claims_table(pd.DataFrame(rows), link=True)
 
 
-def absent(claim: Claim) -> dict[str, object]:
+def missing_row(claim: Claim) -> dict[str, object]:
     """The row of a claim whose figure is not kept."""
     none = float("nan")
     row = {"id": claim.id, "data": claim.data, "sampler": claim.sampler, "metric": claim.metric, "unit": claim.unit}

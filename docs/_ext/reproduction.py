@@ -74,7 +74,7 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> st
     whole = overview.total(kept)
     text = (
         "# Reproduction\n\nWhich published claims does this code reproduce? "
-        f"{_kept(whole, f'The {len(papers())} papers')}\n"
+        f"{_count_text(whole, f'The {len(papers())} papers')}\n"
         + (
             ""
             if whole.kept == whole.figures
@@ -90,11 +90,11 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> st
         + "\n"
     )
     for paper, counts in overview.by_paper(kept):
-        text += f"\n## {paper.name}\n\n*{cell(paper.title)}*. {_kept(counts)}\n{parts.bar(counts)}"
+        text += f"\n## {paper.name}\n\n*{cell(paper.title)}*. {_count_text(counts)}\n{parts.bar(counts)}"
         text += word_pages.list_findings(paper)
         text += f"\n[Figures and claims of {paper.name}]({paper.key}.md)\n"
     for comparison in comparisons():
-        listed = _listed(comparison, titles)
+        listed = _figure_list(comparison, titles)
         text += f"\n## {comparison.title}\n\nWhat none of the papers shows:\n\n{listed}"
     return text + parts.toctree([*(each.key for each in (*papers(), *comparisons())), *PAGES])
 
@@ -103,14 +103,14 @@ def _comparison(comparison: Comparison, titles: Mapping[str, str]) -> str:
     """The page of figures across papers."""
     names = [figure.id for figure in comparison.figures]
     command = parts.code(f"smcmc reproduce {comparison.key} --scale paper")
-    return f"# {comparison.title}\n\n{_listed(comparison, titles)}{command}{parts.toctree(names)}"
+    return f"# {comparison.title}\n\n{_figure_list(comparison, titles)}{command}{parts.toctree(names)}"
 
 
-def _listed(comparison: Comparison, titles: Mapping[str, str]) -> str:
+def _figure_list(comparison: Comparison, titles: Mapping[str, str]) -> str:
     return "".join(f"- [{cell(titles[figure.id])}]({figure.id}.md)\n" for figure in comparison.figures)
 
 
-def _kept(counts: Counts, papers: str = "It") -> str:
+def _count_text(counts: Counts, papers: str = "It") -> str:
     """How many claims and figures there are, and how many of the figures are kept, in words."""
     said = f"{papers} make{'' if papers.endswith('papers') else 's'} {counts.claims} claims with {counts.figures}"
     if counts.kept == counts.figures:
@@ -132,7 +132,7 @@ def _article(paper: Paper, source: Path) -> str:
     def picture(name: str, caption: str) -> str:
         return f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {name}\n:width: 100%\n\n{caption}\n```\n"
 
-    filled = articles.expanded(text, paper, source / FOLDER, picture)
+    filled = articles.expand_blocks(text, paper, source / FOLDER, picture)
     return (
         f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
         f"**Abstract.** {about['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", filled)

@@ -1,4 +1,4 @@
-"""What the code and the stored verification say of a sampler, in Markdown."""
+"""Sampler pages in Markdown, from the code and the stored verification."""
 
 import csv
 from functools import cache
@@ -98,9 +98,9 @@ alone on small data and compares it with the enumerated posterior π. The larges
 
 {table(head, lines)}
 `exact`: π is stationary to rounding error, and sampled chains agree with it. Total variation is between the stationary
-law of P and π; *reducible*: alone the sampler does not reach every state. Cases that are not enumerated draw from a
-continuum, or are topics: they are compared by sampling. A mutant is the sampler with a term of its ratio left out or
-turned round. `scripts/verify_samplers.py` makes these rows anew.
+distribution of P and π; *reducible*: alone the sampler does not reach every state. Cases that are not enumerated draw
+from a continuum, or are topics: they are compared by sampling. A mutant is the sampler with a term of its ratio left
+out or turned round. `scripts/verify_samplers.py` makes these rows anew.
 """
 
 

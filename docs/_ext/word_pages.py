@@ -14,13 +14,15 @@ from splitmerge_cli.papers.findings import claims_of, findings
 ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
 """Columns of ``errata.csv`` that are shown, and their labels."""
 NONE = "none"
-"""What stands in ``errata.csv`` where no command shows an error."""
+"""Text in ``errata.csv`` where no command shows an error."""
 SPAN = re.compile(r"(`[^`]+`)")
 
 
 def words(text: str) -> str:
     """A cell in which keys between backticks stay code."""
-    return "".join(part if SPAN.fullmatch(part) else parts.escaped(part) for part in SPAN.split(" ".join(text.split())))
+    return "".join(
+        part if SPAN.fullmatch(part) else parts.escape_text(part) for part in SPAN.split(" ".join(text.split()))
+    )
 
 
 def list_findings(paper: Paper, kept: Mapping[str, pd.DataFrame] | None = None) -> str:
@@ -30,7 +32,7 @@ def list_findings(paper: Paper, kept: Mapping[str, pd.DataFrame] | None = None) 
         if kept is None:
             text += f"{number}. **{finding.title}** {' '.join(finding.text.split())}\n"
         else:
-            verdicts = parts.referenced(claims_of(finding.claims), kept)
+            verdicts = parts.verdict_table(claims_of(finding.claims), kept)
             text += f"\n### {number}. {finding.title.rstrip('.')}\n\n{finding.text}\n{verdicts}"
     return text
 
@@ -48,7 +50,7 @@ def doubtful(known: Sequence[Paper], kept: Mapping[str, pd.DataFrame]) -> str:
         text += f"\n## {paper.name}\n"
         for claim in claims:
             text += f"\n### {claim.title.rstrip('.')}\n\n{claim.text}\n"
-            text += parts.referenced(claims_of(claim.claims), kept) + parts.code(claim.command)
+            text += parts.verdict_table(claims_of(claim.claims), kept) + parts.code(claim.command)
     return text
 
 
@@ -69,7 +71,7 @@ def errata(known: Sequence[Paper]) -> str:
 
 
 def settings(known: Sequence[Paper]) -> str:
-    """The page of settings that the papers leave out, and of the readings of their claims."""
+    """Write the page on settings that the papers leave out and on the readings of their claims."""
     text = (
         "# Settings that the papers leave out\n\nWhat was chosen where a paper names no start, form or setting, and "
         "how is each claim read?\n"
@@ -93,7 +95,7 @@ def settings(known: Sequence[Paper]) -> str:
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     cells = [
-        [cell(first), *(parts.labelled(f"{name}:", words(text)) for name, text in zip(head[1:], rest, strict=True))]
+        [cell(first), *(parts.label_cell(f"{name}:", words(text)) for name, text in zip(head[1:], rest, strict=True))]
         for first, *rest in lines
     ]
     return f'\n<div class="cards words">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'

@@ -1,1 +1,1 @@
-"""What ``scripts/sanitize.py`` runs with the sanitizers of memory and of threads, and how."""
+"""Parts of ``scripts/sanitize.py``: what runs with the sanitizers of memory and of threads, and how."""

@@ -9,9 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "sanitize"
 LIBRARIES = {"address": ("libasan.so", "libubsan.so", "libstdc++.so"), "thread": ("libtsan.so", "libstdc++.so")}
-"""Of each build, in the order in which they are loaded."""
+"""Libraries of each build, in the order in which they are loaded."""
 SYMBOL = {"address": b"__asan_", "thread": b"__tsan_"}
-"""What a module of each build has."""
+"""Symbol that a module of each build has."""
 SUPPRESSIONS = Path(__file__).with_name("thread.supp")
 
 
@@ -21,7 +21,7 @@ def library(kind: str) -> Path:
 
 
 def reports(kind: str) -> Path:
-    """What processes on a build wrote when they ended early."""
+    """Folder for what processes on a build write when they end early."""
     return FOLDER / kind / "reports"
 
 
@@ -33,7 +33,7 @@ def build(kind: str) -> None:
 
 
 def environment(kind: str) -> dict[str, str]:
-    """Of a process on a build: its libraries come before all others."""
+    """Environment of a process on a build: its libraries come before all others."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "gcc").split()
     libraries = []
     for name in LIBRARIES[kind]:

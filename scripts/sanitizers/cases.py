@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sanitizers.datasets import data
-from sanitizers.variants import Variant, made, models, samplers
+from sanitizers.variants import Variant, build_variant, models, samplers
 
 STARTS = ("one_cluster", "singletons", "random", "sequential")
 THREADED = ("subcluster", "partially_collapsed")
@@ -71,7 +71,7 @@ def groups(threaded: bool = False) -> list[Group]:
     """All there are; `threaded`: those on ordinary data, of threads alone."""
     found = []
     for number, model in enumerate(models()):
-        kind = made(model, lambda cls, options: cls.kind)
+        kind = build_variant(model, lambda cls, options: cls.kind)
         for t, name in enumerate(data()[kind]):
             if (model.off <= 1 and not (threaded and t)) or (t == 0 and not threaded):
                 found.append(Group(number, kind, name, threaded))

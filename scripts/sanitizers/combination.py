@@ -12,12 +12,12 @@ import numpy as np
 
 from sanitizers.cases import Case
 from sanitizers.datasets import data, dataset
-from sanitizers.variants import made
+from sanitizers.variants import build_variant
 
 THREADS = 2
-"""Of a step, and chains at the same time."""
+"""Threads of a step, and chains at the same time."""
 LAG, LAST = 2, 9
-"""Of coupled chains: the lag, and the last iteration that their estimates take."""
+"""Lag of coupled chains, and the last iteration that their estimates take."""
 MOST_PAIRS = 300
 """Items up to which co-clustering is gathered: of more its sums take too much memory."""
 FEW = 100
@@ -28,9 +28,9 @@ class Rejected(Exception):
     """The model or the sampler does not take these data or options."""
 
 
-def _built(case: Case) -> Any:
+def _build_model(case: Case) -> Any:
     try:
-        return made(case.model, lambda cls, options: cls.from_data(dataset(case.kind, case.data), **options))
+        return build_variant(case.model, lambda cls, options: cls.from_data(dataset(case.kind, case.data), **options))
     except ValueError as error:
         raise Rejected(str(error)) from error
 
@@ -39,14 +39,14 @@ def _steps(case: Case, model: Any, rng: Any) -> list[Any]:
     """The sampler, an update of one item and, where there is anything to refresh, a refresh."""
     from splitmerge_cli.config import choice, locate
 
-    if not made(case.sampler, lambda cls, options: cls.supports(model)[0]):
+    if not build_variant(case.sampler, lambda cls, options: cls.supports(model)[0]):
         raise Rejected("the sampler does not support the model")
 
     def other(name: str, **options: Any) -> Any:
         return locate(choice("sampler", name)["_target_"])(model, rng, **options)
 
     try:
-        mover = made(case.sampler, lambda cls, options: cls(model, rng, **options))
+        mover = build_variant(case.sampler, lambda cls, options: cls(model, rng, **options))
     except ValueError as error:
         raise Rejected(str(error)) from error
     site = other("gibbs" if model.conjugate else "neal8", scan="site")
@@ -74,7 +74,7 @@ def _chain(case: Case, number: int, seed: int = 3) -> Any:
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.core.rng import Rng
 
-    model, rng = _built(case), Rng(seed, number)
+    model, rng = _build_model(case), Rng(seed, number)
     steps = _steps(case, model, rng)
     _start(case, model, rng)
     truth = np.arange(model.N) % 3
@@ -97,7 +97,7 @@ def _chains(case: Case) -> list[Any]:
 def run(case: Case) -> list[dict[str, np.ndarray]]:
     """Make all that is to be made of a combination; what the chains recorded."""
     rows = _run_together(case) if case.threaded else _run_alone(case)
-    for sampler in _sharded(case):
+    for sampler in _shard_moves(case):
         for _ in range(min(case.iterations // 8, FEW // 4)):
             sampler.step()
     return rows
@@ -143,7 +143,7 @@ def _run_together(case: Case) -> list[dict[str, np.ndarray]]:
     """Chains of one data set in threads, as a run has them, one of them broken off; pairs of every coupling."""
     from splitmerge_cli.core.chain import Halted, advance_together
 
-    def at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
+    def run_at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
         met = threading.Barrier(len(tasks))
 
         def task(do: Callable[[], Any]) -> Any:
@@ -153,7 +153,7 @@ def _run_together(case: Case) -> list[dict[str, np.ndarray]]:
         with ThreadPoolExecutor(len(tasks)) as pool:
             return list(pool.map(task, tasks))
 
-    def broken_off(chain: Any) -> None:
+    def advance_until_halted(chain: Any) -> None:
         # between two iterations it ends without one
         with contextlib.suppress(Halted):
             while not chain.rng.halted:
@@ -166,15 +166,15 @@ def _run_together(case: Case) -> list[dict[str, np.ndarray]]:
         return list(advance_together(chains, case.iterations, workers=THREADS))
     chains.append(_chain(case, 1))
     chains[1].set_threads(THREADS)
-    rows = at_once([lambda chain=chain: chain.advance(case.iterations) for chain in chains])
+    rows = run_at_once([lambda chain=chain: chain.advance(case.iterations) for chain in chains])
     with ThreadPoolExecutor(1) as pool:
-        broken = pool.submit(broken_off, chains[1])
-        at_once([lambda: chains[0].advance(case.iterations // 8)])
+        broken = pool.submit(advance_until_halted, chains[1])
+        run_at_once([lambda: chains[0].advance(case.iterations // 8)])
         chains[1].halt()
         broken.result()
     pairs = _pairs(case, THREADS)
     if pairs:
-        at_once([lambda pair=pair: _advance_pair(pair, case.iterations // 8) for pair in pairs])
+        run_at_once([lambda pair=pair: _advance_pair(pair, case.iterations // 8) for pair in pairs])
     return rows
 
 
@@ -187,7 +187,7 @@ def _pairs(case: Case, each: int) -> list[Any]:
     found = []
     for number, coupling in enumerate(COUPLINGS * each):
         rng = Rng(5, number)
-        models = _built(case), _built(case)
+        models = _build_model(case), _build_model(case)
         steps = [_steps(case, model, rng) for model in models]
         if models[0].prior is None or not all(step.couples()[0] for step in steps[0]):
             return []
@@ -223,7 +223,7 @@ class _Shards:
         return [getattr(self.shards[number], method)(*given) for number, given in zip(numbers, args, strict=True)]
 
 
-def _sharded(case: Case) -> list[Any]:
+def _shard_moves(case: Case) -> list[Any]:
     """The sampler on items in one shard, and in three, one of them empty; none where there are no shards of these."""
     from splitmerge_cli.config import choice, locate
     from splitmerge_cli.core.capabilities import Shards
@@ -260,7 +260,7 @@ def _sharded(case: Case) -> list[Any]:
 
 
 def _walk_script(chain: Any, mover: Any) -> None:
-    """Some paths of the tree of all choices."""
+    """Enumerate some of the execution paths."""
     from splitmerge_cli.core.rng import ContinuousDraw
 
     model, rng = chain.model, chain.rng
@@ -282,7 +282,7 @@ def _walk_script(chain: Any, mover: Any) -> None:
 
 
 def _ask(chain: Any) -> None:
-    """What may be asked of a chain beside what it records."""
+    """Ask a chain for all that it does not record."""
     model, mover = chain.model, chain.samplers[0]
     for report in ("statistics", "fitted", "word_topics"):
         getattr(model, report, lambda: None)()

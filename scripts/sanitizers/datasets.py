@@ -12,7 +12,7 @@ N = 24
 
 
 MIXED_TYPES = ("binary", "categorical", "count", "real")
-"""Types of the columns of mixed tables, by turns."""
+"""Column types of mixed tables, by turns."""
 
 
 def _graph(edges: np.ndarray) -> csr_array:

@@ -60,7 +60,7 @@ FINDING = re.compile(
 PLACE = re.compile(r"^\s+#\d+ (?:0x[0-9a-f]+ in )?(\S+) .*?(splitmerge_cli/\S+)", re.MULTILINE)
 
 
-def explained(report: str, status: int | None) -> str:
+def explain_end(report: str, status: int | None) -> str:
     """A line on what ended a process, from what it wrote."""
     found, places = FINDING.search(report), PLACE.findall(report)
     what = found[1].strip() if found else f"ended with status {status}"
@@ -69,7 +69,7 @@ def explained(report: str, status: int | None) -> str:
 
 @dataclass
 class Tally:
-    """What was computed, shared by the threads."""
+    """Results of the combinations, shared by the threads."""
 
     counts: Counter[str]
     findings: list[tuple[str, str]]
@@ -111,12 +111,12 @@ class Worker:
             os.close(number)
         return self.process
 
-    def ended(self, name: str) -> None:
+    def record_end(self, name: str) -> None:
         """Book what ended the process."""
         assert self.process is not None
         status = self.process.wait()
         report = self.report.read_text(encoding="utf-8", errors="replace")
-        self.tally.add("finding", name, f"{explained(report, status)} ({self.report.name})")
+        self.tally.add("finding", name, f"{explain_end(report, status)} ({self.report.name})")
         self.process = None
 
     def group(self, group: Group) -> None:
@@ -144,7 +144,7 @@ class Worker:
                 elif outcome:
                     self.tally.add(outcome, name)
                 else:
-                    self.ended(name or f"{group} (before the first)")
+                    self.record_end(name or f"{group} (before the first)")
                     break
         self.tally.add("finding", f"{group} (the rest)", f"left out after {ENOUGH} findings")
 
@@ -157,7 +157,7 @@ class Worker:
 
 
 def unit_tests() -> list[Path]:
-    """Files of unit tests of the compiled modules."""
+    """Find the unit tests of the compiled modules."""
     compiled = {p.stem for p in (ROOT / "splitmerge_cli").rglob("*.pyx")}
     names = re.compile(r"from splitmerge_cli\.(?:models|samplers)?\.?(\w+) import")
     return [p for p in sorted((ROOT / "tests" / "unit").glob("*.py")) if compiled & set(names.findall(p.read_text()))]
@@ -179,4 +179,4 @@ def test(file: Path, env: Mapping[str, str], tally: Tally) -> None:
         failures = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
         tally.add("finding", name, "; ".join(failures))
     else:
-        tally.add("finding", name, explained(done.stderr + done.stdout, done.returncode))
+        tally.add("finding", name, explain_end(done.stderr + done.stdout, done.returncode))

@@ -61,7 +61,7 @@ def values_of(target: Any, key: str, default: Any) -> tuple[Any, ...]:
 
 
 def variants(group: str) -> list[Variant]:
-    """Every choice of a group with every combination of values of its options, none twice."""
+    """Return every choice of a group with all combinations of its options' values, none twice."""
     from splitmerge_cli.config import choice, choices, locate
 
     found: dict[tuple[str, str], Variant] = {}
@@ -92,8 +92,8 @@ def samplers() -> list[Variant]:
     return [variant for variant in variants("sampler") if variant.off <= 2]
 
 
-def made(variant: Variant, build: Any) -> Any:
-    """What the variant stands for, by the class and its options."""
+def build_variant(variant: Variant, build: Any) -> Any:
+    """Build the object that the variant stands for, from the class and its options."""
     from splitmerge_cli.config import locate
 
     given = json.loads(variant.target)

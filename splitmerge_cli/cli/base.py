@@ -44,7 +44,7 @@ def _main(
 _F = TypeVar("_F", bound=Callable[..., None])
 
 
-def explained(command: _F) -> _F:
+def explain_errors(command: _F) -> _F:
     """Turn the errors that are the user's to mend into one message and an exit status."""
 
     @functools.wraps(command)
@@ -89,7 +89,7 @@ def _answer(error: BaseException) -> tuple[str, int] | None:
 
 def fail(message: str, status: int) -> NoReturn:
     complain(message)
-    interrupts.say("")  # what there is to say is said
+    interrupts.say("")  # the message stands already
     try:
         sys.stdout.flush()
     except OSError:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explained, settle_jobs
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explain_errors, settle_jobs
 
 
 @app.command()
-@explained
+@explain_errors
 def certify(
     overrides: Overrides = None,
     pairs: Annotated[int, typer.Option(help="Pairs of coupled chains.")] = 100,
@@ -38,10 +38,10 @@ def certify(
     """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
 
     Keys are those of smcmc run. Pairs of chains are coupled so that they meet. How soon they meet gives an estimated
-    bound of how far the law of a chain after t iterations is from the posterior, and posterior means follow that need
-    no burn-in. `iterations` is the most that a pair may take. Chains start from a mixture of one cluster, singletons
-    and draws from the prior, unless `init` is named. A pair that has not met leaves the bound unknown, and that is
-    said; so does a hyper-parameter that no sampler updates.
+    bound of how far a chain's distribution after t iterations is from the posterior, and posterior means follow that
+    need no burn-in. `iterations` is the most that a pair may take. Chains start from a mixture of one cluster,
+    singletons and draws from the prior, unless `init` is named. A pair that has not met leaves the bound unknown, with
+    a note; so does a hyper-parameter that no sampler updates.
 
     The same command continues what was interrupted, and finishes the pairs that were begun before it reports; with more
     --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.

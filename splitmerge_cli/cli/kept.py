@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Out, Scale, app, complain, complete_figure, console, explained
+from splitmerge_cli.cli.base import ConfigDir, Out, Scale, app, complain, complete_figure, console, explain_errors
 from splitmerge_cli.cli.results import checked_scale
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@explained
+@explain_errors
 def keep(
     ids: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=complete_figure)],
     scale: Scale = "quick",
@@ -45,7 +45,7 @@ def check_kept(
 
     read = kept.read_index(folder)
     # of the whole folder: what lies beside a figure, its numbers and pictures, is read together with it
-    damage = list(kept.damaged(folder, read, whole=True))
+    damage = list(kept.find_damage(folder, read, whole=True))
     for line in damage:
         complain(f"{folder}: {line}")
     if damage:
@@ -59,20 +59,20 @@ def check_kept(
     for name, (_, at) in found.items():
         if scale not in (None, at):
             complain(f"{name}: kept at {at} scale, made again at {scale}: runs differ, so intervals may not agree")
-    return _again({name: (claims, scale or at) for name, (claims, at) in found.items()}, out, workers, config_dir)
+    return _check_again({name: (claims, scale or at) for name, (claims, at) in found.items()}, out, workers, config_dir)
 
 
-def _again(
+def _check_again(
     figures: "Mapping[str, tuple[pd.DataFrame, str]]", out: Path, workers: int | None, config_dir: str | None
 ) -> int:
     """Make figures in a new folder of `out`, given their kept claims and scales, and compare."""
-    from splitmerge_cli.papers.again import again, compare
+    from splitmerge_cli.papers.again import compare, reproduce_again
 
     new = out / f"check-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     status, lines = 0, []
     for at in dict.fromkeys(at for _, at in figures.values()):
         names = [name for name, (_, of) in figures.items() if of == at]
-        failed, claims = again(names, at, new, workers, config_dir)
+        failed, claims = reproduce_again(names, at, new, workers, config_dir)
         if failed:
             return failed
         for name in names:
@@ -86,7 +86,7 @@ def _again(
 
 
 @app.command()
-@explained
+@explain_errors
 def archive(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID|PAPER|all]...", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.zip", help="The archive to write.")] = None,
@@ -142,4 +142,4 @@ def _check_archive(file: Path, figure: str | None, results: Path, workers: int |
         claims = parsed_claims(BytesIO(found.claims[name]))
     except Exception as error:  # digests that fit what is no table
         raise ConfigError(f"{file}: {name}-claims.csv: expected the claims of a figure") from error
-    return _again({name: (claims, known[name]["scale"])}, results, workers, config_dir)
+    return _check_again({name: (claims, known[name]["scale"])}, results, workers, config_dir)

@@ -1,11 +1,11 @@
-"""What there is: samplers, models, data sets, schedules, figures, each with its options."""
+"""Lists of samplers, models, data sets, schedules and figures, each with its options."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explained, print_entries
+from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_entries
 
 data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
@@ -22,7 +22,7 @@ _ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
 
 
 @app.command("list")
-@explained
+@explain_errors
 def list_(
     what: Annotated[str | None, typer.Argument(metavar="[samplers|models|priors|data|schedules|figures]")] = None,
     config_dir: ConfigDir = None,
@@ -76,14 +76,14 @@ def _priors() -> list[tuple[str, ...]]:
 
 
 @model_app.command("list")
-@explained
+@explain_errors
 def model_list() -> None:
     """List the models."""
     print_entries(_entries("models"))
 
 
 @sampler_app.command("list")
-@explained
+@explain_errors
 def sampler_list() -> None:
     """List the samplers."""
     print_entries(_entries("samplers"))
@@ -93,7 +93,7 @@ Named = Annotated[str, typer.Argument(metavar="NAME")]
 
 
 @model_app.command("info")
-@explained
+@explain_errors
 def model_info(name: Named) -> None:
     """Show what a model is, its options with their defaults, and which samplers support it."""
     from splitmerge_cli.config import choice, choices, locate
@@ -112,7 +112,7 @@ def model_info(name: Named) -> None:
 
 
 @sampler_app.command("info")
-@explained
+@explain_errors
 def sampler_info(name: Named) -> None:
     """Show what a sampler is, its moves, its options with their defaults, and which models it supports."""
     from splitmerge_cli.config import choice, choices, locate
@@ -132,7 +132,7 @@ def sampler_info(name: Named) -> None:
 
 
 def _show_options(group: str, name: str) -> None:
-    """The table of the options of a choice."""
+    """Print the table of a choice's options."""
     from rich.table import Table
     from rich.text import Text
 
@@ -158,7 +158,7 @@ def _show_facts(facts: list[tuple[str, str]]) -> None:
 
 
 @data_app.command("list")
-@explained
+@explain_errors
 def data_list(config_dir: ConfigDir = None) -> None:
     """List the data sets: name, kind, number of items, where they are, what they are."""
     from splitmerge_cli.config import describe, import_beside, places
@@ -194,7 +194,7 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
 
 
 @data_app.command("info")
-@explained
+@explain_errors
 def data_info(name: str, config_dir: ConfigDir = None) -> None:
     """Show what a data set is, where a published one comes from, and its options with their defaults."""
     import inspect
@@ -215,7 +215,7 @@ def data_info(name: str, config_dir: ConfigDir = None) -> None:
 
 
 @data_app.command("fetch")
-@explained
+@explain_errors
 def data_fetch(name: str) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
     from splitmerge_cli.config import choice
@@ -236,7 +236,7 @@ def data_fetch(name: str) -> None:
 
 
 @app.command("sys-info")
-@explained
+@explain_errors
 def sys_info() -> None:
     """Show versions, commit and machine: what a report of a problem should contain."""
     import json

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import app, explained
+from splitmerge_cli.cli.base import app, explain_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 posteriors_app = typer.Typer(help="Enumerated posteriors over partitions, to test any program against.")
 app.add_typer(posteriors_app, name="posteriors")
 MOST_BYTES = 1 << 30
-"""Of samples, unpacked: ten million draws of ten items."""
+"""Most bytes that unpacked samples may have: ten million draws of ten items."""
 
 
 @posteriors_app.callback(invoke_without_command=True)
-@explained
+@explain_errors
 def posteriors(
     ctx: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder that they are written to.", show_default=True)] = Path("posteriors"),
@@ -37,7 +37,7 @@ def posteriors(
 
 
 @posteriors_app.command("list")
-@explained
+@explain_errors
 def list_() -> None:
     """List the cases: id, model, number of items, hyper-parameters."""
     from splitmerge_cli.cli.base import print_entries
@@ -52,7 +52,7 @@ def list_() -> None:
 
 
 @posteriors_app.command("check")
-@explained
+@explain_errors
 def check(
     samples: Annotated[Path, typer.Argument(help="Labels of successive draws, a row each: .csv, .npy or .parquet.")],
     of: Annotated[str, typer.Option(metavar="ID", help="The posterior; see smcmc posteriors list.")],

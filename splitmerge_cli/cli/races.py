@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explained, fail, settle_jobs
+from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, fail, settle_jobs
 
 
 @app.command()
-@explained
+@explain_errors
 def race(
     given: Annotated[
         list[str], typer.Argument(metavar="KEY=VALUE...|RUN...", help="Keys of smcmc run, or folders of finished runs.")

@@ -16,7 +16,7 @@ from splitmerge_cli.cli.base import (
     complain,
     complete_figure,
     console,
-    explained,
+    explain_errors,
     fail,
 )
 
@@ -31,7 +31,7 @@ _LEARNT = (
 
 
 @app.command()
-@explained
+@explain_errors
 def reproduce(
     ids: Figures,
     scale: Annotated[
@@ -62,7 +62,7 @@ def reproduce(
 
 
 @app.command()
-@explained
+@explain_errors
 def plot(
     targets: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all|RUN ...", autocompletion=complete_figure)],
     scale: Scale = "quick",
@@ -84,7 +84,7 @@ def plot(
 
 
 @app.command()
-@explained
+@explain_errors
 def report(out: Out = Path("results"), config_dir: ConfigDir = None) -> None:
     """Write results/report.html: every figure, the papers' numbers beside ours, verdicts."""
     from splitmerge_cli.papers.report import report as write_report
@@ -101,7 +101,7 @@ def checked_scale(scale: str) -> str:
 
 
 @app.command()
-@explained
+@explain_errors
 def diagnose(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
     everything: Annotated[
@@ -149,7 +149,7 @@ def diagnose(
 
 
 @app.command()
-@explained
+@explain_errors
 def summary(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
     columns: Annotated[
@@ -190,7 +190,7 @@ def summary(
 
 
 def runs_in(path: Path) -> "list[Run]":
-    """The run of a folder, or those below it; raises `ConfigError` where there is none."""
+    """Find the run of a folder, or those below it; raises `ConfigError` where the folder has none."""
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.results.read import find_runs
 
@@ -211,7 +211,7 @@ def _topics_of(run: "Run") -> "RunTopics":
 
 
 @app.command()
-@explained
+@explain_errors
 def verify(
     args: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="A table for every small data set.")] = False,
@@ -242,7 +242,7 @@ def verify(
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-@explained
+@explain_errors
 def bench(
     ctx: typer.Context,
     scaling: Annotated[bool, typer.Option("--scaling", help="Growth with N, D and K.")] = False,

@@ -18,7 +18,7 @@ from splitmerge_cli.cli.base import (
     app,
     complain,
     console,
-    explained,
+    explain_errors,
     fail,
     settle_jobs,
 )
@@ -68,7 +68,7 @@ def _with_keys(text: str) -> str:
 
 
 @app.command(help=_with_keys(_RUN_HELP))
-@explained
+@explain_errors
 def run(
     overrides: Overrides = None,
     cfg: Cfg = None,
@@ -147,7 +147,7 @@ def _show(
 
 
 @app.command(help=_SWEEP_HELP)
-@explained
+@explain_errors
 def sweep(
     overrides: Overrides = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Compose and check every job; run none.")] = False,

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import Overrides, app, complain, console, explained
+from splitmerge_cli.cli.base import Overrides, app, complain, console, explain_errors
 
 
 @app.command()
-@explained
+@explain_errors
 def shards(
     overrides: Overrides = None,
     address: Annotated[

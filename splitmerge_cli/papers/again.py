@@ -17,7 +17,7 @@ from splitmerge_cli.papers.verdict_tables import headline, interval, number
 from splitmerge_cli.papers.verdicts import read_claims
 
 KEY = ["id", "data", "sampler", "metric", "reading"]
-"""What tells the rows of ``ID-claims.csv`` apart."""
+"""Columns that tell the rows of ``ID-claims.csv`` apart."""
 EQUAL = "equal"
 INSIDE = "inside the kept interval"
 BEYOND = "beyond the kept interval"
@@ -25,7 +25,7 @@ NO_INTERVAL = "no interval was kept"
 DIFFERS = "differs"
 ABSENT = "absent"
 FAILED = (BEYOND, DIFFERS, ABSENT)
-"""What makes a check fail."""
+"""Outcomes that make a check fail."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _outcome(kept: Any, now: Any) -> str:
     return INSIDE if kept.low <= now.ours <= kept.high else BEYOND
 
 
-def again(
+def reproduce_again(
     names: Sequence[str],
     scale: str,
     out: Path,

@@ -18,7 +18,7 @@ from splitmerge_cli.papers.crate import METADATA, crate, environment
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.drawing import manifest_of
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.kept import about
+from splitmerge_cli.papers.kept import figure_entry
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdicts import read_claims
@@ -74,7 +74,7 @@ def write(
     """
     names, known, finished = select(ids, config_dir), figures(config_dir), Finished(config_dir)
     titles, papers = dict(list_figures(config_dir)), paper_names(config_dir)
-    found = {name: runs for name in names if (runs := _stored(name, scale, results, known, finished)) is not None}
+    found = {name: runs for name in names if (runs := _find_stored(name, scale, results, known, finished)) is not None}
     absent = [name for name in names if name not in found]
     if absent and (not found or any(name in ids for name in absent)):
         makes = command(absent, scale, results, config_dir)
@@ -95,7 +95,7 @@ def write(
             folder = f"{RUNS}/{run.path.parent.name}/{run.path.name}/"
             folders[folder] = f"run {run.path.name}: {run.summary['sampler']} on {run.summary['data']}"
             packed |= {folder + one: run.path / one for one in [*run.manifest.names, MANIFEST]}
-        told[name] = about(name, scale, runs, titles, papers) | {
+        told[name] = figure_entry(name, scale, runs, titles, papers) | {
             "runs": [f"{RUNS}/{run.path.parent.name}/{run.path.name}/" for run in runs],
             "files": sorted(files),
         }
@@ -110,13 +110,15 @@ def write(
     return list(found), sha256_of(file)
 
 
-def _stored(name: str, scale: str, results: Path, known: Mapping[str, Any], finished: Finished) -> list[Run] | None:
+def _find_stored(
+    name: str, scale: str, results: Path, known: Mapping[str, Any], finished: Finished
+) -> list[Run] | None:
     """The runs of a figure that was drawn at a scale; None where it was not."""
     claims = results / FOLDER / f"{name}-claims.csv"
     if not claims.is_file() or not manifest_of(results / FOLDER, name).is_file():
         return None
     drawn_at = set(read_claims(claims, f"smcmc plot {name} draws it anew")["scale"])
-    return finished.of(known[name], scale, results) if drawn_at == {scale} else None
+    return finished.find(known[name], scale, results) if drawn_at == {scale} else None
 
 
 def _pack(file: Path, packed: Mapping[str, Path], texts: Mapping[str, bytes]) -> None:
@@ -146,7 +148,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 @dataclass(frozen=True)
 class Checked:
-    """What an archive holds, after every digest was compared.
+    """Contents of an archive, after every digest was compared.
 
     Attributes
     ----------
@@ -194,7 +196,7 @@ def check(path: Path) -> Checked:
         try:
             with opened_zip(path, file, MOST_FILES) as zipped:
                 _refuse(path, zipped.infolist())
-                return _compared(path, zipped)
+                return _compare_digests(path, zipped)
         except (zipfile.BadZipFile, EOFError) as error:
             return Checked(0, [f"{path}: cut short, or its list of files is damaged ({error})"], {}, {})
 
@@ -222,7 +224,7 @@ def _refuse(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
         seen.add(name)
 
 
-def _compared(path: Path, zipped: zipfile.ZipFile) -> Checked:
+def _compare_digests(path: Path, zipped: zipfile.ZipFile) -> Checked:
     names = {entry.filename for entry in zipped.infolist()}
     if SUMS not in names:
         raise ConfigError(f"{path}: no {SUMS}; expected an archive that smcmc archive wrote")

@@ -1,4 +1,4 @@
-"""What papers claim, how each claim is read, what is wrong in them and what they leave out: in files.
+"""Claims of papers, their readings, errata and what the papers leave out, read from files.
 
 ``claims.csv`` of a paper's folder has one row for each published value and each sentence that claims something.
 ``readings.csv`` says for rows of it, by patterns, under which reading (start, form, setting) the one verdict is given,
@@ -78,7 +78,7 @@ class Claim:
     because: str = ""
 
 
-def published(figure: str) -> list[Claim]:
+def published_claims(figure: str) -> list[Claim]:
     """The claims of one figure or table, from the folder of its paper.
 
     Raises
@@ -93,7 +93,7 @@ def published(figure: str) -> list[Claim]:
 
 
 def _state(file: Path) -> tuple[int, int]:
-    """What changes when a file does."""
+    """Return a stamp that changes when a file does."""
     if not file.is_file():
         return 0, 0
     found = file.stat()

@@ -17,7 +17,7 @@ SOFTWARE = "#smcmc"
 
 
 def environment() -> dict[str, Any]:
-    """What runs here: every distribution with its version, Python, system, processor, commit of the code.
+    """Return what runs here: every distribution with its version, Python, system, processor, commit of the code.
 
     The commit ends in ``+changes`` where the code was edited; it is null outside a checkout.
     """

@@ -61,12 +61,12 @@ class FigureSet:
 
     @property
     def name(self) -> str:
-        """What lists call it: its title."""
+        """Name in lists: the title."""
         return self.title
 
     @property
     def citation(self) -> str:
-        """What stands above its figures: its title."""
+        """Heading above the figures: the title."""
         return self.title
 
 
@@ -79,7 +79,7 @@ class Comparison(FigureSet):
 
     @property
     def name(self) -> str:
-        """What lists call it."""
+        """Name in lists."""
         return "across papers"
 
 

@@ -54,7 +54,7 @@ def figure_sets(config_dir: str | Path | None = None) -> list[FigureSet]:
         There is no such folder; or the declaration in a folder cannot be imported, or declares nothing, or what is
         there already.
     """
-    found = {each.key: each for each in _packaged(tuple(splitmerge_cli.papers.__path__))}
+    found = {each.key: each for each in _find_packaged(tuple(splitmerge_cli.papers.__path__))}
     beside = places(config_dir)
     if config_dir is not None and (file := _declaration(Path(config_dir).resolve())) is not None:
         import_beside(beside)
@@ -71,10 +71,10 @@ def _declaration(folder: Path) -> Path | None:
 
 
 @cache
-def _packaged(places: tuple[str, ...]) -> list[FigureSet]:
+def _find_packaged(places: tuple[str, ...]) -> list[FigureSet]:
     """The papers and comparisons of the package, whose folders are in `places`."""
     names = [module.name for module in pkgutil.iter_modules(places) if module.ispkg]
-    found = [_declared(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names]
+    found = [_read_declaration(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names]
     for name, each in zip(names, found, strict=True):
         if each.key != name:
             raise ConfigError(f"{_declaration(each.folder)}: key={each.key}: expected {name}, the name of the folder")
@@ -83,17 +83,17 @@ def _packaged(places: tuple[str, ...]) -> list[FigureSet]:
 
 @cache
 def _own(file: Path) -> FigureSet:
-    """What a file outside the package declares."""
+    """Read the declaration of a file outside the package."""
     # a package by path: its modules neither hide others of their names nor are hidden
     name = f"_paper_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(file.parent)]
     package = sys.modules[name] = module_from_spec(spec)
-    return _declared(package)
+    return _read_declaration(package)
 
 
-def _declared(package: ModuleType) -> FigureSet:
-    """What a package declares, checked."""
+def _read_declaration(package: ModuleType) -> FigureSet:
+    """Return the declaration of a package, checked."""
     folder = Path(next(iter(package.__path__)))
     file = _declaration(folder)
     if file is None:
@@ -114,7 +114,7 @@ def _declared(package: ModuleType) -> FigureSet:
 
 
 def set_of(figure: str) -> FigureSet | None:
-    """What a figure belongs to, from its id: of the package, or of a folder that was read; None if there is none."""
+    """Return the paper or comparison that a figure belongs to, of the package or a folder that was read, or None."""
     known = {**_outside, **{each.key: each for each in figure_sets()}}
     named = known.get(figure.partition("-")[0])
     return named or next((each for each in known.values() if figure in {own.id for own in each.figures}), None)

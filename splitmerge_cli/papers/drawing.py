@@ -1,4 +1,4 @@
-"""What drawing a figure of a paper returns, and the manifest of the files that it leaves."""
+"""Result of drawing a paper's figure, and the manifest of its files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,5 +38,5 @@ def caption_of(folder: Path, name: str) -> Path:
 
 
 def manifest_of(folder: Path, name: str) -> Path:
-    """The manifest of the files of a drawn figure, in the folder of the figures."""
+    """Return the manifest of a drawn figure's files, in the figures' folder."""
     return folder / f"{name}-manifest.json"

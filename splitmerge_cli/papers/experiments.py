@@ -75,7 +75,7 @@ def jobs(
 def timed_jobs(
     name: str, scale: str, out: Path, stand_in: bool = False, config_dir: str | Path | None = None
 ) -> set[tuple[str, ...]]:
-    """Those of the `jobs` of a figure whose seconds count, see ``reproduce.timed``; parameters as there.
+    """Return the `jobs` of a figure whose seconds count, see ``reproduce.timed``; parameters as there.
 
     Quick scale is a look at the figure: none of its jobs is timed.
     """
@@ -98,12 +98,12 @@ def _jobs_of(
         for chosen in entry.get("each", plan["each"]):
             if only is None or chosen in only:
                 setting = plan["each"][chosen]
-                grid = _without(entry | plan["shared"], {"each", *setting}) | setting
+                grid = _drop_keys(entry | plan["shared"], {"each", *setting}) | setting
                 found += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
-    return [_stood_in(job, plan["stand_in"]) for job in found] if stand_in else found
+    return [_replace_data(job, plan["stand_in"]) for job in found] if stand_in else found
 
 
-def _stood_in(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
+def _replace_data(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> list[str]:
     """A job with generated data in place of the published ones, where those are absent.
 
     A job names its published set; one that names no data has the only one, that of the experiment.
@@ -112,21 +112,21 @@ def _stood_in(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) -> lis
     for instead in stand_ins:
         of_job = f"data={instead['published']}"
         if of_job in job or of_experiment:
-            kept = [_renamed(override, instead.get("keys", {})) for override in job[1:] if override != of_job]
+            kept = [_rename_key(override, instead.get("keys", {})) for override in job[1:] if override != of_job]
             return [job[0], f"data={instead['data']}", *filter(None, kept), *_overrides(instead.get("set", {}))]
     return list(job)
 
 
 @cache
 def _read(text: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What an experiment's file says, and its grid."""
+    """Return an experiment's file and its grid."""
     settings = OmegaConf.create(text)
     assert isinstance(settings, DictConfig)
     return plain(settings, resolve=False), OmegaConf.select(settings, "hydra.sweeper.params") or {}
 
 
 def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
-    """What an experiment's file has under ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
+    """Return an experiment's part ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
     values, shared = _read(_file(name, config_dir).read_text(encoding="utf-8"))
     plan = {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
     of = plan.get("of", [])
@@ -138,11 +138,11 @@ def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
     return plan
 
 
-def _without(grid: Mapping[str, object], keys: Set[str]) -> dict[str, object]:
+def _drop_keys(grid: Mapping[str, object], keys: Set[str]) -> dict[str, object]:
     return {key: value for key, value in grid.items() if key not in keys}
 
 
-def _renamed(override: str, keys: Mapping[str, str | None]) -> str:
+def _rename_key(override: str, keys: Mapping[str, str | None]) -> str:
     """An override under another key; empty if that is null."""
     key, _, value = override.partition("=")
     new = keys.get(key, key)

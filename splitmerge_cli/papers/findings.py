@@ -1,4 +1,4 @@
-"""What a paper's reproduction shows, in words: the most important findings, and the claims that are in doubt.
+"""Findings of a paper's reproduction, in words: the most important ones, and the claims that are in doubt.
 
 ``findings.yaml`` of a paper's folder has both, each with references to the claims that it is about. Numbers stand in
 the claims alone: whoever shows the words shows the kept verdicts of these claims below them.
@@ -13,13 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.errors import one_line
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import Paper
 
 FILE = "findings.yaml"
 MOST_FINDINGS = 3
 COMMAND = "smcmc "
-"""What the command of a doubtful claim begins with."""
+"""Beginning of the command that shows a doubtful claim."""
 Words = Annotated[str, Field(min_length=1)]
 
 
@@ -53,7 +53,7 @@ class ClaimReference(_Part):
 
 
 class Finding(_Part):
-    """What the reproduction of a paper shows.
+    """Finding of a paper's reproduction.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class DoubtfulClaim(Finding):
 
 
 class Findings(_Part):
-    """What ``findings.yaml`` holds.
+    """Contents of ``findings.yaml``.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def findings(paper: Paper) -> Findings:
     Raises
     ------
     ConfigError
-        The file is not as it should be: its name, and the key, are said.
+        The file is not as it should be; the message has its name and the key.
     """
     file = paper.folder / FILE
     if not file.is_file():
@@ -116,7 +116,7 @@ def findings(paper: Paper) -> Findings:
     try:
         found = Findings.model_validate(content)
     except ValidationError as error:
-        raise ConfigError(f"{file}: {_explained(error)}") from error
+        raise ConfigError(f"{file}: {_first_error(error)}") from error
     for key, parts in (("findings", found.findings), ("doubtful", found.doubtful)):
         for i, part in enumerate(parts):
             for j, reference in enumerate(part.claims):
@@ -126,7 +126,7 @@ def findings(paper: Paper) -> Findings:
 
 def claims_of(references: Iterable[ClaimReference]) -> list[Claim]:
     """The claims that references are about, each once, in their order."""
-    found = [claim for one in references for claim in published(one.figure) if one.matches(claim)]
+    found = [claim for one in references for claim in published_claims(one.figure) if one.matches(claim)]
     return list(dict.fromkeys(found))
 
 
@@ -135,7 +135,7 @@ def _check(reference: ClaimReference, paper: Paper, where: str) -> None:
     ids = [figure.id for figure in paper.figures]
     if reference.figure not in ids:
         raise ConfigError(f"{where}.figure={reference.figure}: expected one of {', '.join(ids)}")
-    left: Sequence[Claim] = published(reference.figure)
+    left: Sequence[Claim] = published_claims(reference.figure)
     for key in ("data", "sampler", "metric"):
         pattern = getattr(reference, key)
         if pattern is None:
@@ -151,7 +151,7 @@ def _check(reference: ClaimReference, paper: Paper, where: str) -> None:
         raise ConfigError(f"{where}.figure={reference.figure}: no claim of it in {paper.folder / 'claims.csv'}")
 
 
-def _explained(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     """The first thing that is wrong, by its key."""
     first: Mapping[str, Any] = error.errors(include_url=False, include_context=True)[0]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).removeprefix(".")

@@ -17,11 +17,11 @@ import pandas as pd
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.reproduce import Finished, command, drawn
+from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
 from splitmerge_cli.papers.verdicts import counts, frame, read_claims
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results import provenance
@@ -36,7 +36,7 @@ BESIDE = "README.md"
 KEPT = Path("docs/reproduction")
 """Where the repository keeps its own."""
 DPI = 150
-"""Of a picture 183 or 89 mm wide."""
+"""Dots per inch of a picture 183 or 89 mm wide."""
 NUMBERS_BYTES = 400_000
 """A table of numbers larger than this is compressed, then thinned until it fits."""
 
@@ -77,12 +77,12 @@ def keep(
     kept, missing = [], []
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        runs = finished.of(known[name], scale, out)
+        runs = finished.find(known[name], scale, out)
         if runs is None:
             missing.append(name)
             continue
-        said = about(name, scale, runs, titles, papers)
-        index["figures"][name] = said | _kept(known[name], runs, scale, out, folder, config_dir)
+        said = figure_entry(name, scale, runs, titles, papers)
+        index["figures"][name] = said | _keep_figure(known[name], runs, scale, out, folder, config_dir)
         index["figures"] = dict(sorted(index["figures"].items()))
         # after each: what is interrupted leaves what the index says
         write_sealed(folder / INDEX, index)
@@ -90,10 +90,10 @@ def keep(
     return kept, missing
 
 
-def about(
+def figure_entry(
     name: str, scale: str, runs: Sequence[Run], titles: Mapping[str, str], papers: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the index of a kept reproduction and that of an archive say of a figure alike."""
+    """Return the entry of a figure that the indexes of a stored reproduction and of an archive share."""
     return {
         "title": titles[name],
         "paper": papers[name],
@@ -103,7 +103,7 @@ def about(
     }
 
 
-def _kept(
+def _keep_figure(
     entry: PaperFigure, runs: Sequence[Run], scale: str, out: Path, folder: Path, config_dir: str | Path | None
 ) -> dict[str, Any]:
     """Write the files of a figure; what the index says of it."""
@@ -111,9 +111,9 @@ def _kept(
 
     name = entry.id
     with styled():
-        drawing = drawn(entry, runs, scale, out, config_dir)
+        drawing = draw_figure(entry, runs, scale, out, config_dir)
         pictures = save(drawing.figure, folder / name, DPI)
-    claims = frame(drawing.verdicts, published(name), scale)
+    claims = frame(drawing.verdicts, published_claims(name), scale)
     write_text(folder / f"{name}-claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     numbers, rows = _write_numbers(drawing.plotted, folder, name)
     files = [*pictures, folder / numbers, folder / f"{name}-claims.csv"]
@@ -122,7 +122,7 @@ def _kept(
         "verdicts": {verdict: int(number) for verdict, number in counts([claims]).items()},
         "rows": {"plotted": len(drawing.plotted), "kept": rows},
         "runs": _by_experiment(runs),
-        "made": made(runs),
+        "made": environments(runs),
         "data": _data(runs),
         "files": {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in files},
     }
@@ -158,7 +158,7 @@ def _by_experiment(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def made(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def environments(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """With what runs were made, and how many with each: commit, versions, machine (without its name).
 
     Of an exact figure: with what it is computed now.
@@ -176,7 +176,7 @@ def made(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
-    """The data of runs by name: SHA-256 of each file of a published set; empty where they are generated."""
+    """Return the runs' data by name: SHA-256 of each published file; empty where they are generated."""
     found: dict[str, dict[str, str]] = {}
     for name in sorted({str(run.config["data"]["name"]) for run in runs}):
         files = sets.SETS[name].files if name in sets.SETS else ()
@@ -211,8 +211,8 @@ def read_index(folder: Path) -> dict[str, Any]:
     return index
 
 
-def damaged(folder: Path, index: Mapping[str, Any], whole: bool = False) -> Iterator[str]:
-    """What is wrong with the files that an index lists; of the `whole` folder also what else lies in it."""
+def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> Iterator[str]:
+    """List the faults of the files that an index names; of the `whole` folder also what else lies in it."""
     listed = {INDEX, BESIDE}
     for name, figure in index["figures"].items():
         for file, said in figure["files"].items():
@@ -246,6 +246,6 @@ def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
             f"{name}: {folder} does not hold it; smcmc keep {name} --to {folder} adds it from stored runs"
         )
     file, remedy = f"{name}-claims.csv", f"smcmc keep {name} --to {folder} writes it anew"
-    if any(damaged(folder, {"figures": {name: {"files": {file: figure["files"][file]}}}})):
+    if any(find_damage(folder, {"figures": {name: {"files": {file: figure["files"][file]}}}})):
         raise DamagedRun(folder / file, remedy)
     return read_claims(folder / file, remedy), str(figure["scale"])

@@ -1,4 +1,4 @@
-"""What a kept reproduction says of each paper, in numbers: the source of the README's table and of the site."""
+"""A stored reproduction in numbers, by paper: the source of the README's table and of the site."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.kept import INDEX, claims_of, read_index
@@ -38,7 +38,7 @@ class Counts:
     wrong: float
 
     @property
-    def absent(self) -> int:
+    def n_absent(self) -> int:
         """int: claims of figures that are not kept."""
         return self.claims - sum(self.verdicts.values())
 
@@ -70,7 +70,7 @@ def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
     frames = [kept[name] for name in ids if name in kept]
     found = counts(frames)
     return Counts(
-        claims=sum(len(published(name)) for name in ids),
+        claims=sum(len(published_claims(name)) for name in ids),
         figures=len(ids),
         kept=len(frames),
         verdicts={verdict: int(found[verdict]) for verdict in VERDICTS},
@@ -100,13 +100,13 @@ def table(kept: Mapping[str, pd.DataFrame]) -> list[list[str]]:
     """
     whole = total(kept)
     rows = [(paper.name, found) for paper, found in by_paper(kept)] + [("all", whole)]
-    head = ["paper", "claims", *VERDICTS] + (["not kept yet"] if whole.absent else [])
+    head = ["paper", "claims", *VERDICTS] + (["not kept yet"] if whole.n_absent else [])
     return [head] + [
         [
             name,
             str(found.claims),
             *map(str, found.verdicts.values()),
-            *([str(found.absent)] if whole.absent else []),
+            *([str(found.n_absent)] if whole.n_absent else []),
         ]
         for name, found in rows
     ]

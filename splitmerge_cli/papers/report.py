@@ -129,12 +129,12 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
 
 
 def folders(out: str | Path, config_dir: str | Path | None) -> str:
-    """What a command says of the folder of the results, and of that of the user's own."""
+    """Return a command's options for the results folder and for the user's own configuration folder."""
     named = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
     return named if config_dir is None else f"{named} --config-dir {shlex.quote(str(config_dir))}"
 
 
-def _drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
+def _find_drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
     """A file of a figure, checked to be what was written; None where the figure was not drawn."""
     if not (folder / file).is_file():
         return None
@@ -142,7 +142,7 @@ def _drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
 
 
 def _claims(folder: Path, name: str, where: str) -> pd.DataFrame | None:
-    path = _drawn(folder, name, f"{name}-claims.csv", where)
+    path = _find_drawn(folder, name, f"{name}-claims.csv", where)
     return None if path is None else read_claims(path, f"smcmc plot {name}{where} draws it anew")
 
 
@@ -187,7 +187,7 @@ def _contents(
 
 def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, where: str) -> str:
     parts = [f'<h3 id="{name}">{escape(title)}</h3>']
-    picture = _drawn(folder, name, f"{name}.png", where)
+    picture = _find_drawn(folder, name, f"{name}.png", where)
     if frame is None or picture is None:
         parts.append(f"<p>Not drawn yet: <code>smcmc reproduce {name}{escape(where)}</code></p>")
         return "\n".join(parts)
@@ -195,7 +195,7 @@ def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, fo
     scale = _scale(frame)
     parts += [
         f'<img src="data:image/png;base64,{data}" alt="{escape(title)}">',
-        *(f'<p class="soft">{escape(part)}</p>' for part in _said(folder, name, caption, where)),
+        *(f'<p class="soft">{escape(part)}</p>' for part in _read_caption(folder, name, caption, where)),
         f'<div class="scroll">{_table(frame)}</div>' if len(frame) else "",
         f"<p class='soft'>{escape(name)}{f', {escape(scale)} scale' if scale else ''}. Again: "
         f"<code>smcmc reproduce {name}{f' --scale {escape(scale)}' if scale else ''}{escape(where)}</code></p>",
@@ -208,9 +208,9 @@ def _scale(frame: pd.DataFrame) -> str:
     return str(frame["scale"].iloc[0]) if len(frame) else ""
 
 
-def _said(folder: Path, name: str, caption: str, where: str) -> list[str]:
+def _read_caption(folder: Path, name: str, caption: str, where: str) -> list[str]:
     """The caption of a figure and its notes; of one that was drawn before there were notes, the caption."""
-    path = _drawn(folder, name, caption_of(folder, name).name, where)
+    path = _find_drawn(folder, name, caption_of(folder, name).name, where)
     return [caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n")
 
 
@@ -245,7 +245,7 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _errata(paper: Paper) -> str:
-    """What is wrong in a paper, why, how much it matters and how to see it."""
+    """Return a paper's errata as a table: what is wrong, why, how much it matters and how to see it."""
     rows = errata(paper)
     if rows.empty:
         return ""
@@ -267,12 +267,17 @@ def _errata(paper: Paper) -> str:
 
 
 def _settings(paper: Paper) -> str:
-    """What a paper leaves open, and what was chosen."""
+    """Return a paper's open settings as a table, and what was chosen."""
     rows = settings(paper)
     if rows.empty:
         return ""
     cells = [
-        [escape(r.setting), _coded(r.paper), f"{_coded(r.chosen)}<br>{_soft(r.why)}", _coded(r.sensitivity)]
+        [
+            escape(r.setting),
+            _format_code(r.paper),
+            f"{_format_code(r.chosen)}<br>{_soft(r.why)}",
+            _format_code(r.sensitivity),
+        ]
         for r in rows.itertuples(index=False)
     ]
     heads = ["setting", "the paper", "chosen, why", "how much it matters"]
@@ -290,9 +295,9 @@ def _listing(anchor: str, title: str, heads: Sequence[str], rows: Sequence[Seque
 
 
 def _soft(text: str) -> str:
-    return f'<span class="soft">{_coded(text)}</span>'
+    return f'<span class="soft">{_format_code(text)}</span>'
 
 
-def _coded(text: str) -> str:
+def _format_code(text: str) -> str:
     """HTML of a text in which what stands between backticks is code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
@@ -68,7 +68,7 @@ def reproduce(
     names, out, status = select(ids, config_dir), Path(out), 0
     known = figures(config_dir)
     for name in names:
-        function_of(known[name], known[name].draw)  # what cannot draw is told before hours of runs
+        function_of(known[name], known[name].draw)  # what cannot be drawn fails before hours of runs
     wanted = {name: jobs(name, scale, out, needs_stand_in(name, scale, config_dir), config_dir) for name in names}
     # figures may share runs
     distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
@@ -125,19 +125,19 @@ def _draw(
     from splitmerge_cli.plots.style import save, styled
 
     with styled():
-        drawing = drawn(entry, runs, scale, out, config_dir)
+        drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, out / FOLDER / entry.id)
     paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
     paths.append(caption_of(out / FOLDER, entry.id))
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
     if drawing.verdicts:  # a comparison has none
-        console(200).print(VerdictTable(frame(drawing.verdicts, published(entry.id), scale)))
+        console(200).print(VerdictTable(frame(drawing.verdicts, published_claims(entry.id), scale)))
     for path in paths:
         print(path)
 
 
-def drawn(
+def draw_figure(
     entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
 ) -> Drawing:
     """A figure, drawn in the style that is set, from its runs, or from its table in `out` where it is exact.
@@ -160,7 +160,7 @@ def drawn(
 def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
     paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv"]
     _write_csv(drawing.plotted, paths[0])
-    _write_csv(frame(drawing.verdicts, published(name), scale), paths[1])
+    _write_csv(frame(drawing.verdicts, published_claims(name), scale), paths[1])
     return paths
 
 
@@ -206,7 +206,7 @@ def plot(
     missing, status = [], 0
     known, finished = figures(config_dir), Finished(config_dir)
     for name in names:
-        found = finished.of(known[name], scale, out)
+        found = finished.find(known[name], scale, out)
         if found is None:
             missing.append(name)
             continue
@@ -237,7 +237,7 @@ class Finished:
         self._config_dir = config_dir
         self._run = cache(partial(find_run, config_dir=config_dir))
 
-    def of(self, entry: PaperFigure, scale: str, out: Path) -> list[Run] | None:
+    def find(self, entry: PaperFigure, scale: str, out: Path) -> list[Run] | None:
         """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""
         if entry.compute and not (out / entry.id / TABLE).is_file():
             return None

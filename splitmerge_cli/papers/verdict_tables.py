@@ -32,7 +32,7 @@ def with_unit(value: float, unit: str) -> str:
 
 
 def headline(row: Any) -> str:
-    """What a row of `splitmerge_cli.papers.verdicts.frame` is about: data, sampler, metric and reading."""
+    """Return the heading for a row of `splitmerge_cli.papers.verdicts.frame`: data, sampler, metric and reading."""
     said = ", ".join(part for part in (row.reading, row.on) if part)
     return f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}" + (f" ({said})" if said else "")
 

@@ -42,7 +42,7 @@ MIXED = 1.2
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was measured for a claim under one reading, and what follows.
+    """Verdict on a claim under one reading: the measured value, and what follows.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Verdict:
     reading : str
         How the paper was read where it leaves a choice; empty where it does not.
     ours, low, high : float
-        What was measured (or the exact value) and its interval of level .95; NaN where there is none.
+        What was measured (or the exact value) and its interval of level 0.95; NaN where there is none.
     n : int
         Number of independent units behind the interval; 0 for an exact value.
     verdict, reason : str
@@ -78,12 +78,12 @@ class Verdict:
     on: str = ""
 
     @property
-    def counted(self) -> bool:
+    def is_counted(self) -> bool:
         """bool: whether this is the claim's own verdict, and not one under another reading."""
         return self.reading == self.claim.reading
 
     @property
-    def why(self) -> str:
+    def explanation(self) -> str:
         """str: the reason, and what would decide it."""
         if self.verdict != UNDECIDED or self.needed is None:
             return self.reason
@@ -92,11 +92,11 @@ class Verdict:
 
 
 def no_run(claim: Claim, reason: str = "no run", rule: str = "") -> Verdict:
-    """The verdict on a claim of which there is no run."""
+    """Return the verdict on a claim that has no run."""
     return Verdict(claim, claim.reading, np.nan, np.nan, np.nan, 0, UNDECIDED, reason, rule or claim.rule)
 
 
-def within(
+def judge_interval(
     claim: Claim,
     interval: tuple[float, float, float],
     n: int,
@@ -197,7 +197,7 @@ def by_factor(
         return replace(no_run(claim, "never proposed in any chain", "factor"), reading=reading)
     least, most = claim.value / _tolerance(claim), claim.value * _tolerance(claim)
     reason = f"ours / published = {interval[0] / claim.value:.3g}; rule: within a factor {_tolerance(claim):g}{note}"
-    return within(claim, interval, n, least, most, reason, "factor", reading, unit)
+    return judge_interval(claim, interval, n, least, most, reason, "factor", reading, unit)
 
 
 def by_bound(
@@ -213,7 +213,7 @@ def by_bound(
     if not n:
         return replace(no_run(claim, "never proposed in any chain", "at_most"), reading=reading)
     reason = f"rule: at most {_tolerance(claim):g}{note}"
-    return within(claim, interval, n, -np.inf, _tolerance(claim), reason, "at_most", reading, unit)
+    return judge_interval(claim, interval, n, -np.inf, _tolerance(claim), reason, "at_most", reading, unit)
 
 
 def by_distance(claim: Claim, samples: ArrayLike, reading: str = "", units: ArrayLike | None = None) -> Verdict:
@@ -234,7 +234,7 @@ def by_distance(claim: Claim, samples: ArrayLike, reading: str = "", units: Arra
         return replace(no_run(claim, rule="distance"), reading=reading)
     reason = f"ours - published = {interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
     least, most = claim.value - _tolerance(claim), claim.value + _tolerance(claim)
-    return within(claim, interval, len(each), least, most, reason, "distance", reading)
+    return judge_interval(claim, interval, len(each), least, most, reason, "distance", reading)
 
 
 def by_rhat(
@@ -262,7 +262,7 @@ def by_rhat(
     else:
         least, most = max(MIXED, claim.value / _tolerance(claim)), claim.value * _tolerance(claim)
         rule = f"above {MIXED:g} and within a factor {_tolerance(claim):g}"
-    return within(claim, interval, restarts, least, most, f"rule: {rule}{note}", "mixing", reading, "restarts")
+    return judge_interval(claim, interval, restarts, least, most, f"rule: {rule}{note}", "mixing", reading, "restarts")
 
 
 def by_sign(
@@ -291,7 +291,9 @@ def by_sign(
     intervals = {what: summary(x) for what, x in of_units.items()}
     sets = min(len(x) for x in of_units.values())
     worst = min(intervals.values())
-    judged = [within(claim, each, sets, 0.0, np.inf, "", "positive", reading, unit) for each in intervals.values()]
+    judged = [
+        judge_interval(claim, each, sets, 0.0, np.inf, "", "positive", reading, unit) for each in intervals.values()
+    ]
     verdict = next((v for v in judged if v.verdict == NOT_REPRODUCED), None) or next(
         (v for v in judged if v.verdict == UNDECIDED), judged[0]
     )
@@ -337,7 +339,7 @@ def untestable(
 
 
 def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
-    """What ``ID-claims.csv`` holds: the counted verdict of each claim, and below it those of other readings.
+    """Return the table of ``ID-claims.csv``: the counted verdict of each claim, and below it those of other readings.
 
     Parameters
     ----------
@@ -349,11 +351,11 @@ def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> p
     rows: list[Verdict] = []
     for claim in claims:
         own = [v for v in verdicts if v.claim == claim]
-        counted = [v for v in own if v.counted]
+        counted = [v for v in own if v.is_counted]
         if len(counted) > 1:
             raise ValueError(f"{claim.id}: {claim.metric}: two verdicts under {claim.reading!r}")
         rows += counted or [no_run(claim)]
-        rows += [v for v in own if not v.counted]
+        rows += [v for v in own if not v.is_counted]
     return pd.DataFrame([_row(v, scale) for v in rows], columns=list(COLUMNS))
 
 
@@ -383,7 +385,7 @@ COLUMNS = (
 """Columns of ``ID-claims.csv``."""
 NUMBERS = ("published", "ours", "low", "high", "tolerance", "needed")
 WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
-"""Those that may be empty."""
+"""Columns that may be empty."""
 
 
 def read_claims(path: Path, remedy: str) -> pd.DataFrame:
@@ -405,7 +407,7 @@ def read_claims(path: Path, remedy: str) -> pd.DataFrame:
 
 
 def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
-    """The same of a file or a stream; raises `ValueError` where it is no table of claims."""
+    """Return the verdicts of a file or a stream; raises `ValueError` where it is no table of claims."""
     table = pd.read_csv(source, dtype=str)
     if list(table) != list(COLUMNS):
         raise ValueError(f"columns {', '.join(map(str, table))}; expected {', '.join(COLUMNS)}")
@@ -425,7 +427,7 @@ def _row(v: Verdict, scale: str) -> dict[str, Any]:
         "data": claim.data,
         "sampler": claim.sampler,
         "metric": claim.metric,
-        "counted": v.counted,
+        "counted": v.is_counted,
         "reading": v.reading,
         "on": v.on,
         "published": claim.value,
@@ -439,7 +441,7 @@ def _row(v: Verdict, scale: str) -> dict[str, Any]:
         "tolerance": claim.tolerance,
         "verdict": v.verdict,
         "needed": v.needed,
-        "reason": v.why,
+        "reason": v.explanation,
         "statement": claim.statement,
     }
 
@@ -447,8 +449,8 @@ def _row(v: Verdict, scale: str) -> dict[str, Any]:
 def expected_errors(claims: pd.DataFrame) -> float:
     """How many of the counted verdicts that rest on an interval are wrong by chance, at most, on average.
 
-    Where the truth lies on the edge of what is tolerated, an interval of level .95 is on the wrong side of it with
-    probability .025; anywhere else more rarely.
+    Where the truth lies on the edge of what is tolerated, an interval of level 0.95 is on the wrong side of it with
+    probability 0.025; anywhere else more rarely.
     """
     decided = claims["counted"] & claims["verdict"].isin([REPRODUCED, NOT_REPRODUCED]) & (claims["n"] > 0)
     return float(TAIL * decided.sum())

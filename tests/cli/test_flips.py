@@ -222,7 +222,7 @@ def of_a_kept_folder() -> Reader:
 
     def read() -> Any:
         index = kept.read_index(folder)
-        for damage in kept.damaged(folder, index):
+        for damage in kept.find_damage(folder, index):
             raise DamagedRun(folder / damage.split(": ")[1])
         return digest([index, kept.claims_of(folder, "sdds-fig1")[0]])
 

@@ -39,14 +39,14 @@ def folder(original: Path) -> Path:
 def agrees(folder: Path) -> None:
     """Counts, digests and claims of a kept reproduction are those of its files."""
     index = kept.read_index(folder)
-    assert not list(kept.damaged(folder, index, whole=True))
+    assert not list(kept.find_damage(folder, index, whole=True))
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 20_000_000
     for name, figure in index["figures"].items():
         table, scale = kept.claims_of(folder, name)
         own = table[table["counted"]]
         assert {v: int((own["verdict"] == v).sum()) for v in VERDICTS} == figure["verdicts"], name
         assert set(table["scale"]) <= {scale}  # none where nothing is claimed
-        assert len(own) == len(claims.published(name)), name
+        assert len(own) == len(claims.published_claims(name)), name
         numbers = next(file for file in figure["files"] if re.fullmatch(rf"{name}\.csv(\.gz)?", file))
         assert len(pd.read_csv(folder / numbers, keep_default_na=False)) == figure["rows"]["kept"], name
         assert not {"node", "host"} & set(figure["made"][0]["machine"])
@@ -70,7 +70,7 @@ def test_the_table_of_papers_counts_their_figures_and_claims() -> None:
     found = {
         paper.key: (
             len(paper.figures),
-            sum(len(claims.published(figure.id)) for figure in paper.figures),
+            sum(len(claims.published_claims(figure.id)) for figure in paper.figures),
             len(claims.errata(paper)),
         )
         for paper in discovery.papers()

@@ -26,7 +26,7 @@ WRITTEN = sorted(path.stem for path in FOLDER.glob("*.md"))
 def test_blocks_are_filled_from_what_is_kept(key):
     paper = next(one for one in papers() if one.key == key)
     about, text = articles.read(FOLDER / f"{key}.md")
-    filled = articles.expanded(text, paper, STORED, link)
+    filled = articles.expand_blocks(text, paper, STORED, link)
     assert "{claims}" in text and "{counts}" in text and "{figure}" in text
     assert "```{" not in filled and ".png)" in filled
     assert len(about["keywords"].split(",")) >= 3 and 50 <= len(about["abstract"].split()) <= 250
@@ -50,7 +50,7 @@ def test_what_cannot_be_filled_is_said(tmp_path):
     }
     for text, message in cases.items():
         with pytest.raises(ConfigError, match=message):
-            articles.expanded(text, paper, STORED, link)
+            articles.expand_blocks(text, paper, STORED, link)
     (tmp_path / "a.md").write_text("---\nkeywords: a\n---\nText\n")
     with pytest.raises(ConfigError, match="front matter with keywords and abstract"):
         articles.read(tmp_path / "a.md")
@@ -58,7 +58,7 @@ def test_what_cannot_be_filled_is_said(tmp_path):
 
 def test_claims_are_shown_as_they_are_kept():
     text = "Before\n\n```{claims}\n- {figure: sdds-table1}\n```\nAfter\n"
-    filled = articles.expanded(text, paper_of("sdds-table1"), STORED, link)
+    filled = articles.expand_blocks(text, paper_of("sdds-table1"), STORED, link)
     kept = read_claims(STORED / "sdds-table1-claims.csv", "")
     rows = [line for line in filled.splitlines() if line.startswith("| sdds-table1")]
     assert len(rows) == kept["counted"].sum() > 0

@@ -7,7 +7,6 @@ import pytest
 import write_readme
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST = 100
 PAGES = sorted(
     file
     for file in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -57,14 +56,3 @@ def test_links(file: Path) -> None:
         assert there.exists(), f"{file.name}: no {target}"
         if anchor:
             assert anchor in anchors(there), f"{file.name}: no heading {target}"
-
-
-# an entry of the changelog is one line, so that branches can be merged
-@pytest.mark.parametrize(
-    "file", [file for file in PAGES if file.name != "CHANGELOG.md"], ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_lines_are_short(file: Path) -> None:
-    # a row of a table, formulas set off by four spaces, and a picture stand on one line
-    free = re.compile(r"\s*\||    |!\[|.*\]: http")
-    long = [number for number, line in prose(file) if len(line) > LONGEST and not free.match(line)]
-    assert not long, f"{file.name}: lines {long} are longer than {LONGEST}"

@@ -7,7 +7,7 @@ import sanitize
 from sanitizers.cases import STARTS
 from sanitizers.combination import Rejected, run
 from sanitizers.datasets import data
-from sanitizers.processes import explained
+from sanitizers.processes import explain_end
 from sanitizers.variants import samplers, values_of, variants
 
 from splitmerge_cli.config import choice, choices, locate
@@ -99,9 +99,9 @@ def test_what_a_sanitizer_says_is_told_in_a_line() -> None:
         "=\n==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60\nREAD of size 8\n"
         "    #0 0x7f1 in rise splitmerge_cli/_blocks.h:52\n    #1 0x7f2 in edges_added splitmerge_cli/_blocks.h:108\n"
     )
-    told = explained(report, 1)
+    told = explain_end(report, 1)
     assert "heap-buffer-overflow" in told
     assert told.endswith("< rise (splitmerge_cli/_blocks.h:52) < edges_added (splitmerge_cli/_blocks.h:108)")
     race = "WARNING: ThreadSanitizer: data race (pid=7)\n    #0 f build/c/splitmerge_cli/core/a.c:5 (a.so+0x1)\n"
-    assert explained(race, 66).endswith("data race (pid=7) < f (splitmerge_cli/core/a.c:5)")
-    assert explained("", -11) == "ended with status -11"
+    assert explain_end(race, 66).endswith("data race (pid=7) < f (splitmerge_cli/core/a.c:5)")
+    assert explain_end("", -11) == "ended with status -11"

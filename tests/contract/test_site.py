@@ -19,7 +19,7 @@ import sampler_pages
 import verify_samplers
 
 from splitmerge_cli.config import choices
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.findings import findings
 from splitmerge_cli.papers.verdicts import COLUMNS
@@ -79,13 +79,13 @@ def test_page_has_what_its_commands_print(tmp_path: Path) -> None:
         "```console\n$ echo results/sams-csv/0123456789ab; \\\n    echo 'chain 0:  50%  0:00:01 left'\nold\n"
         "$ cat cows.csv && echo RUN\n```\n\n```\n$ false\n```\n"
     )
-    text = draw_pages.Page(page, tmp_path).written()
+    text = draw_pages.Page(page, tmp_path).updated_text()
     shown = "    echo 'chain 0:  50%  0:00:01 left'\nresults/sams-csv/0123456789ab\n"
     assert shown + "$ cat cows.csv && echo RUN\nxresults/sams-csv/0123456789ab\n```" in text
     assert "old" not in text and text.startswith("```python\n") and text.endswith("```\n$ false\n```\n")
     page.write_text("```console\n$ exit 3\n```\n")
     with pytest.raises(SystemExit, match="status 3"):
-        draw_pages.Page(page, tmp_path).written()
+        draw_pages.Page(page, tmp_path).updated_text()
 
 
 def written(source: Path) -> dict[str, str]:
@@ -109,8 +109,8 @@ def test_reproduction_without_results(tmp_path: Path) -> None:
     for name in figures:
         assert f"smcmc reproduce {name} --scale paper\nsmcmc keep {name} --scale paper\n" in pages[name]
         assert "is not kept" in pages[name] and "## Claims" not in pages[name]
-        assert pages[name].count(">not kept yet</span>") == len(published(name))
-        assert bool(published(name)) == (name in of_papers)
+        assert pages[name].count(">not kept yet</span>") == len(published_claims(name))
+        assert bool(published_claims(name)) == (name in of_papers)
     for paper in papers():
         assert paper.name in pages["errata"] and paper.name in pages["settings"]
         assert all(finding.title.rstrip(".") in pages[paper.key] for finding in findings(paper).findings)

@@ -1,4 +1,4 @@
-"""Small cases of the samplers of Luo & Shrivastava 2018: models, tables, kernels, and the law that a kernel has."""
+"""Small cases for the samplers of Luo & Shrivastava 2018: models, tables, kernels, and a kernel's distribution."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TABLES = [(1, 1, 0), (1, 2, 1), (1, 4, 2), (2, 3, 3), (3, 4, 4)]
 
 
 def tables_for(name, bits, tables, seed):
-    return Tables.drawn(VECTORS.get(name, POINTS[: MODELS[name].N]), bits, tables, seed)
+    return Tables.draw(VECTORS.get(name, POINTS[: MODELS[name].N]), bits, tables, seed)
 
 
 def build(tables, proposal, reading, ref=LSHSM, mode="exact", likelihood=None):
@@ -55,20 +55,20 @@ class Weights(Mixture):
         return math.log(self.weights[canonical(clusters)])
 
 
-# ---- The law that a kernel has
+# ---- The distribution that a kernel has
 
 
 def stationary(P):
-    """The stationary law by elimination of states (Grassmann, Taksar and Heyman), which subtracts nothing."""
+    """The stationary distribution by elimination of states (Grassmann, Taksar and Heyman), which subtracts nothing."""
     P, n = P.copy(), len(P)
     for s in range(n - 1, 0, -1):
         P[:s, s] /= P[s, :s].sum()
         P[:s, :s] += np.outer(P[:s, s], P[s, :s])
-    law = np.zeros(n)
-    law[0] = 1.0
+    distribution = np.zeros(n)
+    distribution[0] = 1.0
     for s in range(1, n):
-        law[s] = law[:s] @ P[:s, s]
-    return law / law.sum()
+        distribution[s] = distribution[:s] @ P[:s, s]
+    return distribution / distribution.sum()
 
 
 def distance(p, q):
@@ -77,5 +77,5 @@ def distance(p, q):
 
 
 def stationary_distance(make_ref, model):
-    """Total variation between the stationary law of a reference and the target."""
+    """Total variation between the stationary distribution of a reference and the target."""
     return distance(stationary(transition_matrix(make_ref, MODELS[model], STATES[model])), PI[model])

@@ -101,12 +101,12 @@ def remembering(model):
     log_g, log_predictive = model.log_g, model.log_predictive
     known = {}
 
-    def remembered(function, cluster, *item):
+    def recall(function, cluster, *item):
         key = function, tuple(cluster), theta_of(cluster), item
         if key not in known:
             known[key] = function(*item, cluster)
         return known[key]
 
-    model.log_g = lambda cluster: remembered(log_g, cluster)
-    model.log_predictive = lambda i, cluster: remembered(log_predictive, cluster, i)
+    model.log_g = lambda cluster: recall(log_g, cluster)
+    model.log_predictive = lambda i, cluster: recall(log_predictive, cluster, i)
     return model

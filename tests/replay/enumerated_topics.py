@@ -93,7 +93,7 @@ class PointStream(ScriptedStream):
         return super().accept(log_r) if self.grows is None else self.coin(math.exp(log_r) if self.grows else 1.0)
 
 
-def copied(state):
+def copy_state(state):
     twin = Topics(state.model, [0], [0.5, 0.5])
     twin.clusters = [Cluster(t, theta_of(t)) for t in state.clusters]
     twin.log_unseen = state.log_unseen
@@ -103,7 +103,7 @@ def copied(state):
 def walks(make_ref, state, stream, act=lambda ref: ref.step()):
     """Every end of a kernel from a state, with its probability, or density."""
     for _ in stream.paths():
-        end = copied(state)
+        end = copy_state(state)
         act(make_ref(end, stream))
         yield end, stream.probability
 

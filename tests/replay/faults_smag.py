@@ -79,10 +79,10 @@ class OneTokenIsEnough(SMAG):
 
 
 class KeepsOneWeight(SMAG):
-    """A merge whose union has the weight of one of the two."""
+    """A merge whose union has the weight of one topic alone."""
 
-    def merged(self, c, d):
-        proposal, union = super().merged(c, d)
+    def merge_topics(self, c, d):
+        proposal, union = super().merge_topics(c, d)
         union.theta = self.state.clusters[c].theta
         return proposal, union
 

@@ -70,7 +70,7 @@ class Stream:
 class Conjugate:
     """A model whose parameters are integrated out: none to draw, none in the state.
 
-    `coupled`: the likelihood of a cluster depends on the others; then `log_predictive` is told of them.
+    `coupled`: the likelihood of a cluster depends on the others; then `log_predictive` gets them.
     """
 
     conjugate = True
@@ -133,7 +133,7 @@ class EMM(Conjugate):
 
 
 class Mixture(Conjugate):
-    """What mixtures share: N items under a CRP or a uniform prior on partitions; no empty clusters.
+    """Base class of mixtures: N items under a CRP or a uniform prior on partitions; no empty clusters.
 
     `concentration` is a number, or the pair (shape, rate) of a gamma prior: then it stands at shape/rate until set.
     """
@@ -163,7 +163,7 @@ class Mixture(Conjugate):
         return math.log(self.concentration) if self.prior == "crp" else 0.0
 
     def log_prior(self, clusters: Clusters) -> float:
-        """Of the partition, jointly with the concentration where that is random."""
+        """Return the log prior of the partition, jointly with the concentration where that is random."""
         if self.prior == "uniform":
             return 0.0
         log_p = sum(math.log(self.concentration) + math.lgamma(len(items)) for items in clusters)
@@ -211,7 +211,7 @@ class Bernoulli(Mixture):
 
 
 class State:
-    """What a chain holds: a model and its clusters; all samplers of the chain read and replace the same `clusters`."""
+    """State of a chain: a model and its clusters; all samplers of the chain read and replace the same `clusters`."""
 
     def __init__(self, model: EMM | Mixture, labels, K: int | None = None, thetas=None) -> None:
         self.model = model

@@ -61,7 +61,7 @@ class Gaussian(Mixture):
         return 1 if self.covariance == "iso" else self.D
 
     @property
-    def resampled(self) -> list[float]:
+    def resampled_values(self) -> list[float]:
         """Values of b0 and kappa0 that have a prior."""
         scales = self.b0[: self.n_scales].tolist() if self.scale_gamma else []
         return [*scales, *([self.kappa0] if self.weight_gamma else [])]
@@ -130,7 +130,7 @@ class Lines(Mixture):
         return lines_log_weight(self.x[items], 1.0, *prior, "uniform")(whole(items))
 
     def posterior(self, items: list[int]):
-        """Of a line: mean (intercept, slope), covariance in units of the variance, and (a, b) of that variance."""
+        """Return a line's mean (intercept, slope), covariance in units of the variance, and (a, b) of that variance."""
         points = self.x[items].reshape(-1, 2)
         X, y = np.column_stack([np.ones(len(points)), points[:, 0]]), points[:, 1]
         covariance = np.linalg.inv(X.T @ X + self.tau * np.eye(2))

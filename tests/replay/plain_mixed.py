@@ -38,12 +38,12 @@ class Mixed(Mixture):
         columns = [j for j, type_of in enumerate(self.types) if type_of == kind]
         return dict(zip(columns, np.broadcast_to(value, len(columns)), strict=True))
 
-    def observed(self, items: list[int], j: int):
+    def observed_cells(self, items: list[int], j: int):
         cells = self.x[items, j] if items else np.zeros(0)
         return cells[~np.isnan(cells)]
 
     def log_g(self, items: list[int]) -> float:
-        return sum(self.log_column(self.observed(items, j), j) for j in range(len(self.types)))
+        return sum(self.log_column(self.observed_cells(items, j), j) for j in range(len(self.types)))
 
     def log_column(self, cells, j: int) -> float:
         """Marginal likelihood of the observed cells of column j."""
@@ -72,7 +72,7 @@ class Mixed(Mixture):
     def log_predictive(self, i: int, items: list[int]) -> float:
         """Product over the columns that the item has: a missing cell has no factor."""
         columns = [j for j in range(len(self.types)) if not np.isnan(self.x[i, j])]
-        return sum(self.log_cell(self.x[i, j], self.observed(items, j), j) for j in columns)
+        return sum(self.log_cell(self.x[i, j], self.observed_cells(items, j), j) for j in columns)
 
     def log_cell(self, cell: float, cells, j: int) -> float:
         """A level's share of counts and pseudo-counts; a negative binomial; Student's t."""

@@ -24,31 +24,31 @@ class IRM(Mixture):
         self.A, self.beta1, self.beta0 = np.asarray(adjacency), beta1, beta0
 
     @cached_property
-    def known(self) -> dict[tuple, float]:
+    def cache(self) -> dict[tuple, float]:
         """Terms computed so far: a walk asks for the same ones again."""
         return {}
 
     def log_pairs(self, one: tuple[int, ...], other: tuple[int, ...]) -> float:
-        """Log marginal likelihood of the pairs of items between two clusters, or within one given twice."""
+        """Log marginal likelihood of the item pairs between two clusters, or within one given twice."""
         key = min(one, other), max(one, other)
-        if key not in self.known:
+        if key not in self.cache:
             pairs = [(a, b) for a in one for b in other if one != other or a < b]
             edges = sum(int(self.A[a, b]) for a, b in pairs)
             log_lik = betaln(edges + self.beta1, len(pairs) - edges + self.beta0) - betaln(self.beta1, self.beta0)
-            self.known[key] = float(log_lik)
-        return self.known[key]
+            self.cache[key] = float(log_lik)
+        return self.cache[key]
 
     def log_lik(self, clusters: Clusters) -> float:
-        """Of the items that the clusters hold."""
+        """Return the log likelihood of the items that the clusters hold."""
         blocks = [tuple(sorted(items)) for items in clusters if items]
         return math.fsum(self.log_pairs(one, other) for k, one in enumerate(blocks) for other in blocks[k:])
 
     def log_g(self, cluster: list[int]) -> float:
-        """Of the pairs within a cluster alone."""
+        """Return the log likelihood of the pairs within a cluster alone."""
         return self.log_lik([cluster])
 
     def log_predictive(self, i: int, cluster: list[int], others: Clusters = ()) -> float:
-        """Of item i's pairs with all items in place, when it joins `cluster` beside the `others`."""
+        """Return the log predictive of item i's pairs with all placed items, when it joins `cluster`."""
         return self.log_lik([*others, [*cluster, i]]) - self.log_lik([*others, cluster])
 
     def log_joint(self, clusters: Clusters) -> float:

@@ -75,14 +75,14 @@ class HDP(Conjugate):
         return sum(self.words[i] == w for i in tokens)
 
     def log_g(self, tokens: list[int]) -> float:
-        """Log probability of the words of a topic's tokens, one after the other."""
+        """Log probability of a topic's words, one token after the other."""
         log_p = math.lgamma(self.V * self.eta) - math.lgamma(self.V * self.eta + len(tokens))
         for w in {self.words[i] for i in tokens}:
             log_p += math.lgamma(self.eta + self.n_word(w, tokens)) - math.lgamma(self.eta)
         return log_p
 
     def log_predictive(self, i: int, tokens: list[int]) -> float:
-        """Of the word of token i, given the other tokens of a topic; 1/V if there are none."""
+        """Log probability of token i's word, given the other tokens of a topic; 1/V for an empty topic."""
         return math.log((self.eta + self.n_word(self.words[i], tokens)) / (self.V * self.eta + len(tokens)))
 
     def log_rising_of(self, topic: Cluster) -> float:
@@ -100,7 +100,7 @@ class HDP(Conjugate):
         return sum(float(stats.gamma.logpdf(x, p[0], scale=1 / p[1])) for x, p in pairs if p)
 
     def log_prior(self, topics: list[Cluster], log_unseen: float) -> float:
-        """Of the partition of the tokens and the weights of its topics: a density in beta_1, ..., beta_K."""
+        """Log density of the tokens' partition and the weights beta_1, ..., beta_K."""
         log_p = len(topics) * math.log(self.gamma) + (self.gamma - 1) * log_unseen
         log_p += sum(self.log_rising_of(topic) - topic.theta for topic in topics)
         return log_p - self.log_documents() + self.log_hyper()
@@ -117,7 +117,7 @@ class HDP(Conjugate):
         return log_p - self.log_documents()
 
     def ways_to_seat(self, tokens: list[int]) -> np.ndarray:
-        """By number m of tables: the sum over (m_j) of total m of the product of Stirling numbers s(n_jk, m_j)."""
+        """Sums by number m of tables: over (m_j) with total m, the product of Stirling numbers s(n_jk, m_j)."""
         counts = np.array([1.0])
         for j in range(self.J):
             for t in range(self.n_doc(j, tokens)):

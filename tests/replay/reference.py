@@ -27,8 +27,8 @@ def exp(log_p: list[float]) -> list[float]:
     return [math.exp(p) for p in log_p]
 
 
-class Box:
-    """What the reference share: the acceptance step and the state ratio.
+class Reference:
+    """Base class of the references: the acceptance step and the state ratio.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Box:
         return self.model.log_joint(big) - self.model.log_joint(small) + self.model.log_numberings(len(small))
 
     def log_state_ratio(self, small: Clusters, big: Clusters) -> float:
-        """The same as the as_printed version of Wang & Russell 2015 counts it."""
+        """Return the state ratio as the as_printed version of Wang & Russell 2015 counts it."""
         K, log_r = len(small), self.log_target_ratio(small, big)
         if self.mode == "as_printed":
             log_r += math.log(2 / (K + 1)) if self.model.allows_empty else LOG_2
@@ -91,7 +91,7 @@ class Box:
         """Log probabilities that item i joins A, and that it joins B, by the predictive alone (equation 5)."""
         return normalise(self.log_predictives(i, [A, B], outside))
 
-    def shuffled(self, items: list[int]) -> list[int]:
+    def shuffle(self, items: list[int]) -> list[int]:
         """The items in random order (Fisher-Yates)."""
         order = list(items)
         for t in range(len(order) - 1, 0, -1):
@@ -100,7 +100,7 @@ class Box:
         return order
 
 
-class Gibbs(Box):
+class Gibbs(Reference):
     """Algorithm 1, lines 5 to 9: `scan` full visits every item in turn, site one random item."""
 
     def __init__(self, state, stream, mode="exact", scan="full") -> None:
@@ -134,7 +134,7 @@ class Gibbs(Box):
         state.clusters = rest
 
 
-class SDDS(Box):
+class SDDS(Reference):
     """Algorithms 2 and 3. `kernel`: ssdm (Algorithm 2), smds (Algorithm 3), or both, one of the two at random."""
 
     def __init__(self, state, stream, mode="exact", kernel="both") -> None:
@@ -237,7 +237,7 @@ class SDDS(Box):
         return normalise([-self.model.log_g(items) for items in clusters])
 
     def log_f_merge(self, clusters: Clusters, i: int) -> list[float]:
-        """Log probabilities of the partner of cluster i, proportional to g(i union j) / g(i) (equation 6); never i."""
+        """Log probabilities of cluster i's partner, proportional to g(i union j) / g(i) (equation 6); never i."""
         return normalise(
             [
                 self.model.log_g(clusters[i] + items) - self.model.log_g(clusters[i]) if j != i else -math.inf
@@ -270,7 +270,7 @@ class SS(SDDS):
         return self.log_state_ratio(small, big) + self.log_q_smart_merge(big, a, b) - q_split
 
 
-class RM(Box):
+class RM(Reference):
     """Random mixing (section 3.3). `redistribution`: coin (each mention) or cut (a random order, then a random cut)."""
 
     def __init__(self, state, stream, mode="exact", redistribution="cut") -> None:
@@ -308,12 +308,12 @@ class RM(Box):
         if self.redistribution == "coin":
             goes_to_A = {i for i in members if self.stream.coin(0.5)}
         else:
-            order = self.shuffled(members)
+            order = self.shuffle(members)
             goes_to_A = set(order[: self.stream.index(n + 1)])
         return [i for i in members if i in goes_to_A], [i for i in members if i not in goes_to_A]
 
     def log_r(self, a: int, b: int) -> float:
-        """Log probability that a given set of a of the a + b members goes to A."""
+        """Log probability that A gets a given set of a members, from a + b."""
         if self.redistribution == "coin":
             return -(a + b) * LOG_2
         return math.lgamma(a + 1) + math.lgamma(b + 1) - math.lgamma(a + b + 2)
@@ -324,7 +324,7 @@ class RM(Box):
         return self.log_state_ratio(small, big) + log_q_merge - log_q_split
 
 
-class RGSM(Box):
+class RGSM(Reference):
     """Restricted Gibbs split-merge (section 3.3; Jain and Neal): `t` launch sweeps, `r` proposals per step."""
 
     def __init__(self, state, stream, mode="exact", t=5, r=1) -> None:
@@ -388,7 +388,7 @@ class RGSM(Box):
         return log_q
 
 
-class BirthDeath(Box):
+class BirthDeath(Reference):
     """Birth and death moves (section 3.3): of empty entities (EMM), or of singletons (mixtures)."""
 
     def step(self) -> None:

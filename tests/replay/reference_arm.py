@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from plain import Clusters, State, swap_delete
-from reference import Box, exp, normalise
+from reference import Reference, exp, normalise
 from reference_triadic import Dyadic
 
 Labels = list[int]
@@ -33,8 +33,8 @@ def labels_of(clusters: Clusters, N: int) -> Labels:
     return labels
 
 
-class Past:
-    """What chains learn from: the partitions of all of them after 0, 1, 2, ... iterations, and their present states."""
+class History:
+    """Chain history: the partitions of all chains after 0, 1, 2, ... iterations, and their present states."""
 
     def __init__(self, states: list[State]) -> None:
         self.states = states
@@ -56,7 +56,7 @@ class AdaptiveProposal:
 
     def __init__(self, stream, adaptation: str, freeze: int) -> None:
         self.stream, self.adaptation, self.freeze = stream, adaptation, freeze
-        self.history: Past | None = None
+        self.history: History | None = None
         self.own = 0
         self.fixed: tuple | None = None
 
@@ -160,7 +160,7 @@ class Walk:
         return self.moved + self.singles
 
     def choices(self, clusters: Clusters, unit: list[int]) -> tuple[list[Clusters], list[float]]:
-        """What may become of the clusters when a unit is updated, and the log probabilities."""
+        """Return the clusters that may result when a unit is updated, and their log probabilities."""
         h = unit[0]
         if unit in self.moved or h in self.inside:
             targets = [*range(len(clusters)), len(clusters)]
@@ -213,7 +213,7 @@ class Walk:
                 yield from self.search(result, units[1:], [*settled, units[0][0]], wanted, log_p + log_choice)
 
 
-class SRM(Box):
+class SRM(Reference):
     """Simplified reconfiguration moves: c_i = {i}, c_j = {j}, and no block is moved as such."""
 
     by_blocks = False
@@ -250,7 +250,7 @@ class SRM(Box):
         """Rank of each item: its place in a random order."""
         order = list(range(self.model.N))
         if self.relabel:
-            order = self.shuffled(order)
+            order = self.shuffle(order)
         return [order.index(h) for h in range(self.model.N)]
 
     def reverse_relabelling(self, rank: Labels) -> Labels:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 from plain import Clusters, merge, split
-from reference_triadic import Dyadic, without
+from reference_triadic import Dyadic, drop_items
 
 HALF = Fraction(1, 2)
 
@@ -42,7 +42,7 @@ class Tables:
         self.known: dict[tuple, list] = {}
 
     @classmethod
-    def drawn(cls, vectors, bits: int, tables: int, seed: int, centre: bool = True) -> Tables:
+    def draw(cls, vectors, bits: int, tables: int, seed: int, centre: bool = True) -> Tables:
         """With directions of one's own."""
         vectors = np.asarray(vectors, dtype=float)
         directions = np.random.default_rng(seed).normal(size=(vectors.shape[1], tables * bits))
@@ -54,7 +54,7 @@ class Tables:
         codes = [tuple(positive[t * self.bits : (t + 1) * self.bits]) for t in range(self.tables)]
         return codes if deviation.any() else None
 
-    def found_by(self, point) -> list[int]:
+    def items_near(self, point) -> list[int]:
         """S: all items that some table holds in the bucket of a point that is no item, ascending.
 
         A point that is the origin but for rounding finds nothing.
@@ -66,7 +66,7 @@ class Tables:
         return [v for v in range(self.N) if self.codes[v] and any(map(operator.eq, self.codes[v], codes))]
 
     def query(self, u: int, opposite: bool) -> list[list[int]]:
-        """What each table holds for u, or for -u, without u; empty buckets left out. An origin has no direction."""
+        """Return the bucket of each table for u, or for -u, without u; no empty buckets. An origin has no direction."""
         if self.codes[u] is None:
             return []
         buckets = []
@@ -80,7 +80,7 @@ class Tables:
         return list(dict.fromkeys(v for bucket in self.query(u, opposite) for v in bucket))
 
     def options(self, u: int, opposite: bool, reading: str) -> list[list[int]]:
-        """What v is drawn from: one of the lists, then one of its items."""
+        """Return the candidates for v: one of the lists is drawn, then one of its items."""
         union = self.union(u, opposite)
         return self.query(u, opposite) if reading == "table" else [union] if union else []
 
@@ -105,7 +105,7 @@ class Tables:
         """
         return self.same_bit(-self.deviations[u] if opposite else self.deviations[u], self.deviations[v])
 
-    def found(self, point, v: int) -> float:
+    def probability_near(self, point, v: int) -> float:
         """The probability over directions that some table holds v in the bucket of a point."""
         return self.same_bucket(self.same_bit(np.asarray(point, dtype=float) - self.origin, self.deviations[v]))
 
@@ -135,10 +135,10 @@ class SampledLikelihood:
         self.known: dict[tuple[int, ...], float] = {}
 
     def __call__(self, clusters: Clusters) -> float:
-        return sum(self.of(items) for items in clusters)
+        return sum(self.log_lik(items) for items in clusters)
 
-    def of(self, items: list[int]) -> float:
-        """Of one cluster."""
+    def log_lik(self, items: list[int]) -> float:
+        """Return the estimated log likelihood of one cluster."""
         key = tuple(items)
         if key not in self.known:
             self.known[key] = sum(self.terms(items).values())
@@ -146,11 +146,11 @@ class SampledLikelihood:
 
     def terms(self, items: list[int]) -> dict[int, float]:
         mean, _ = self.model.plug_in(items)
-        found = [i for i in self.tables.found_by(mean) if i in items]
-        return {i: self.model.log_plug_in(i, items) / self.tables.found(mean, i) for i in found}
+        found = [i for i in self.tables.items_near(mean) if i in items]
+        return {i: self.model.log_plug_in(i, items) / self.tables.probability_near(mean, i) for i in found}
 
     def log_weight(self, clusters: Clusters) -> float:
-        """log of prior times exp(L-hat): the law that exact proposals would keep."""
+        """log of prior times exp(L-hat): the distribution that exact proposals would keep."""
         return self.model.log_prior(clusters) + self(clusters)
 
 
@@ -218,7 +218,7 @@ class LSHSM(Dyadic):
 
     def smart_split(self, u: int, v: int) -> None:
         clusters, c = self.state.clusters, self.state.cluster_of(u)
-        in_A = {u: True, v: False} | {m: self.stream.coin(0.5) for m in without(clusters[c], u, v)}
+        in_A = {u: True, v: False} | {m: self.stream.coin(0.5) for m in drop_items(clusters[c], u, v)}
         A, B = [m for m in clusters[c] if in_A[m]], [m for m in clusters[c] if not in_A[m]]
         proposal = split(clusters, c, A, B)
         return self.decide(proposal, self.log_ratio_split(clusters, proposal, A, B, opposite=True))
@@ -300,7 +300,7 @@ class LSHSM(Dyadic):
         return 0.5**n / M, total
 
     def printed_sum(self, C_u: list[int], C_v: list[int], opposite: bool) -> float:
-        """What stands in the place of X."""
+        """Return the terms that stand in the place of X."""
         total = 0.0
         for u in C_u:
             S = self.tables.union(u, opposite)

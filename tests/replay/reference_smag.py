@@ -11,11 +11,11 @@ import math
 
 from plain import Cluster, merge, split, swap_delete, theta_of
 from plain_topics import Topics, TopicStream, log_add
-from reference import LOG_2, RGSM, SDDS, SS, Box, normalise
-from reference_triadic import Dyadic, sorted_side, without
+from reference import LOG_2, RGSM, SDDS, SS, Reference, normalise
+from reference_triadic import Dyadic, drop_items, sorted_side
 
 
-class TopicBox(Box):
+class TopicReference(Reference):
     """A state whose weights are part of a proposal."""
 
     state: Topics
@@ -26,7 +26,7 @@ class TopicBox(Box):
         return math.log(self.model.alpha0) + topic.theta
 
 
-class Gibbs(TopicBox):
+class Gibbs(TopicReference):
     """Equation 8: `scan` full visits every token in turn, site one random token.
 
     `order` of the options of a draw: topics, the buckets of a sparse scan, lanes (by the number modulo 8), or that of
@@ -68,7 +68,7 @@ class Gibbs(TopicBox):
 
     def visit(self, i: int) -> None:
         k = self.state.cluster_of(i)
-        topics = [Cluster(without(topic, i), topic.theta) for topic in self.state.clusters]
+        topics = [Cluster(drop_items(topic, i), topic.theta) for topic in self.state.clusters]
         options = self.buckets(i, topics) if self.present == "buckets" else self.options(i, topics)
         if self.present == "lanes":
             options = [*sorted(options[:-1], key=lambda option: (option[0] % 8, option[0])), options[-1]]
@@ -97,7 +97,7 @@ class Gibbs(TopicBox):
         return [*enumerate(weights), (len(topics), self.new_weight())]
 
     def buckets(self, i: int, topics: list[Cluster]) -> list[tuple[int, float]]:
-        """The same weights in three parts: topics that hold the word, topics in the document, all topics; new."""
+        """Return the weights in three parts: topics that hold the word, topics in the document, all topics; new."""
         j, w, model = self.model.docs[i], self.model.words[i], self.model
         by_word, by_document, by_weight = [], [], []
         for k, topic in enumerate(topics):
@@ -122,7 +122,7 @@ class Gibbs(TopicBox):
         self.state.log_unseen = log_add(self.state.log_unseen, topic.theta)
 
 
-class Refresh(TopicBox):
+class Refresh(TopicReference):
     """Equations 9 and 10, with the hyper-parameters that are random between them.
 
     `gamma_given`: tables (their number, with the weights integrated out: before equation 10) or weights (after it).
@@ -138,7 +138,7 @@ class Refresh(TopicBox):
             self.draw_alpha0(sum(tables))
         if self.model.gamma_prior and self.gamma_given == "tables":
             self.draw_gamma(sum(tables))
-        self.state.clusters, self.state.log_unseen = self.weighted(self.state.clusters, tables)
+        self.state.clusters, self.state.log_unseen = self.draw_weights(self.state.clusters, tables)
         if self.model.gamma_prior and self.gamma_given == "weights":
             self.draw_gamma_given_weights()
 
@@ -154,7 +154,7 @@ class Refresh(TopicBox):
             total += sum(self.stream.coin(a / (a + t)) for n in counts if n > t)
         return total
 
-    def weighted(self, topics: list[Cluster], tables: list[int]) -> tuple[list[Cluster], float]:
+    def draw_weights(self, topics: list[Cluster], tables: list[int]) -> tuple[list[Cluster], float]:
         """Equation 10: the topics with new weights, and what is left."""
         *weights, log_unseen = self.stream.log_dirichlet(tables, self.model.gamma)
         return [Cluster(topic, weight) for topic, weight in zip(topics, weights, strict=True)], log_unseen
@@ -233,7 +233,7 @@ class SMAG(Refresh):
         A, B = self.halves(topic, i, j)
         if self.weights == "before" and not self.divide(topic, A, B, self.p, self.p):
             return self.void()
-        log_q = self.allocate(A, B, self.shuffled(without(topic, i, j)))
+        log_q = self.allocate(A, B, self.shuffle(drop_items(topic, i, j)))
         if self.weights == "after" and not self.divide(topic, A, B, *self.expected_tables(A, B)):
             return self.void()
         proposal = split(topics, c, sorted_side(A), sorted_side(B))
@@ -241,15 +241,15 @@ class SMAG(Refresh):
 
     def merge(self, c: int, d: int, i: int, j: int) -> None:
         topics = self.state.clusters
-        proposal, union = self.merged(c, d)
+        proposal, union = self.merge_topics(c, d)
         A, B = Cluster([i], topics[c].theta), Cluster([j], topics[d].theta)
         if self.weights == "after":
             A.theta = B.theta = union.theta - LOG_2
-        log_q = self.allocate(A, B, self.shuffled(without(union, i, j)), forced=topics[c])
+        log_q = self.allocate(A, B, self.shuffle(drop_items(union, i, j)), forced=topics[c])
         A.theta, B.theta = topics[c].theta, topics[d].theta
         return self.decide(proposal, -self.log_ratio_split(proposal, union, topics, A, B, log_q))
 
-    def merged(self, c: int, d: int) -> tuple[list[Cluster], Cluster]:
+    def merge_topics(self, c: int, d: int) -> tuple[list[Cluster], Cluster]:
         """The topics after the merge of two, and their union, whose weight is the sum of theirs."""
         topics = self.state.clusters
         proposal = merge(topics, c, d)
@@ -335,30 +335,30 @@ class SMAG(Refresh):
 
     def split_printed(self, c: int) -> None:
         topics = self.state.clusters
-        proposal, log_unseen, log_q = self.divided(topics, c)
+        proposal, log_unseen, log_q = self.split_topic(topics, c)
         log_r = self.log_printed(proposal, log_unseen) - self.log_printed(topics, self.state.log_unseen) - log_q
         return self.decide_both(proposal, log_unseen, log_r)
 
     def merge_printed(self, c: int, d: int) -> None:
         topics = self.state.clusters
-        proposal, _ = self.merged(c, d)
-        proposal, log_unseen = self.weighted(proposal, self.tables(proposal))
+        proposal, _ = self.merge_topics(c, d)
+        proposal, log_unseen = self.draw_weights(proposal, self.tables(proposal))
         union = proposal[min(c, d)]
         if self.form == "box":
-            split_topics, split_unseen, log_q = self.divided(proposal, min(c, d))
+            split_topics, split_unseen, log_q = self.split_topic(proposal, min(c, d))
         else:
             split_topics, split_unseen = topics, self.state.log_unseen
             A, B = self.halves(union, self.one_of(topics[c]), self.one_of(topics[d]))
-            log_q = self.allocate(A, B, self.shuffled(without(union, A[0], B[0])), forced=topics[c])
+            log_q = self.allocate(A, B, self.shuffle(drop_items(union, A[0], B[0])), forced=topics[c])
         log_r = log_q + self.log_printed(proposal, log_unseen) - self.log_printed(split_topics, split_unseen)
         return self.decide_both(proposal, log_unseen, log_r)
 
-    def divided(self, topics: list[Cluster], c: int) -> tuple[list[Cluster], float, float]:
+    def split_topic(self, topics: list[Cluster], c: int) -> tuple[list[Cluster], float, float]:
         """A split as Algorithm 1 proposes it, with all weights drawn anew, and log q of its allocation."""
         A, B = self.halves(topics[c], *self.two_of(topics[c]))
-        log_q = self.allocate(A, B, self.shuffled(without(topics[c], A[0], B[0])))
+        log_q = self.allocate(A, B, self.shuffle(drop_items(topics[c], A[0], B[0])))
         proposal = split(topics, c, sorted_side(A), sorted_side(B))
-        return *self.weighted(proposal, self.tables(proposal)), log_q
+        return *self.draw_weights(proposal, self.tables(proposal)), log_q
 
     def log_printed(self, topics: list[Cluster], log_unseen: float) -> float:
         """Equations 11 to 15."""
@@ -371,8 +371,8 @@ class SMAG(Refresh):
             self.state.log_unseen = log_unseen
 
 
-class Divided(TopicBox):
-    """What turns a split-merge of mixtures into one of topics: a split ends with u ~ Beta(p, p), which divides beta_k.
+class Divided(TopicReference):
+    """Mixin for a split-merge of topics: a split ends with u ~ Beta(p, p), which divides beta_k.
 
     Its target ratio counts the density of u, as a merge counts that of the u that would undo it.
     """
@@ -395,7 +395,7 @@ class Divided(TopicBox):
         return log_r + small[c].theta - log_q
 
     def log_size_and_predictive(self, i, sides, outside) -> list[float]:
-        """Restricted Gibbs: (alpha0 beta_k / 2 + n_jc) p(w), beta_k that of the topics at stake."""
+        """Restricted Gibbs: (alpha0 beta_k / 2 + n_jc) p(w), beta_k that of the affected topics."""
         log_half = -math.inf
         for topic in self.state.clusters:
             if {i, *sides[0], *sides[1]} & set(topic):
@@ -418,4 +418,4 @@ class TopicRGSM(Divided, RGSM):
 
 
 class TopicSAMS(Divided, Dyadic):
-    """The split of a pair of van Rossum et al. 2018 on topics, allocated with half of beta_k each."""
+    """Pair split of van Rossum et al. 2018 on topics, allocated with half of beta_k each."""

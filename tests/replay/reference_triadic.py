@@ -11,12 +11,12 @@ import math
 
 import numpy as np
 from plain import Cluster, Clusters, merge, split, swap_delete, theta_of
-from reference import RGSM, Box, Gibbs, exp, normalise
+from reference import RGSM, Gibbs, Reference, exp, normalise
 
 LOG_2, LOG_3 = math.log(2), math.log(3)
 
 
-def without(items: list[int], *left_out: int) -> list[int]:
+def drop_items(items: list[int], *left_out: int) -> list[int]:
     return [m for m in items if m not in left_out]
 
 
@@ -45,14 +45,14 @@ class Dyadic(RGSM):
                 return self.void()
             theta = model.draw_theta(self.stream)
             A, B = Cluster([i], theta), Cluster([j], theta_of(clusters[c_i]))
-            log_q = self.allocate_two(A, B, without(clusters[c_i], i, j))
+            log_q = self.allocate_two(A, B, drop_items(clusters[c_i], i, j))
             proposal = split(clusters, c_i, sorted_side(A), sorted_side(B))
             log_r = self.log_ratio_1_2(clusters, proposal, theta, log_q, len(A + B), log_call_split, log_call_merge)
             return self.decide(proposal, log_r)
         theta = theta_of(clusters[c_i])
         A, B = Cluster([i], theta), Cluster([j], theta_of(clusters[c_j]))
         union = sorted(clusters[c_i] + clusters[c_j])
-        log_q = self.allocate_two(A, B, without(union, i, j), forced=[clusters[c_i], clusters[c_j]])
+        log_q = self.allocate_two(A, B, drop_items(union, i, j), forced=[clusters[c_i], clusters[c_j]])
         proposal = merge(clusters, c_i, c_j)
         log_r = self.log_ratio_1_2(proposal, clusters, theta, log_q, len(union), log_call_split, log_call_merge)
         return self.decide(proposal, -log_r)
@@ -60,7 +60,7 @@ class Dyadic(RGSM):
     def log_ratio_1_2(
         self, small, big, theta, log_q: float, n: int, log_call_split: float, log_call_merge: float
     ) -> float:
-        """Log ratio of a split of n items that draws theta for side A and allocates with probability q (equation 3)."""
+        """Log ratio of a split, n items, that draws theta for side A and allocates with probability q (equation 3)."""
         if self.mode == "as_printed":
             log_q = -(n - 2) * LOG_2 if self.q_ratio == "formula" else 0.0
         log_q_split = log_call_split + self.model.log_H(theta) + log_q
@@ -90,7 +90,7 @@ class Dyadic(RGSM):
 
     def order(self, members: list[int]) -> list[int]:
         """SAMS, line 2: a random shuffle, one for both directions; item order where the order plays no part."""
-        return self.shuffled(members) if self.allocation == "sams" else list(members)
+        return self.shuffle(members) if self.allocation == "sams" else list(members)
 
     def allocate(self, sides: Clusters, order: list[int], forced: Clusters | None = None) -> float:
         """SAMS, lines 3 to 7, with two sides or three; `random` gives them equal probabilities."""
@@ -147,7 +147,7 @@ class Triadic(Dyadic):
         if dropped is None:
             return self.void()
         k = triple[dropped]
-        i, j = without(triple, k)
+        i, j = drop_items(triple, k)
         if n_S == 3:
             return self.merge_3_2(i, j, k)  # line 23
         if n_S == 2 and not self.stream.coin(self.beta):
@@ -159,7 +159,7 @@ class Triadic(Dyadic):
     def triple(self) -> list[int]:
         """Three different items, uniform and in order."""
         t0, t1 = self.pair()
-        rest = without(list(range(self.model.N)), t0, t1)
+        rest = drop_items(list(range(self.model.N)), t0, t1)
         return [t0, t1, rest[self.stream.index(self.model.N - 2)]]
 
     def duplicates(self, of: list[int]) -> list[int]:
@@ -189,8 +189,8 @@ class Triadic(Dyadic):
         old = clusters[c_i], clusters[c_j]
         theta = self.model.draw_theta(self.stream)
         A, B, C = Cluster([i], theta_of(old[0])), Cluster([j], theta_of(old[1])), Cluster([k], theta)
-        order = self.order(without(sorted(old[0] + old[1]), i, j))
-        log_q3 = self.allocate([A, B, C], without(order, k))
+        order = self.order(drop_items(sorted(old[0] + old[1]), i, j))
+        log_q3 = self.allocate([A, B, C], drop_items(order, k))
         log_q2 = self.allocate([Cluster([i], A.theta), Cluster([j], B.theta)], order, forced=list(old))
         proposal = [*clusters, sorted_side(C)]
         proposal[c_i], proposal[c_j] = sorted_side(A), sorted_side(B)
@@ -203,10 +203,10 @@ class Triadic(Dyadic):
         old = clusters[c_i], clusters[c_j], clusters[c_k]
         A, B = Cluster([i], theta_of(old[0])), Cluster([j], theta_of(old[1]))
         theta = theta_of(old[2])
-        order = self.order(without(sorted(old[0] + old[1] + old[2]), i, j))
+        order = self.order(drop_items(sorted(old[0] + old[1] + old[2]), i, j))
         log_q2 = self.allocate([A, B], order)
         anchors = [Cluster([i], A.theta), Cluster([j], B.theta), Cluster([k], theta)]
-        log_q3 = self.allocate(anchors, without(order, k), forced=list(old))
+        log_q3 = self.allocate(anchors, drop_items(order, k), forced=list(old))
         proposal = list(clusters)
         proposal[c_i], proposal[c_j] = sorted_side(A), sorted_side(B)
         proposal = swap_delete(proposal, c_k)
@@ -233,7 +233,7 @@ class Neal8(Gibbs):
             return super().update(i)
         state, model = self.state, self.model
         own = state.cluster_of(i)
-        rest = [Cluster(without(c, i), c.theta) for c in state.clusters]
+        rest = [Cluster(drop_items(c, i), c.theta) for c in state.clusters]
         is_alone = not rest[own]
         auxiliary = [Cluster(theta=model.draw_theta(self.stream)) for _ in range(self.m - is_alone)]
         options = rest + auxiliary
@@ -251,14 +251,14 @@ class Neal8(Gibbs):
         return None
 
 
-class Refresh(Box):
-    """Gibbs or Metropolis steps of the clusters' parameters, or of the scales of their prior, then the auxiliary step
+class Refresh(Reference):
+    """Gibbs or Metropolis steps for the clusters' parameters, or for the scales of their prior, then the auxiliary step
     of Escobar and West (1995)."""
 
     def step(self) -> None:
         if not self.model.conjugate:
             self.parameters()
-        if getattr(self.model, "resampled", None):
+        if getattr(self.model, "resampled_values", None):
             self.scales()
         if self.model.gamma:
             self.concentration()
@@ -316,7 +316,7 @@ class Refresh(Box):
         return np.array(precisions), np.array(offsets)
 
     def draw_inverse_covariance(self, cluster: Cluster):
-        """An inverse covariance matrix from its Wishart law, by Bartlett's decomposition; and the mean's offset."""
+        """Draw an inverse covariance matrix (Wishart, by Bartlett's decomposition), and the mean's offset."""
         model, stream, D = self.model, self.stream, self.model.D
         mean, kappa, scatter, a, _ = model.posterior(cluster)
         root = np.linalg.inv(np.linalg.cholesky(2 * np.diag(model.b0) + scatter)).T

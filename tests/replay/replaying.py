@@ -42,7 +42,7 @@ class Pair:
             np.testing.assert_allclose(
                 self.model.parameters, thetas, rtol=1e-9, atol=1e-12, err_msg=f"parameters after move {step}"
             )
-        if resampled := getattr(self.state.model, "resampled", None):
+        if resampled := getattr(self.state.model, "resampled_values", None):
             np.testing.assert_allclose(
                 self.model.parameters[:, 0], resampled, rtol=1e-9, err_msg=f"scales after {step}"
             )

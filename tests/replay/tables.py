@@ -24,7 +24,7 @@ def cells(N, missing=0.2, seed=20130414):
     return x
 
 
-def mixed(concentration=1.3, N=12, missing=0.2, **params):
+def mixed_models(concentration=1.3, N=12, missing=0.2, **params):
     """A compiled and a plain model of the same table; `concentration` a number, or the pair (shape, rate)."""
     x, params = cells(N, missing), PRIOR | params
     written = "gamma({}, {})".format(*concentration) if isinstance(concentration, tuple) else concentration

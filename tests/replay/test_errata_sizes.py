@@ -12,7 +12,7 @@ from plain_network import IRM
 from test_reference_arm import FIVE, ORDERS, PHIS, STATES, Stricter, goals
 from test_reference_lshsm_likelihood import MODELS, by_one_bit, expectations, plug_in, second_line
 from test_reference_lshsm_printed import FAULTS
-from test_reference_smag_laws import FEW, MANY, as_printed, on_nodes, posterior, topics_in
+from test_reference_smag_biases import FEW, MANY, as_printed, on_nodes, posterior, topics_in
 
 SIZES = {
     "average": (0.064, 0.084, 0.050),
@@ -63,6 +63,6 @@ def test_mean_number_of_topics_as_printed(form, nodes):
     """Algorithm 1 of Rana et al. 2013 alone: a document of two words, by quadrature over the weights."""
     for gamma, alpha0 in (FEW, MANY):
         model = corpus(2, gamma, alpha0, docs=[0, 0], words=[0, 1])
-        law, exact = topics_in(on_nodes(as_printed(form), model, nodes)), topics_in(posterior(model))
-        print(f"\n{form}, gamma {gamma}, alpha0 {alpha0}: {law:.2f} topics, posterior {exact:.2f}")
-        assert (law < exact - 0.1) if gamma > alpha0 else (law > exact + 0.1)
+        distribution, exact = topics_in(on_nodes(as_printed(form), model, nodes)), topics_in(posterior(model))
+        print(f"\n{form}, gamma {gamma}, alpha0 {alpha0}: {distribution:.2f} topics, posterior {exact:.2f}")
+        assert (distribution < exact - 0.1) if gamma > alpha0 else (distribution > exact + 0.1)

@@ -18,28 +18,28 @@ def chinese_restaurant_franchise(model):
     for j in range(model.J):
         tokens = [i for i in range(model.N) if model.docs[i] == j]
         seatings.append(crp([(i,) for i in tokens], model.alpha0))
-    law: dict[tuple, float] = {}
+    distribution: dict[tuple, float] = {}
     for chosen in itertools.product(*(s.items() for s in seatings)):
         tables = [table for seating, _ in chosen for table in seating]
         p = math.prod(q for _, q in chosen)
         for dishes, q in crp(tables, model.gamma).items():
-            law[tuple(sorted(dishes))] = law.get(tuple(sorted(dishes)), 0.0) + p * q
-    return law
+            distribution[tuple(sorted(dishes))] = distribution.get(tuple(sorted(dishes)), 0.0) + p * q
+    return distribution
 
 
 def crp(units, concentration):
     """Probabilities of all partitions of units, each a tuple of tokens, one seated after the other."""
-    law = {(): 1.0}
+    distribution = {(): 1.0}
     for n, unit in enumerate(units):
         after: dict[tuple, float] = {}
-        for tables, p in law.items():
+        for tables, p in distribution.items():
             sizes = [sum(set(u) <= set(t) for u in units[:n]) for t in tables]
             for k, size in enumerate(sizes):
                 joined = (*tables[:k], tuple(sorted(tables[k] + unit)), *tables[k + 1 :])
                 after[joined] = after.get(joined, 0.0) + p * size / (n + concentration)
             after[*tables, unit] = p * concentration / (n + concentration)
-        law = after
-    return law
+        distribution = after
+    return distribution
 
 
 @pytest.mark.parametrize("docs", [DOCS, [0, 1, 0, 1, 2, 2], [0, 0, 0, 0, 1, 1]], ids=str)

@@ -30,7 +30,7 @@ def bernoulli(n=4, **kwargs):
     return Bernoulli(ITEMS[:n], concentration=1.3, beta1=0.4, beta0=0.6, **kwargs)
 
 
-BOXES = {
+REFERENCES = {
     "sdds": reference.SDDS,
     "ssdm": lambda *a, **k: reference.SDDS(*a, kernel="ssdm", **k),
     "smds": lambda *a, **k: reference.SDDS(*a, kernel="smds", **k),
@@ -54,14 +54,14 @@ MODELS = {
     "uniform": bernoulli(prior="uniform"),
     "mixed": remembering(Mixed(cells(4), TYPES, LEVELS, 1.3, **PRIOR)),
 }
-REVERSIBLE = [name for name in BOXES if name != "gibbs-full"]
+REVERSIBLE = [name for name in REFERENCES if name != "gibbs-full"]
 
 
 @pytest.mark.parametrize("model", often(MODELS, ["emm", "emm-as_printed", "crp"]))
-@pytest.mark.parametrize("name", BOXES)
+@pytest.mark.parametrize("name", REFERENCES)
 def test_exact_reference_leaves_the_target_invariant(name, model):
     all_states = list(states(model))
-    pi, P = target(model, all_states), transition_matrix(BOXES[name], model, all_states)
+    pi, P = target(model, all_states), transition_matrix(REFERENCES[name], model, all_states)
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-13)
     np.testing.assert_allclose(pi @ P, pi, atol=1e-14)
     if name in REVERSIBLE:
@@ -70,21 +70,21 @@ def test_exact_reference_leaves_the_target_invariant(name, model):
 
 
 @pytest.mark.parametrize("model", [MODELS["emm"], MODELS["crp"], MODELS["uniform"]], ids=["emm", "crp", "uniform"])
-@pytest.mark.parametrize("name", [n for n in BOXES if not n.startswith("gibbs") and n != "rgsm-t2"])
-def test_as_printed_reference_has_its_own_stationary_law(name, model):
+@pytest.mark.parametrize("name", [n for n in REFERENCES if not n.startswith("gibbs") and n != "rgsm-t2"])
+def test_as_printed_reference_has_its_own_stationary_distribution(name, model):
     """pi 2^K / K! in the EMM, pi 2^K (the concentration doubled) in a mixture: both far from pi."""
 
     def log_extra(K):
         return K * math.log(2) - (math.lgamma(K + 1) if model.allows_empty else 0)
 
     all_states = list(states(model))
-    law = target(model, all_states, log_extra)
-    P = transition_matrix(lambda *a: BOXES[name](*a, mode="as_printed"), model, all_states)
-    np.testing.assert_allclose(law @ P, law, atol=1e-14)
-    assert 0.5 * np.abs(law - target(model, all_states)).sum() > 0.05
+    distribution = target(model, all_states, log_extra)
+    P = transition_matrix(lambda *a: REFERENCES[name](*a, mode="as_printed"), model, all_states)
+    np.testing.assert_allclose(distribution @ P, distribution, atol=1e-14)
+    assert 0.5 * np.abs(distribution - target(model, all_states)).sum() > 0.05
 
 
-def test_doubled_concentration_is_the_printed_law_of_a_crp():
+def test_doubled_concentration_is_the_printed_distribution_of_a_crp():
     model, doubled = bernoulli(), bernoulli()
     doubled.concentration *= 2
     all_states = list(states(model))
@@ -101,14 +101,14 @@ def test_no_reference_reads_the_numbering(name):
     position = {canonical(c): s for s, c in enumerate(all_states)}
     for clusters in all_states:
         rows = [
-            row(BOXES[name], model, list(order), position)
+            row(REFERENCES[name], model, list(order), position)
             for order in {tuple(map(tuple, o)) for o in itertools.permutations(clusters)}
         ]
         np.testing.assert_allclose(rows, np.broadcast_to(rows[0], np.shape(rows)), atol=1e-14)
 
 
 def test_sequential_allocation_gives_table_1():
-    """AABBCC into AA and BBCC: steps 1 to 6 of the paper's Table 1, whose last entry must be .625 (printed .714)."""
+    """AABBCC into AA and BBCC: steps 1 to 6 of the paper's Table 1, whose last entry must be 0.625 (printed 0.714)."""
     model = EMM([0, 0, 1, 1, 2, 2], n_tokens=3, alpha=1.0, mu=0.0, sigma=1.0, kmax=9)
     ref = reference.SS(State(model, [0] * 6), ScriptedStream())
     steps = [1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8]

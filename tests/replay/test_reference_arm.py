@@ -116,7 +116,7 @@ def test_bsm_is_reversible_for_fixed_phi(model, t):
 
 @pytest.mark.parametrize(("t", "size"), [(0, 0.038), (1, 0.011)])
 def test_as_printed_bsm_is_not(t, size):
-    """A launch state that reads the present partition is drawn from one law before a split and another after it."""
+    """A launch state that reads the present partition has one distribution before a split and another after it."""
     phi = [0, 0, 0, 0], [0, 1, 0, 0], 0, 1
     assert defect(build_bsm(phi, t, "as_printed"), "irm") == pytest.approx(size, abs=1e-3)
 

@@ -53,7 +53,7 @@ def paths(make_ref, model, clusters):
 @pytest.mark.parametrize("proposal", ["paired", "sums"])
 def test_detailed_balance_in_fractions(proposal, reading, shape):
     """For a target of whole numbers nothing is rounded: the flows are equal, entry by entry."""
-    model, tables = Weights(4, 5), Tables.drawn(POINTS[:4], *shape)
+    model, tables = Weights(4, 5), Tables.draw(POINTS[:4], *shape)
     flow: dict[tuple, Fraction] = {}
     for clusters in states(model):
         x, total = canonical(clusters), Fraction(0)
@@ -69,8 +69,8 @@ def test_detailed_balance_in_fractions(proposal, reading, shape):
 @pytest.mark.parametrize("shape", [(1, 2, 1), (2, 3, 3)], ids=str)
 @pytest.mark.parametrize("reading", READINGS)
 def test_probabilities_of_proposals_are_those_that_are_made(reading, shape):
-    """Of sums: X, P-diff and P+same against the enumerated proposals, as fractions."""
-    model, tables = Weights(4, 5), Tables.drawn(POINTS[:4], *shape)
+    """X, P-diff and P+same of `sums` equal the enumerated proposals, as fractions."""
+    model, tables = Weights(4, 5), Tables.draw(POINTS[:4], *shape)
     made: dict[tuple, Fraction] = {}
 
     class Proposals(LSHSM):
@@ -114,7 +114,7 @@ def test_pairs_with_parameters(proposal):
     model = remembering(CandidateLines(POINTS[:3], 1.2, 3.0, 0.9, candidates=[[0.2, 0.9], [1.0, -0.8]]))
     all_states = list(states(model))
     pi = target(model, all_states)
-    P = transition_matrix(build(Tables.drawn(POINTS[:3], 1, 2, 1), proposal, "table"), model, all_states)
+    P = transition_matrix(build(Tables.draw(POINTS[:3], 1, 2, 1), proposal, "table"), model, all_states)
     np.testing.assert_allclose(pi[:, None] * P, (pi[:, None] * P).T, atol=1e-15)
 
 
@@ -129,7 +129,7 @@ def test_no_reference_reads_the_numbering(proposal, reading):
 
 
 def pieces(joined):
-    """The number of connected pieces of a graph of few nodes."""
+    """Return the number of connected pieces in a small graph."""
     left, count = set(range(len(joined))), 0
     while left:
         front, count = [left.pop()], count + 1

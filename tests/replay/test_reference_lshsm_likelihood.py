@@ -1,4 +1,4 @@
-"""What the estimate of equation 11 of Luo & Shrivastava 2018 is: unbiased over tables drawn anew, another likelihood
+"""The estimate of equation 11 by Luo & Shrivastava 2018: unbiased over tables drawn anew, another likelihood
 with fixed ones (docs/derivations.md).
 """
 
@@ -17,7 +17,7 @@ from reference_lshsm import SampledLikelihood, Tables
 GAUSSIANS = ["gaussian", "gaussian-uniform"]
 
 
-def sampled(name, tables):
+def estimate_for(name, tables):
     return SampledLikelihood(MODELS[name], tables)
 
 
@@ -27,7 +27,7 @@ def plug_in(model, clusters):
 
 
 def test_plug_in_density_by_hand():
-    """Of one item and of two: m_n, and b_n / a_n, which one item does not make 0."""
+    """Means for one item and for two: m_n, and b_n / a_n, which one item does not make 0."""
     model = Gaussian([[1.0, 5.0], [3.0, 5.0]], 1.0, "diag", m0=[0.0, 5.0], kappa0=1.0, a0=2.0, b0=0.5)
     mean, variance = model.plug_in([0])
     np.testing.assert_allclose(mean, [0.5, 5.0])
@@ -54,34 +54,34 @@ def test_the_plug_in_density_is_the_predictive_of_a_cluster_known_for_certain(na
 
 
 def test_estimate_by_hand():
-    """Two tables of one bit, origin 0: the mean (1, .5) of 0 and 1 meets 0 in both tables, 1 in the second alone, and 2
-    of another cluster in the first, which counts for nothing."""
+    """Two tables of one bit, origin 0: the mean (1, 0.5) of 0 and 1 meets 0 in both tables, 1 in the second alone, and
+    2 of another cluster in the first, which counts for nothing."""
     points = np.array([[2.0, 1.0], [-1.0, 0.5], [1.0, -1.0], [-1.0, -1.0]])
     model = Gaussian(points, 1.0, "diag", m0=[2.0, 0.0], kappa0=1.0, a0=2.0, b0=0.5)
     tables = Tables(points, np.eye(2), 1, centre=False)
     estimate = SampledLikelihood(model, tables)
     np.testing.assert_allclose(model.plug_in([0, 1])[0], [1.0, 0.5])
-    assert tables.found_by([1.0, 0.5]) == [0, 1, 2]
+    assert tables.items_near([1.0, 0.5]) == [0, 1, 2]
     across = 1 - math.acos((-1 + 0.25) / 1.25) / math.pi
     expected = model.log_plug_in(0, [0, 1]) + model.log_plug_in(1, [0, 1]) / (1 - (1 - across) ** 2)
-    assert estimate.of([0, 1]) == pytest.approx(expected, rel=1e-12)
-    assert estimate.of([2, 3]) == sum(estimate.terms([2, 3]).values())
-    assert estimate([[0, 1], [2, 3]]) == estimate.of([0, 1]) + estimate.of([2, 3])
+    assert estimate.log_lik([0, 1]) == pytest.approx(expected, rel=1e-12)
+    assert estimate.log_lik([2, 3]) == sum(estimate.terms([2, 3]).values())
+    assert estimate([[0, 1], [2, 3]]) == estimate.log_lik([0, 1]) + estimate.log_lik([2, 3])
 
 
 def test_a_mean_without_a_direction_finds_nothing():
     """All items in one cluster, whose prior mean is theirs: nothing of the likelihood is left."""
     points = POINTS - POINTS.mean(axis=0) + 1000.3
     model = Gaussian(points, 1.0, "diag", m0=points.mean(axis=0), kappa0=0.1, a0=2.0, b0=0.5)
-    estimate = SampledLikelihood(model, Tables.drawn(points, 1, 3, 0))
-    assert estimate.of(list(range(5))) == 0.0
-    assert estimate.of([0, 1]) != 0.0
+    estimate = SampledLikelihood(model, Tables.draw(points, 1, 3, 0))
+    assert estimate.log_lik(list(range(5))) == 0.0
+    assert estimate.log_lik([0, 1]) != 0.0
 
 
 def test_an_item_without_a_direction_is_found_by_no_mean():
     points = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     model = Gaussian(points, 1.0, "diag", m0=[0.3, 0.5], kappa0=0.4, a0=1.6, b0=0.7)
-    estimate = SampledLikelihood(model, Tables.drawn(points, 1, 30, 0))
+    estimate = SampledLikelihood(model, Tables.draw(points, 1, 30, 0))
     assert set(estimate.terms([0, 1, 2, 3, 4])) == {0, 1, 3, 4}
 
 
@@ -113,7 +113,7 @@ def expectations(name, clusters, bits, tables, of):
 @pytest.mark.parametrize("name", GAUSSIANS)
 def test_over_tables_drawn_anew_the_logarithm_is_unbiased_and_the_likelihood_is_not(name, shape):
     """Every partition of four points: E[L-hat] is the plug-in log likelihood; E[exp L-hat] exceeds its exponential, by
-    a factor that differs between partitions: tables drawn anew would not give the law of exp(L) either."""
+    a factor that differs between partitions: tables drawn anew would not give the distribution of exp(L) either."""
     ratios = []
     for clusters in STATES[name]:
         exact = plug_in(MODELS[name], clusters)
@@ -128,7 +128,7 @@ def test_over_tables_drawn_anew_the_logarithm_is_unbiased_and_the_likelihood_is_
 
 
 def second_line(estimate, clusters):
-    """Of equation 11."""
+    """Return the expected value of equation 11."""
     terms = (t for items in clusters for t in found_terms(estimate, items))
     return sum(log_p - math.log(p) for log_p, p, _ in terms)
 
@@ -147,7 +147,9 @@ def by_one_draw(estimate, clusters):
         buckets = [[v for v in range(4) if estimate.tables.codes[v][t] == code] for t, code in enumerate(codes)]
         buckets = [bucket for bucket in buckets if bucket]
         share = {i: sum((i in b) / len(b) for b in buckets) / max(len(buckets), 1) for i in items}
-        total += sum(share[i] * estimate.model.log_plug_in(i, items) / estimate.tables.found(mean, i) for i in items)
+        total += sum(
+            share[i] * estimate.model.log_plug_in(i, items) / estimate.tables.probability_near(mean, i) for i in items
+        )
     return total
 
 
@@ -156,7 +158,7 @@ def found_terms(estimate, items):
     mean, tables = estimate.model.plug_in(items)[0], estimate.tables
     for i in estimate.terms(items):
         bit = tables.same_bit(mean - tables.origin, tables.deviations[i])
-        yield estimate.model.log_plug_in(i, items), tables.found(mean, i), bit
+        yield estimate.model.log_plug_in(i, items), tables.probability_near(mean, i), bit
 
 
 @pytest.mark.parametrize("shape", SMALL_SHAPES, ids=str)
@@ -170,14 +172,14 @@ def test_other_readings_of_the_equation_are_biased(other, shape):
     assert abs(mean - exact) < 1e-10 or abs(mean - exact) > 0.3
 
 
-def law_of(log_weights):
+def normalise(log_weights):
     weights = np.exp(np.array(log_weights) - max(log_weights))
     return weights / weights.sum()
 
 
-def sampled_law(name, estimate):
+def sampled_distribution(name, estimate):
     """prior times exp(L-hat), normalised."""
-    return law_of([estimate.log_weight(clusters) for clusters in STATES[name]])
+    return normalise([estimate.log_weight(clusters) for clusters in STATES[name]])
 
 
 @pytest.mark.parametrize("shape", TABLES, ids=str)
@@ -186,24 +188,30 @@ def sampled_law(name, estimate):
 def test_frozen_tables_average_nothing(name, reading, shape):
     """One fixed function of the partition: exact proposals keep prior times exp(L-hat), far from the posterior."""
     tables = tables_for(name, *shape)
-    estimate = sampled(name, tables)
-    law = sampled_law(name, estimate)
+    estimate = estimate_for(name, tables)
+    distribution = sampled_distribution(name, estimate)
     P = transition_matrix(build(tables, "sums", reading, likelihood=estimate), MODELS[name], STATES[name])
-    flow = law[:, None] * P
+    flow = distribution[:, None] * P
     np.testing.assert_allclose(flow, flow.T, atol=1e-15)
-    assert distance(law, PI[name]) > 0.3
+    assert distance(distribution, PI[name]) > 0.3
 
 
 def test_other_tables_are_another_likelihood():
-    laws = [sampled_law("gaussian", sampled("gaussian", tables_for("gaussian", 2, 3, seed))) for seed in range(4)]
-    assert min(distance(p, q) for p, q in itertools.combinations(laws, 2)) > 0.02
+    distributions = [
+        sampled_distribution("gaussian", estimate_for("gaussian", tables_for("gaussian", 2, 3, seed)))
+        for seed in range(4)
+    ]
+    assert min(distance(p, q) for p, q in itertools.combinations(distributions, 2)) > 0.02
 
 
 def test_with_ever_more_tables_it_is_the_plug_in_likelihood_and_that_is_no_posterior():
     model = MODELS["gaussian"]
-    plugged = law_of([model.log_prior(c) + plug_in(model, c) for c in STATES["gaussian"]])
+    plugged = normalise([model.log_prior(c) + plug_in(model, c) for c in STATES["gaussian"]])
     shapes = [(1, tables, 0) for tables in (1, 10, 1000)]
-    far = [distance(sampled_law("gaussian", sampled("gaussian", tables_for("gaussian", *s))), plugged) for s in shapes]
+    far = [
+        distance(sampled_distribution("gaussian", estimate_for("gaussian", tables_for("gaussian", *s))), plugged)
+        for s in shapes
+    ]
     assert far[0] > 0.05
     assert far[2] < 1e-3
     assert distance(plugged, PI["gaussian"]) > 0.3
@@ -214,7 +222,7 @@ def test_with_ever_more_tables_it_is_the_plug_in_likelihood_and_that_is_no_poste
 @pytest.mark.parametrize("name", GAUSSIANS)
 def test_as_printed_reference_with_the_sampled_likelihood_is_further_off(name, reading, shape):
     tables = tables_for(name, *shape)
-    estimate = sampled(name, tables)
+    estimate = estimate_for(name, tables)
     with_estimate, as_printed = (
         stationary_distance(build(tables, "sums", reading, mode="as_printed", likelihood=likelihood), name)
         for likelihood in (estimate, None)

@@ -1,4 +1,4 @@
-"""What equations 3 to 6 of Luo & Shrivastava 2018 leave out is a bias (docs/derivations.md)."""
+"""Equations 3 to 6 of Luo & Shrivastava 2018 leave out a term, which is a bias (docs/derivations.md)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_printed_sum_is_no_probability():
     """It exceeds one where clusters are large: v is summed over, and over once more."""
     rng = np.random.default_rng(0)
     vectors = np.concatenate([rng.normal(3, 1, (40, 5)), rng.normal(-3, 1, (40, 5))])
-    tables = Tables.drawn(vectors, 10, 10, 0)
+    tables = Tables.draw(vectors, 10, 10, 0)
     ref = LSHSM(State(Weights(1, 0), [0]), None, tables=tables, proposal="sums", reading="union")
     ref.model.N = 80
     A, B = list(range(40)), list(range(40, 80))

@@ -1,4 +1,4 @@
-"""Probabilities of the queries of the hash tables of Luo & Shrivastava 2018 (docs/derivations.md)."""
+"""Query probabilities in the hash tables of Luo & Shrivastava 2018 (docs/derivations.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference_lshsm import Tables
 @pytest.mark.parametrize("reading", READINGS)
 def test_probabilities_of_a_query(shape, reading):
     """They add up to one, or nothing is found; an item never finds itself, and is found by those that it finds."""
-    tables = Tables.drawn(POINTS, *shape)
+    tables = Tables.draw(POINTS, *shape)
     for opposite in (False, True):
         q = tables.probabilities(opposite, reading)
         for u in range(5):
@@ -36,7 +36,7 @@ def test_table_reading_by_hand():
 
 def test_an_item_at_the_centre_is_in_no_bucket():
     points = [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
-    tables = Tables.drawn(points, 1, 3, 0)
+    tables = Tables.draw(points, 1, 3, 0)
     assert tables.codes[2] is None
     for opposite in (False, True):
         assert tables.query(2, opposite) == []

@@ -1,5 +1,5 @@
-"""The refreshing reference draw from continuous laws, which cannot be enumerated: here they are checked against those
-laws; and the plain models of continuous data against themselves.
+"""The refreshing references draw from continuous distributions, which cannot be enumerated: here they are checked
+against those distributions; and the plain models of continuous data against themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1]])
 NOISES = ["known", "nig"]
 
 
-def kept(noise, refresh="draw"):
+def kept_lines(noise, refresh="draw"):
     return KeptLines(POINTS, 1.2, 2.0, 0.6, noise=noise, a0=1.7, refresh=refresh)
 
 
@@ -65,7 +65,7 @@ def test_predictives_multiply_to_the_marginal_likelihood(model):
 @pytest.mark.parametrize("noise", NOISES)
 def test_prior_draw_has_the_density_H(noise):
     """log H(theta) is the density of the draw, up to the same constant for every draw."""
-    model, stream, constants = kept(noise), Recorded(3), []
+    model, stream, constants = kept_lines(noise), Recorded(3), []
     for _ in range(5):
         theta = model.draw_theta(stream)
         log_q = sum(stats.norm.logpdf(stream.normals[-2:])) - math.log(model.variance(theta))
@@ -78,7 +78,7 @@ def test_prior_draw_has_the_density_H(noise):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_drawn_parameters_have_their_conditional_density(noise):
-    model, stream, constants = kept(noise), Recorded(4), []
+    model, stream, constants = kept_lines(noise), Recorded(4), []
     state = one_cluster(model)
     ref = reference_triadic.Refresh(state, stream)
     _, covariance, a, b = model.posterior(state.clusters[0])
@@ -98,8 +98,8 @@ def test_drawn_parameters_have_their_conditional_density(noise):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_metropolis_steps_keep_the_conditional(noise):
-    """Means over a run, in units of their deviation; without the Jacobian that of log v would be .4 away."""
-    model = kept(noise, refresh="metropolis")
+    """Means over a run, in units of their deviation; without the Jacobian that of log v would be 0.4 away."""
+    model = kept_lines(noise, refresh="metropolis")
     model.steps = 1
     state = one_cluster(model)
     ref = reference_triadic.Refresh(state, Stream(8))
@@ -114,8 +114,8 @@ def test_metropolis_steps_keep_the_conditional(noise):
     np.testing.assert_allclose(visited[:, :2].mean(axis=0) / deviation, mean / deviation, atol=0.15)
     np.testing.assert_allclose(visited[:, :2].std(axis=0) / deviation, 1, atol=0.15)
     if noise == "nig":
-        law = stats.invgamma(a, scale=b)
-        expected = law.expect(np.log)
+        distribution = stats.invgamma(a, scale=b)
+        expected = distribution.expect(np.log)
         assert np.log(visited[:, 2]).mean() == pytest.approx(expected, abs=0.08)
     rate = ref.accepted / (4000 * (2 if noise == "nig" else 1))
     assert 0.25 < rate < 0.6
@@ -154,7 +154,7 @@ class OneConcentrationStep:
 
 @pytest.mark.parametrize(("K", "N", "prior"), [(1, 4, (0.8, 0.5)), (3, 7, (2.0, 1.5))])
 def test_concentration_step_keeps_its_conditional(K, N, prior):
-    """The law of c given K is carried by one step to itself: both integrals by quadrature."""
+    """The distribution of c given K is carried by one step to itself: both integrals by quadrature."""
     model = Mixture(N, prior)
     state = State(model, [k % K for k in range(N)])
     log_c = np.linspace(-16, 4, 2001)

@@ -15,7 +15,7 @@ from reference_smag import TopicRGSM, TopicSDDS, TopicSS
 
 
 def split_imbalances(make_ref, model):
-    """Of every split between points: log of the flow there less log of the flow back, volumes counted."""
+    """Return log of the flow there less log of the flow back, of every split between points, volumes counted."""
     for x in points(model):
         for y, there in flows(make_ref, x, PointStream(shares=[(0.3, 1.0), (0.7, 1.0)])).values():
             if y.K != x.K + 1:
@@ -69,15 +69,15 @@ def test_split_merge_of_mixtures_works_on_topics(name):
 
 
 def test_volume_of_a_split():
-    """What the reference does to (beta_k, u), differentiated."""
+    """The determinant of (beta_k, u) in the reference, differentiated."""
 
-    def divided(beta_k, u):
+    def split_weights(beta_k, u):
         state = Topics(corpus(2), [0, 0], [beta_k, 1 - beta_k])
         ends = [end for end, _ in walks(build(), state, PointStream(shares=[(u, 1.0)])) if end.K == 2]
         return np.exp([ends[0].clusters[k].theta for k in sorted(range(2), key=lambda k: ends[0].clusters[k])])
 
     at, h = np.array([0.55, 0.3]), 1e-6
-    columns = [(divided(*(at + h * e)) - divided(*(at - h * e))) / (2 * h) for e in np.eye(2)]
+    columns = [(split_weights(*(at + h * e)) - split_weights(*(at - h * e))) / (2 * h) for e in np.eye(2)]
     assert abs(np.linalg.det(np.array(columns))) == pytest.approx(0.55, rel=1e-6)
 
 

@@ -16,7 +16,7 @@ ORDERS = ("topics", "buckets")
 
 
 def update_imbalances(make_ref, model):
-    """Of every update of one token: log of the flow there less log of the flow back, volumes counted."""
+    """Return log of the flow there less log of the flow back, of every update of one token, volumes counted."""
     for x in points(model):
         for i in range(model.N):
             alone = [i] in [list(t) for t in x.clusters]

@@ -24,7 +24,7 @@ def rule(n, a, b, density):
 
 
 def integrals(model, n, kernel):
-    """Of moments of the weights over every partition: of the target, and of what the kernel adds to it."""
+    """Return the moments of the weights over every partition: under the target, and the changes by the kernel."""
     totals, changes = {}, {}
     for labels in partitions(model.N):
         for weights, w in simplex(max(labels) + 1, model.gamma, n):
@@ -81,7 +81,7 @@ def test_kernel_leaves_the_target_as_it_is(name):
 
 @pytest.mark.parametrize("fault", [NoVolume, NoGamma, NoDensityOfShares])
 def test_the_integrals_find_them_too(fault):
-    """Those of the volume, which the balance at points puts in by hand."""
+    """Faults in the volume, which the balance at points puts in by hand."""
 
     class Fault(Told, fault):
         pass

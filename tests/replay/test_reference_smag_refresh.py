@@ -38,7 +38,7 @@ def test_weights_are_in_balance_given_the_topics():
     np.testing.assert_allclose(found, 0, atol=1e-9)
 
 
-def test_coins_are_the_law_of_equation_9():
+def test_coins_have_the_distribution_of_equation_9():
     """Stirling numbers of the first kind, summed over the documents of a topic."""
     model = corpus(6, docs=[0, 0, 0, 0, 1, 1])
     x, a = Topics(model, [0] * 6, [0.35, 0.65]), 0.35 * model.alpha0
@@ -54,14 +54,14 @@ def test_coins_are_the_law_of_equation_9():
 
 
 @pytest.mark.parametrize("gamma", [0.02, 1.6])
-def test_drawn_weights_have_their_laws(gamma):
+def test_drawn_weights_have_their_distributions(gamma):
     """Kolmogorov and Smirnov, 2,000 draws of one seed each."""
     stream = TopicStream(5)
     drawn = [stream.log_dirichlet([2, 1, 4], gamma) for _ in range(2000)]
     np.testing.assert_allclose(np.logaddexp.reduce(drawn, axis=1), 0, atol=1e-12)
     for k, m in enumerate([2, 1, 4]):
         assert stats.kstest(np.exp([d[k] for d in drawn]), stats.beta(m, 7 - m + gamma).cdf).pvalue > 0.01
-    # the law of -log beta_u where beta_u itself is nought as a double
+    # the distribution of -log beta_u where beta_u itself is nought as a double
     rest = [-d[-1] * gamma for d in drawn]
     assert stats.kstest(rest, lambda x: stats.beta(gamma, 7).sf(np.exp(-x / gamma))).pvalue > 0.01
     sticks = [stream.log_stick(gamma) for _ in range(2000)]
@@ -203,9 +203,9 @@ class TablesByTopic(Refresh):
 
 
 class NothingUnseen(Refresh):
-    def weighted(self, topics, tables):
+    def draw_weights(self, topics, tables):
         gamma, self.model.gamma = self.model.gamma, 1.0
-        drawn = super().weighted(topics, tables)
+        drawn = super().draw_weights(topics, tables)
         self.model.gamma = gamma
         return drawn
 

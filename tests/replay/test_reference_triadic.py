@@ -1,5 +1,5 @@
 """The reference samplers of van Rossum et al. 2018 leave their target invariant, on tiny data with every random choice
-enumerated; and what cannot be enumerated, draws from continuous laws, is checked against those laws
+enumerated; and what cannot be enumerated, draws from continuous distributions, is checked against those distributions
 (docs/derivations.md).
 """
 
@@ -51,7 +51,7 @@ TRIADIC = {
     f"triadic-{form}-{allocation}": {"form": form, "allocation": allocation, "beta": beta}
     for (form, beta), allocation in itertools.product([("symmetrised", 0.3), ("ordered", 0.45)], ["random", "sams"])
 }
-BOXES = {
+REFERENCES = {
     "dyadic-random": (reference_triadic.Dyadic, {"allocation": "random"}),
     "dyadic-sams": (reference_triadic.Dyadic, {"allocation": "sams"}),
     "dyadic-gibbs-0": (reference_triadic.Dyadic, {"allocation": "gibbs", "t": 0}),
@@ -66,7 +66,7 @@ SCANS = {
 
 
 def build(name, mode="exact", **more):
-    ref, options = (BOXES | SCANS)[name]
+    ref, options = (REFERENCES | SCANS)[name]
     return lambda state, stream: ref(state, stream, mode=mode, **{**options, **more})
 
 
@@ -81,12 +81,12 @@ def check(make_ref, model, reversible=True):
 
 
 @pytest.mark.parametrize("model", often(MODELS, ["lines-known", "gaussian-full", "candidates", "bernoulli", "emm"]))
-@pytest.mark.parametrize("name", BOXES)
+@pytest.mark.parametrize("name", REFERENCES)
 def test_split_and_merge_are_reversible(name, model):
     check(build(name), model)
 
 
-@pytest.mark.parametrize("name", [n for n in BOXES if "gibbs" not in n])
+@pytest.mark.parametrize("name", [n for n in REFERENCES if "gibbs" not in n])
 def test_four_items_with_parameters(name):
     check(build(name), remembering(candidates(4)))
 
@@ -104,12 +104,12 @@ def test_no_reference_reads_the_numbering(name):
 
 
 def stationary_distance(make_ref, model):
-    """Total variation between the stationary law of a reference and the target."""
+    """Total variation between the stationary distribution of a reference and the target."""
     all_states = list(states(model))
     pi, P = target(model, all_states), transition_matrix(make_ref, model, all_states)
     n = len(pi)
-    law = np.linalg.lstsq(np.vstack([P.T - np.eye(n), np.ones(n)]), np.eye(n + 1)[n], rcond=None)[0]
-    return 0.5 * np.abs(law - pi).sum()
+    distribution = np.linalg.lstsq(np.vstack([P.T - np.eye(n), np.ones(n)]), np.eye(n + 1)[n], rcond=None)[0]
+    return 0.5 * np.abs(distribution - pi).sum()
 
 
 AS_PRINTED_MODELS = ["lines-known", "gaussian-full", "candidates", "bernoulli"]
@@ -153,7 +153,7 @@ class RolesByCluster(reference_triadic.Triadic):
 def test_roles_by_cluster_need_a_swap_and_roles_by_order_do_not():
     """The order of the triple is as likely as its reverse; roles that the state decides are not, and it matters only
     where side A draws parameters and side B keeps its own."""
-    options = BOXES["triadic-symmetrised-sams"][1]
+    options = REFERENCES["triadic-symmetrised-sams"][1]
 
     def by_cluster(state, stream):
         return RolesByCluster(state, stream, **options)

@@ -14,7 +14,7 @@ import reference
 from often import often
 from plain import EMM, Bernoulli
 from replaying import Pair, check_counts, check_ratio, replay
-from tables import mixed
+from tables import mixed_models
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
@@ -47,8 +47,8 @@ MODELS = {
     "crp": bernoulli,
     "crp-wide": lambda: bernoulli(MANY_ITEMS, concentration=1.0, beta1=0.1, beta0=0.1),
     "uniform": lambda: bernoulli(prior="uniform"),
-    "mixed": mixed,
-    "mixed-complete": lambda: mixed(missing=0.0),
+    "mixed": mixed_models,
+    "mixed-complete": lambda: mixed_models(missing=0.0),
 }
 SAMPLERS = {
     "gibbs-full": (gibbs.Gibbs, reference.Gibbs, {"scan": "full"}),
@@ -97,12 +97,12 @@ def test_one_two_and_three_items(name, labels):
 def test_schedule_of_move_and_scan(name, scan, model):
     """The schedules `sweep` and `site`, driven by the compiled loop one iteration at a time, then many at once."""
     pair = Pair(MODELS[model](), 7)
-    (compiled, ref), (compiled_scan, box_scan) = pair.sampler(SAMPLERS[name]), pair.sampler(SAMPLERS[scan])
+    (compiled, ref), (compiled_scan, ref_scan) = pair.sampler(SAMPLERS[name]), pair.sampler(SAMPLERS[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(30):
         chain.advance(1)
         ref.step()
-        box_scan.step()
+        ref_scan.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)
     check_counts(compiled, ref)

@@ -15,7 +15,7 @@ from plain_continuous import Gaussian
 from plain_network import IRM
 from reference_arm import by_first_appearance, labels_of
 from replaying import Pair, check_counts, check_ratio, replay
-from tables import mixed
+from tables import mixed_models
 from test_replay_triadic import DYADIC, EARLIER, NEAL8, REFRESH, TRIADIC
 
 from splitmerge_cli.core.chain import Chain, advance_together
@@ -57,7 +57,7 @@ MODELS = {
     "bernoulli": bernoulli,
     "bernoulli-uniform": lambda: bernoulli(prior="uniform"),
     "gaussian": gaussian,
-    "mixed": lambda: mixed(N=N),
+    "mixed": lambda: mixed_models(N=N),
 }
 SAMPLERS = {
     "srm": (srm.SRM, reference_arm.SRM, {}),
@@ -72,7 +72,7 @@ LEARNERS = [name for name in SAMPLERS if not name.startswith("srm")]
 NETWORKS = [name for name in MODELS if name.startswith("irm")]
 
 
-def pasts(n, seed):
+def histories(n, seed):
     """Pairs of partitions without end: few clusters or many, alike or not."""
     rng = np.random.default_rng(seed)
     while True:
@@ -103,7 +103,7 @@ def check_plates(compiled, ref):
 def test_move_by_move(name, model, seed):
     pair = Pair(MODELS[model](), seed)
     compiled, ref = pair.sampler(SAMPLERS[name])
-    for step, (za, zb) in zip(range(60), pasts(N, seed), strict=False):
+    for step, (za, zb) in zip(range(60), histories(N, seed), strict=False):
         if name in LEARNERS:
             compiled.fix(za, zb)
             ref.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
@@ -126,7 +126,7 @@ def test_fixed_pair_and_equal_partitions(name):
     compiled, ref = pair.sampler(SAMPLERS[name])
     compiled.step()
     ref.step()
-    for step, (za, zb) in zip(range(20), pasts(N, 3), strict=False):
+    for step, (za, zb) in zip(range(20), histories(N, 3), strict=False):
         where = np.argwhere((za[:, None] == za) != (zb[:, None] == zb)).tolist()
         i, j = where[step % len(where)] if where and step % 3 else (-1, -1)
         other = za if step % 5 == 4 else zb
@@ -146,7 +146,7 @@ def test_fixed_pair_and_equal_partitions(name):
 def test_as_printed_bsm(model):
     pair = Pair(MODELS[model](), 4)
     compiled, ref = pair.sampler(SAMPLERS["bsm"], "as_printed")
-    for step, (za, zb) in zip(range(80), pasts(N, 4), strict=False):
+    for step, (za, zb) in zip(range(80), histories(N, 4), strict=False):
         compiled.fix(za, zb)
         ref.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
         compiled.step()
@@ -162,7 +162,7 @@ def test_one_two_and_three_items(name, labels):
     n = len(labels)
     pair = Pair(irm(adjacency=NETWORK[:n, :n]), 1, labels)
     compiled, ref = pair.sampler(SAMPLERS[name])
-    for step, (za, zb) in zip(range(40), pasts(n, 1), strict=False):
+    for step, (za, zb) in zip(range(40), histories(n, 1), strict=False):
         if name in LEARNERS:
             compiled.fix(za, zb)
             ref.adaptive.fixed = za.tolist(), zb.tolist(), -1, -1
@@ -211,7 +211,7 @@ def test_random_concentration_on_a_network():
     replay(Pair(irm((2.0, 1.5)), 5), REFRESH, "exact", 15)
 
 
-# ---- Chains that learn from each other
+# ---- Adaptive samplers, whose chains share a history
 
 
 def advance_plainly(reference, scans, history, iterations):
@@ -226,15 +226,15 @@ class Chains:
     """Compiled chains and their doubles, which share a history."""
 
     def __init__(self, S, name, adaptation, freeze=6, model=irm):
-        compiled_class, box_class, options = SAMPLERS[name]
+        compiled_class, ref_class, options = SAMPLERS[name]
         options = options | {"adaptation": adaptation, "freeze": freeze}
         self.pairs = [Pair(model(), seed) for seed in range(S)]
-        made = [pair.sampler((compiled_class, box_class, options)) for pair in self.pairs]
+        made = [pair.sampler((compiled_class, ref_class, options)) for pair in self.pairs]
         scans = [pair.sampler(EARLIER["gibbs-full"]) for pair in self.pairs]
         self.samplers, self.reference = [c for c, _ in made], [b for _, b in made]
         self.scans = [b for _, b in scans]
         shared = self.samplers[0].adaptive.new_history(S)
-        self.history = reference_arm.Past([pair.state for pair in self.pairs])
+        self.history = reference_arm.History([pair.state for pair in self.pairs])
         self.history.record()
         self.chains = [
             Chain(pair.model, pair.rng, [sampler, scan])

@@ -1,4 +1,4 @@
-"""Replay of the samplers of Luo & Shrivastava 2018: lshsm and its reference on the same random stream, with plain
+"""Replay for the samplers of Luo & Shrivastava 2018: lshsm and its reference on one random stream, with plain
 tables made from the compiled ones' directions. Compared after every move: labels, K, log ratio, which of the four moves
 it was; at the end the counts of each move.
 """
@@ -61,8 +61,8 @@ def doubles(pair, vectors, proposal, reading, shape=(1, 4, 1), mode="exact", cen
     return compiled, LSHSM(pair.state, pair.stream, mode=mode, tables=plain, likelihood=likelihood, **options)
 
 
-def printed(pair, vectors, reading, shape=(1, 4, 1), **more):
-    """Of the printed version."""
+def printed_movers(pair, vectors, reading, shape=(1, 4, 1), **more):
+    """Build the sampler and its reference in the printed version."""
     return doubles(pair, vectors, "sums", reading, shape, mode="as_printed", **more)
 
 
@@ -132,7 +132,7 @@ def test_move_by_move(proposal, reading, model, shape):
 @pytest.mark.parametrize("model", [name for name in MODELS if name != "irm"])
 @pytest.mark.parametrize("reading", READINGS)
 def test_as_printed(reading, model, shape):
-    """Equations 3 to 6 as printed; also with a cache of probabilities of collision that is far too small."""
+    """Equations 3 to 6 as printed; also with a far too small cache of collision probabilities."""
     build, vectors = MODELS[model]
     for seed, cache in ((1, {}), (2, {"cache": 3}), (3, {"cache": 1})):
         pair = Pair(build(), seed)
@@ -196,12 +196,12 @@ def test_schedule_of_move_and_scan(reading, model, mode, scan):
     build, vectors = MODELS[model]
     pair = Pair(build(), 7)
     compiled, ref = doubles(pair, vectors, "sums", reading, mode=mode)
-    compiled_scan, box_scan = pair.sampler(EARLIER[scan])
+    compiled_scan, ref_scan = pair.sampler(EARLIER[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(40):
         chain.advance(1)
         ref.step()
-        box_scan.step()
+        ref_scan.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)
     check_tally(compiled, ref)
@@ -250,32 +250,32 @@ def test_sampled_likelihood(model, reading, shape):
     """Log ratios, labels and draws, move by move: no further draw is made."""
     for seed in (1, 2):
         pair = Pair(SAMPLED[model](VECTORS), seed)
-        replay(pair, *printed(pair, VECTORS, reading, shape, likelihood="lss"), 100)
+        replay(pair, *printed_movers(pair, VECTORS, reading, shape, likelihood="lss"), 100)
 
 
 def test_sampled_likelihood_without_a_centre():
     pair = Pair(SAMPLED["diag"](VECTORS), 3)
-    replay(pair, *printed(pair, VECTORS, "table", centre=False, likelihood="lss"), 100)
+    replay(pair, *printed_movers(pair, VECTORS, "table", centre=False, likelihood="lss"), 100)
 
 
 @pytest.mark.parametrize("labels", [list(range(11)), [0] * 11], ids=["singletons", "one cluster"])
 @pytest.mark.parametrize("model", SAMPLED)
 def test_sampled_likelihood_from_singletons_and_from_one_cluster(model, labels):
     pair = Pair(SAMPLED[model](VECTORS), 4, labels)
-    replay(pair, *printed(pair, VECTORS, "union", (2, 3, 1), likelihood="lss"), 80)
+    replay(pair, *printed_movers(pair, VECTORS, "union", (2, 3, 1), likelihood="lss"), 80)
 
 
 @pytest.mark.parametrize("scan", ["gibbs-full", "gibbs-site"])
 def test_sampled_likelihood_beside_scans(scan):
-    """What is kept of a cluster must not be that of another time."""
+    """Sums that are kept for a cluster must not be those of another time."""
     pair = Pair(SAMPLED["diag"](VECTORS), 7)
-    compiled, ref = printed(pair, VECTORS, "table", likelihood="lss")
-    compiled_scan, box_scan = pair.sampler(EARLIER[scan])
+    compiled, ref = printed_movers(pair, VECTORS, "table", likelihood="lss")
+    compiled_scan, ref_scan = pair.sampler(EARLIER[scan])
     chain = Chain(pair.model, pair.rng, [compiled, compiled_scan])
     for step in range(60):
         chain.advance(1)
         ref.step()
-        box_scan.step()
+        ref_scan.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)
     pair.check_end()
@@ -285,7 +285,7 @@ def test_sampled_likelihood_beside_scans(scan):
 def test_sampled_likelihood_of_many_items(seed):
     x = test_replay_triadic.MANY_VECTORS
     pair = Pair(SAMPLED["diag"](x), seed)
-    replay(pair, *printed(pair, x, "table", (2, 5, 1), likelihood="lss"), 300)
+    replay(pair, *printed_movers(pair, x, "table", (2, 5, 1), likelihood="lss"), 300)
 
 
 def default_gaussian(x):
@@ -314,24 +314,24 @@ def test_a_mean_at_the_centre_finds_nothing(offset, labels):
     """All items are in one cluster, whose prior mean is their own. Its estimate is 0: rounding tells no direction."""
     x = VECTORS + offset
     pair = Pair(default_gaussian(x), 1, labels)
-    replay_of_parallels(pair, *printed(pair, x, "table", (1, 4, 1), likelihood="lss"), 100)
+    replay_of_parallels(pair, *printed_movers(pair, x, "table", (1, 4, 1), likelihood="lss"), 100)
 
 
 @pytest.mark.parametrize("centre", [True, False])
 def test_sampled_likelihood_of_twins_and_of_items_without_a_direction(centre):
     x = np.array([[3.0, 1.0], [-3.0, -1.0], [0.0, 0.0], [3.0, 1.0], [-3.0, -1.0], [0.0, 0.0], [1.0, 2.0], [-1.0, -2.0]])
     pair = Pair(SAMPLED["diag"](x), 2)
-    replay_of_parallels(pair, *printed(pair, x, "union", (1, 3, 4), centre=centre, likelihood="lss"), 150)
+    replay_of_parallels(pair, *printed_movers(pair, x, "union", (1, 3, 4), centre=centre, likelihood="lss"), 150)
 
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("model", SAMPLED)
-def test_sampled_likelihood_makes_the_matrix_of_the_box(model, reading):
+def test_sampled_likelihood_makes_the_matrix_of_the_reference(model, reading):
     """Every choice enumerated on both sides, on tables that are the same."""
     x = VECTORS[:4]
     for shape in ((1, 2, 1), (2, 3, 3)):
         pair = Pair(SAMPLED[model](x), 1, [0] * 4)
-        compiled, ref = printed(pair, x, reading, shape, likelihood="lss")
+        compiled, ref = printed_movers(pair, x, reading, shape, likelihood="lss")
         options = {"tables": ref.tables, "proposal": "sums", "reading": reading, "likelihood": ref.likelihood}
         expected = enumerated.transition_matrix(
             lambda state, stream, o=options: LSHSM(state, stream, mode="as_printed", **o),
@@ -364,4 +364,4 @@ def test_sparse_items(covariance, reading, shape):
         pair = Pair(sparse_gaussian(covariance), 1)
         replay(pair, *doubles(pair, SPARSE_VECTORS, proposal, reading, shape), 60)
     pair = Pair(sparse_gaussian(covariance), 2)
-    replay(pair, *printed(pair, SPARSE_VECTORS, reading, shape, cache=3), 80)
+    replay(pair, *printed_movers(pair, SPARSE_VECTORS, reading, shape, cache=3), 80)

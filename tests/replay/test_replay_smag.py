@@ -29,11 +29,11 @@ COMMON_DOCS = np.repeat(np.arange(8), 15)
 def corpus(docs, words, V, gamma, alpha0, eta):
     """A compiled and a plain model."""
     starts = np.searchsorted(docs, np.arange(docs.max() + 2))
-    compiled = compiled_hdp.HDP(words, starts, V, gamma=written(gamma), alpha0=written(alpha0), eta=eta)
+    compiled = compiled_hdp.HDP(words, starts, V, gamma=config_text(gamma), alpha0=config_text(alpha0), eta=eta)
     return compiled, HDP(docs.tolist(), words.tolist(), V, gamma, alpha0, eta)
 
 
-def written(value):
+def config_text(value):
     """As a user writes it."""
     return "gamma({}, {})".format(*value) if isinstance(value, tuple) else value
 
@@ -96,7 +96,7 @@ PRINTED = {
 }
 
 
-def made(pair, entry, mode):
+def make_movers(pair, entry, mode):
     compiled, ref, options = entry
     return compiled(pair.model, pair.rng, mode=mode, **options), ref(pair.state, pair.stream, mode=mode, **options)
 
@@ -107,8 +107,8 @@ def test_moves_between_scans(model, move):
     """Each followed by a refresh, every third by a scan."""
     pair = TopicPair(MODELS[model](), seed=11)
     mode = "as_printed" if move in PRINTED else "exact"
-    compiled, ref = made(pair, (EXACT | PRINTED)[move], mode)
-    scans = made(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": "full"}), "exact")
+    compiled, ref = make_movers(pair, (EXACT | PRINTED)[move], mode)
+    scans = make_movers(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": "full"}), "exact")
     scans[1].order = "compiled"
     steps = 30 if pair.model.N < 100 else 8
     for step in range(steps):
@@ -131,7 +131,7 @@ def test_moves_between_scans(model, move):
 @pytest.mark.parametrize("model", MODELS)
 def test_scans(model, scan):
     pair = TopicPair(MODELS[model](), seed=5)
-    compiled, ref = made(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": scan}), "exact")
+    compiled, ref = make_movers(pair, (gibbs.Gibbs, reference_smag.Gibbs, {"scan": scan}), "exact")
     ref.order = "compiled"
     steps = {"full": 12, "site": 150}[scan] // (1 if pair.model.N < 100 else 4)
     for step in range(steps):
@@ -150,7 +150,7 @@ def test_accepted_moves_of_every_kind():
     seen = {}
     for name, entry in (EXACT | PRINTED).items():
         pair = TopicPair(MODELS["many topics"](), seed=2)
-        compiled, _ = made(pair, entry, "as_printed" if name in PRINTED else "exact")
+        compiled, _ = make_movers(pair, entry, "as_printed" if name in PRINTED else "exact")
         for _ in range(150):
             compiled.step()
             refresh.Refresh(pair.model, pair.rng).step()
@@ -159,7 +159,7 @@ def test_accepted_moves_of_every_kind():
 
 
 def test_weights_that_no_double_holds():
-    """With gamma = .001 beta_u is below the least double in almost half of the draws."""
+    """With gamma = 0.001 beta_u is below the least double in almost half of the draws."""
     pair = TopicPair(MODELS["tiny gamma"](), seed=1)
     lowest = 0.0
     for step in range(60):

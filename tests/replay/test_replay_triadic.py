@@ -1,4 +1,4 @@
-"""Replay of the samplers of van Rossum et al. 2018: dyadic, triadic, algorithm 8 and the refreshing steps on every
+"""Replay for the samplers of van Rossum et al. 2018: dyadic, triadic, algorithm 8 and the refreshing steps on every
 model, the earlier samplers on lines and Gaussians.
 
 Compared after every move: labels, K, log ratio, the clusters' parameters, the concentration (see replaying.py).
@@ -15,7 +15,7 @@ from often import often
 from plain import EMM, Bernoulli
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
 from replaying import Pair, check_counts, check_ratio, has_ratio, replay
-from tables import mixed
+from tables import mixed_models
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import bernoulli as compiled_bernoulli
@@ -49,32 +49,32 @@ def emm(**params):
 
 def bernoulli(concentration=1.4, **params):
     params = {"beta1": 0.3, "beta0": 0.5, **params}
-    compiled = compiled_bernoulli.Bernoulli(BITS.astype(np.uint8), concentration=written(concentration), **params)
+    compiled = compiled_bernoulli.Bernoulli(BITS.astype(np.uint8), concentration=config_text(concentration), **params)
     return compiled, remembering(Bernoulli(BITS, concentration, **params))
 
 
 def gaussian(covariance, concentration=1.1, x=VECTORS, **params):
     params = {"covariance": covariance, "m0": 0.4, "kappa0": 0.2, "a0": 1.7, "b0": 0.6, **params}
-    given = params | {key: written(params[key]) for key in ("kappa0", "b0")}
-    compiled = compiled_gaussian.Gaussian(x, concentration=written(concentration), **given)
+    given = params | {key: config_text(params[key]) for key in ("kappa0", "b0")}
+    compiled = compiled_gaussian.Gaussian(x, concentration=config_text(concentration), **given)
     plain = Gaussian(x, concentration, **params)
     # what is remembered of clusters holds for fixed scales
-    return compiled, plain if plain.resampled else remembering(plain)
+    return compiled, plain if plain.resampled_values else remembering(plain)
 
 
 def lines(concentration=0.9, x=POINTS, **params):
     params = {"sigma0": 4.0, "sigma1": 0.9, "a0": 2.5, **params}
-    compiled = compiled_lines.Lines(x, concentration=written(concentration), **params)
+    compiled = compiled_lines.Lines(x, concentration=config_text(concentration), **params)
     return compiled, remembering(Lines(x, concentration, **params))
 
 
-def kept(concentration=0.9, plain=KeptLines, x=POINTS, **params):
+def kept_models(concentration=0.9, plain=KeptLines, x=POINTS, **params):
     params = {"sigma0": 2.0, "sigma1": 1.5, "a0": 2.5, **params}
-    compiled = compiled_lines.Lines(x, concentration=written(concentration), conjugate=False, **params)
+    compiled = compiled_lines.Lines(x, concentration=config_text(concentration), conjugate=False, **params)
     return compiled, plain(x, concentration, **params)
 
 
-def written(concentration):
+def config_text(concentration):
     """As a user writes it."""
     return "gamma({}, {})".format(*concentration) if isinstance(concentration, tuple) else concentration
 
@@ -89,8 +89,8 @@ CONTINUOUS = {
     "gaussian-uniform": lambda: gaussian("full", x=VECTORS[:, :1], prior="uniform"),
 }
 TABLES = {
-    "mixed": mixed,
-    "mixed-uniform": lambda: mixed(prior="uniform"),
+    "mixed": mixed_models,
+    "mixed-uniform": lambda: mixed_models(prior="uniform"),
 }
 DISCRETE = {
     "emm": emm,
@@ -98,24 +98,24 @@ DISCRETE = {
     "uniform": lambda: bernoulli(prior="uniform"),
 }
 KEPT = {
-    "kept-known": kept,
-    "kept-nig": lambda: kept(noise="nig"),
-    "kept-uniform": lambda: kept(noise="nig", prior="uniform"),
-    "candidates": lambda: kept(plain=CandidateLines, candidates=CANDIDATES, sigma1=3.0),
+    "kept-known": kept_models,
+    "kept-nig": lambda: kept_models(noise="nig"),
+    "kept-uniform": lambda: kept_models(noise="nig", prior="uniform"),
+    "candidates": lambda: kept_models(plain=CandidateLines, candidates=CANDIDATES, sigma1=3.0),
 }
 REFRESHED = {
-    "kept-known-metropolis": lambda: kept(refresh="metropolis", steps=3),
-    "kept-nig-metropolis": lambda: kept(noise="nig", refresh="metropolis", steps=2),
-    "candidates-metropolis": lambda: kept(
+    "kept-known-metropolis": lambda: kept_models(refresh="metropolis", steps=3),
+    "kept-nig-metropolis": lambda: kept_models(noise="nig", refresh="metropolis", steps=2),
+    "candidates-metropolis": lambda: kept_models(
         plain=CandidateLines, candidates=CANDIDATES, sigma1=3.0, refresh="metropolis", steps=2
     ),
-    "kept-gamma": lambda: kept((2.0, 1.5), noise="nig"),
+    "kept-gamma": lambda: kept_models((2.0, 1.5), noise="nig"),
 }
 RANDOM_CONCENTRATION = {
     "crp-gamma": lambda: bernoulli((1.5, 0.8)),
     "gaussian-gamma": lambda: gaussian("diag", (0.4, 0.3)),
     "lines-gamma": lambda: lines((3.0, 2.0), noise="nig"),
-    "mixed-gamma": lambda: mixed((2.0, 1.5)),
+    "mixed-gamma": lambda: mixed_models((2.0, 1.5)),
 }
 RANDOM_SCALES = {
     "gaussian-diag-b0": lambda: gaussian("diag", b0=(1.4, 3.0)),
@@ -128,12 +128,12 @@ RANDOM_SCALES = {
 WIDE = {
     "lines-known": lambda: lines(8.0, MANY_POINTS, sigma1=0.3),
     "lines-nig": lambda: lines(8.0, MANY_POINTS, sigma1=0.3, noise="nig"),
-    "kept-known": lambda: kept(8.0, x=MANY_POINTS, sigma1=0.7),
-    "kept-nig": lambda: kept(8.0, x=MANY_POINTS, noise="nig"),
+    "kept-known": lambda: kept_models(8.0, x=MANY_POINTS, sigma1=0.7),
+    "kept-nig": lambda: kept_models(8.0, x=MANY_POINTS, noise="nig"),
     "gaussian-diag": lambda: gaussian("diag", 8.0, MANY_VECTORS),
     "gaussian-iso": lambda: gaussian("iso", 8.0, MANY_VECTORS),
     "gaussian-full": lambda: gaussian("full", 8.0, MANY_VECTORS),
-    "mixed": lambda: mixed(8.0, MANY),
+    "mixed": lambda: mixed_models(8.0, MANY),
 }
 MODELS = CONTINUOUS | DISCRETE | TABLES | KEPT | REFRESHED | RANDOM_CONCENTRATION | RANDOM_SCALES
 
@@ -181,7 +181,7 @@ REFRESH = refresh.Refresh, reference_triadic.Refresh, {}
 
 @pytest.mark.parametrize("model", MODELS)
 def test_log_joint(model):
-    """Of mixtures it is whole: no constant is left out."""
+    """The log joint of mixtures is complete: no constant is left out."""
     pair = Pair(MODELS[model](), 3)
     clusters, plain = pair.state.clusters, pair.state.model
     assert pair.model.log_lik_total() == pytest.approx(sum(plain.log_g(c) for c in clusters), abs=1e-10)
@@ -246,16 +246,16 @@ def test_refresh(model):
 @pytest.mark.parametrize("model", KEPT | REFRESHED | RANDOM_CONCENTRATION | RANDOM_SCALES)
 @pytest.mark.parametrize("name", ["dyadic-sams", "triadic-symmetrised-sams"])
 def test_schedule_of_move_scan_and_refresh(name, model):
-    """What one iteration of `sweep` is, driven by the compiled loop."""
+    """One iteration of `sweep`, driven by the compiled loop."""
     pair = Pair(MODELS[model](), 6)
-    (compiled, ref), (scan, box_scan), (refreshed, box_refresh) = (
+    (compiled, ref), (scan, ref_scan), (refreshed, ref_refresh) = (
         pair.sampler(entry) for entry in ((DYADIC | TRIADIC)[name], NEAL8["neal8"], REFRESH)
     )
     steps = [compiled, scan, refreshed]
     chain = Chain(pair.model, pair.rng, steps)
     for step in range(8):
         chain.advance(1)
-        for plain_step in (ref, box_scan, box_refresh):
+        for plain_step in (ref, ref_scan, ref_refresh):
             plain_step.step()
         check_ratio(compiled, ref, step)
         pair.check_state(step)

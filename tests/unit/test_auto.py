@@ -86,7 +86,7 @@ def test_the_choice_is_that_of_the_smallest_mean_loss_and_is_judged_on_data_left
     assert np.exp(behind["sams"]).round(6).tolist() == [2, 1, 1, 8]
     assert np.exp(behind["gibbs"]).round(6).tolist() == [6, 3, 3, 10]
     # five moves lose 4, 2, 2, 1 and sams 2, 1, 1, 8: equal sums of logarithms are broken by the last data set
-    assert np.exp(choice.held_out(behind)).round(6).tolist() == [4, 2, 2, 8]
+    assert np.exp(choice.heldout_losses(behind)).round(6).tolist() == [4, 2, 2, 8]
     row = choice.rule(table).set_index("model").loc["gaussian"]
     assert (row["sampler"], row["single"], row["sets"]) == ("sams", "sams", 4)
 

@@ -18,7 +18,7 @@ from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.irm import IRM
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG
@@ -202,7 +202,7 @@ def test_a_block_of_its_own_offered_twice() -> None:
 
 def test_gains_in_table_5() -> None:
     """Section 4 of Herlau et al. 2014 says "a factor 5-10" of NIPS and Hagmann, and "double" of bSM over SM."""
-    rate = {(c.data, c.sampler): c.value for c in published("arm-table5") if c.metric == "acceptance_percent"}
+    rate = {(c.data, c.sampler): c.value for c in published_claims("arm-table5") if c.metric == "acceptance_percent"}
     names = list(dict.fromkeys(data for data, _ in rate))
     gains = {name: (rate[name, "arm"] / rate[name, "sarm"], rate[name, "bsm"] / rate[name, "sm"]) for name in names}
     for name, (blocks, history) in gains.items():
@@ -237,7 +237,7 @@ def test_printed_probability_of_a_split_exceeds_one() -> None:
 
 def test_times_printed_are_not_five_times_faster() -> None:
     """Section 4.3.1 and Figure 3 of Luo & Shrivastava 2018: the second best over LSHSM."""
-    times = {(c.data, c.sampler): c.value for c in published("lshsm-fig3") if c.metric == "time_to_converge"}
+    times = {(c.data, c.sampler): c.value for c in published_claims("lshsm-fig3") if c.metric == "time_to_converge"}
     ratios = [
         min(times[name, "sdds"], times[name, "rgsm"]) / times[name, "lshsm"] for name in ("KDDCUP04Bio", "PubMed")
     ]
@@ -277,7 +277,7 @@ def test_triadic_without_a_factor(term: str, distance: float) -> None:
 
 def test_purity_of_table_1() -> None:
     """Figure 3's caption says that all three metrics rise from left to right."""
-    purity = {c.sampler: c.value for c in published("triadic-table1") if c.metric == "purity"}
+    purity = {c.sampler: c.value for c in published_claims("triadic-table1") if c.metric == "purity"}
     shown(f"purity {purity['neal8']} above {purity['triadic']}")
     assert purity["neal8"] - purity["triadic"] == pytest.approx(0.0083)
 

@@ -29,25 +29,25 @@ EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory):
+def results(tmp_path_factory):
     return tmp_path_factory.mktemp("results") / "it's, here"
 
 
 @pytest.fixture(scope="module")
-def make(out):
+def make(results):
     """Make a small run (or find it) and return it."""
 
     def _make(*overrides):
-        return Run(make_run(compose([*overrides, experiments.out_override(out), "progress=none"])))
+        return Run(make_run(compose([*overrides, experiments.out_override(results), "progress=none"])))
 
     return _make
 
 
 @pytest.fixture(scope="module")
-def drawn(out):
+def figures_folder(results):
     """The exact figures, reproduced."""
-    assert reproduce.reproduce(EXACT, "quick", out) == 0
-    return out / report.FOLDER
+    assert reproduce.reproduce(EXACT, "quick", results) == 0
+    return results / report.FOLDER
 
 
 def test_selection():
@@ -80,17 +80,17 @@ def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
 # exact figures
 
 
-def test_table1_is_equation_5(drawn):
-    table = pd.read_csv(drawn / "sdds-table1.csv")
+def test_table1_is_equation_5(figures_folder):
+    table = pd.read_csv(figures_folder / "sdds-table1.csv")
     assert table["probability"].tolist() == pytest.approx([1 / 2, 3 / 5, 5 / 8, 5 / 7, 1 / 2, 5 / 8])
-    verdicts = pd.read_csv(drawn / "sdds-table1-claims.csv")["verdict"].tolist()
+    verdicts = pd.read_csv(figures_folder / "sdds-table1-claims.csv")["verdict"].tolist()
     assert verdicts == [REPRODUCED] * 5 + [NOT_REPRODUCED]
 
 
-def test_proposals_are_those_of_the_boxes(drawn):
+def test_proposals_are_those_of_the_algorithms(figures_folder):
     """A few probabilities worked out by hand from Algorithms 2 and 3."""
-    smart = pd.read_csv(drawn / "sdds-fig1.csv").set_index(["state", "move", "target"])["probability"]
-    both = pd.read_csv(drawn / "sdds-fig2.csv").set_index(["state", "move", "target"])["probability"]
+    smart = pd.read_csv(figures_folder / "sdds-fig1.csv").set_index(["state", "move", "target"])["probability"]
+    both = pd.read_csv(figures_folder / "sdds-fig2.csv").set_index(["state", "move", "target"])["probability"]
     for table in (smart, both):
         assert table.groupby(level=[0, 1]).sum().to_numpy() == pytest.approx(1)
     # one pair of six
@@ -103,9 +103,9 @@ def test_proposals_are_those_of_the_boxes(drawn):
     assert smart["AABB|CC|CC", "smart_merge", "AABB|CCCC"] == pytest.approx(expected, abs=1e-4)
 
 
-def test_fig1_and_fig2_judge_by_the_numbers(drawn):
-    fig1 = pd.read_csv(drawn / "sdds-fig1-claims.csv").set_index("metric")
-    fig2 = pd.read_csv(drawn / "sdds-fig2-claims.csv").set_index("metric")
+def test_fig1_and_fig2_judge_by_the_numbers(figures_folder):
+    fig1 = pd.read_csv(figures_folder / "sdds-fig1-claims.csv").set_index("metric")
+    fig2 = pd.read_csv(figures_folder / "sdds-fig2-claims.csv").set_index("metric")
     assert fig1.loc["reverse_split_unlikely", "verdict"] == REPRODUCED
     # from {AA} {BB} {CC} {CC} a smart merge that starts at A has no preference: 1/6, as much as the dumb merge
     assert fig1.loc["reverse_merge_unlikely", "ours"] == pytest.approx(1 / 6)
@@ -120,7 +120,7 @@ def test_words_leave_out_empty_entities():
 # figures from runs
 
 
-def test_fig3_draws_running_means(make, out):
+def test_fig3_draws_running_means(make, results):
     runs = [
         make(
             "experiment=sdds-fig3",
@@ -146,7 +146,7 @@ def test_fig3_draws_running_means(make, out):
     assert verdicts["model", "exact_posterior_mean_K", "model as defined"].verdict == NOT_REPRODUCED
     # six chains on one data set are one witness
     of_rm = verdicts["rm", "does_not_reach_K", "ratios as printed"]
-    assert of_rm.n == 1 and of_rm.verdict == UNDECIDED and of_rm.counted
+    assert of_rm.n == 1 and of_rm.verdict == UNDECIDED and of_rm.is_counted
     said = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
     assert {"thick: median of 6 chains", "thin: one chain", "band: range of chains"} <= set(said)
     titles = [ax.get_title(loc="left") for ax in drawing.figure.axes]
@@ -162,12 +162,12 @@ def test_coinciding_lines_uncover_those_before_them():
     assert on == sorted(on, reverse=True) and len(set(on)) == 3
 
 
-def test_fig2_says_why_its_ratios_are_equal(out, drawn):
+def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
     with styled():
-        drawing = proposals.fig2(pd.read_csv(out / "sdds-fig2" / reproduce.TABLE))
+        drawing = proposals.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
     assert drawing.notes == f"{proposals.NOTES} {proposals.EQUAL}"
     # under the picture, too
-    said = (drawn / "sdds-fig2-caption.txt").read_text(encoding="utf-8")
+    said = (figures_folder / "sdds-fig2-caption.txt").read_text(encoding="utf-8")
     assert said == f"{discovery.figures()['sdds-fig2'].caption}\n\n{drawing.notes}\n"
 
 
@@ -249,7 +249,7 @@ def test_fig6_and_traces(make):
             ]
         )
         traced = sdds_traces.traces(runs)
-    assert len(drawing.verdicts) == len(claims.published("sdds-fig6"))
+    assert len(drawing.verdicts) == len(claims.published_claims("sdds-fig6"))
     assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
     assert "Level: 99%" in drawing.figure.get_supxlabel()
     assert set(traced.plotted["sampler"]) == {"sdds", "rgsm", "gibbs"}
@@ -270,13 +270,13 @@ def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
 # files
 
 
-def test_files_are_equal_byte_for_byte(drawn, out, tmp_path):
-    assert reproduce.plot(["sdds-fig1"], "quick", out) == 0
-    before = {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")}
+def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
+    assert reproduce.plot(["sdds-fig1"], "quick", results) == 0
+    before = {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")}
     assert len(before) == 6
-    assert reproduce.plot(["sdds-fig1"], "quick", out) == 0
-    assert {p.name: p.read_bytes() for p in drawn.glob("sdds-fig1*")} == before
-    table = pd.read_csv(out / "sdds-fig1" / reproduce.TABLE)
+    assert reproduce.plot(["sdds-fig1"], "quick", results) == 0
+    assert {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")} == before
+    table = pd.read_csv(results / "sdds-fig1" / reproduce.TABLE)
     with styled():
         paths = save(proposals.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
@@ -317,26 +317,26 @@ def test_plot_names_the_command_that_is_missing(tmp_path, capsys):
     assert not (tmp_path / report.FOLDER).exists()
 
 
-def test_a_run_is_plotted_into_its_folder(make, out):
+def test_a_run_is_plotted_into_its_folder(make, results):
     for run in (
         make("sampler=sdds", "N=50", "iterations=20"),
         make("data=jain_neal", "N=50", "iterations=20", "chains=1"),
     ):
-        assert reproduce.plot([str(run.path)], "quick", out) == 0
+        assert reproduce.plot([str(run.path)], "quick", results) == 0
         assert {p.suffix for p in run.path.glob("traces.*")} == {".png", ".pdf"}
 
 
-def test_report_shows_figures_verdicts_errata_and_commands(drawn, out):
-    text = report.report(out).read_text(encoding="utf-8")
+def test_report_shows_figures_verdicts_errata_and_commands(figures_folder, results):
+    text = report.report(results).read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == len(EXACT)
     assert "erratum" in text and "Table 1" in text and NOT_REPRODUCED in text
-    assert f"smcmc reproduce sdds-fig3 --out {shlex.quote(str(out))}" in unescape(text)
+    assert f"smcmc reproduce sdds-fig3 --out {shlex.quote(str(results))}" in unescape(text)
     assert "<script" not in text
     assert f"{date.today().isoformat()}, smcmc {__version__}" in text
 
 
-def test_report_begins_with_its_contents(drawn, out):
-    text = report.report(out).read_text(encoding="utf-8")
+def test_report_begins_with_its_contents(figures_folder, results):
+    text = report.report(results).read_text(encoding="utf-8")
     contents = text[text.index("<nav") : text.index("</nav>")]
     links = re.findall('href="#([^"]*)"', contents)
     papers = [f"{paper.key}-errata" for paper in discovery.papers()]
@@ -349,7 +349,7 @@ def test_report_begins_with_its_contents(drawn, out):
 
 
 def test_report_has_no_empty_columns_and_says_what_is_undecided():
-    claim = replace(claims.published("sdds-fig5")[0], reading="")
+    claim = replace(claims.published_claims("sdds-fig5")[0], reading="")
     few = by_majority(claim, [1, 0], [True, False], "rule")
     html = report._table(frame([few], [claim], "quick"))
     assert ">reading</th>" not in html and ">why</th>" in html

@@ -50,7 +50,7 @@ def small(job: list[str], **more: object) -> dict[str, str]:
     return own | {key: str(value) for key, value in more.items()}
 
 
-def made(jobs: list[dict[str, str]]) -> list[Run]:
+def make_runs(jobs: list[dict[str, str]]) -> list[Run]:
     with shared_choices():
         composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in jobs]
     return [Run(make_run(cfg)) for cfg in composed]
@@ -62,18 +62,18 @@ def networks(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     jobs = [small(job, K0=6) for job in experiments.jobs("arm-table4", "quick", out, stand_in=True)]
     jobs = [job | {"N": "24"} for job in jobs if job["data.seed"] in "13" and job["seed"] != "2"]
-    return made([*jobs, *(job | {"init": "one_cluster", "K0": "null"} for job in jobs)])
+    return make_runs([*jobs, *(job | {"init": "one_cluster", "K0": "null"} for job in jobs)])
 
 
 @pytest.fixture(scope="module")
 def mixtures(tmp_path_factory):
     """The runs of Table 2 at quick scale, short."""
     out = tmp_path_factory.mktemp("results")
-    return made([small(job, chains=2, iterations=60) for job in experiments.jobs("arm-table2", "quick", out)])
+    return make_runs([small(job, chains=2, iterations=60) for job in experiments.jobs("arm-table2", "quick", out)])
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
@@ -103,7 +103,7 @@ def test_paper_scale_is_the_papers(tmp_path):
     table = options("arm-table3", "paper", tmp_path)
     levels = {(job["data"], job["data.scale"]) for job in table}
     named = {f"{arm_runs.NETWORKS[data]} scale={float(scale):g}" for data, scale in levels}
-    assert named == {c.data for c in claims.published("arm-table3") if c.data != "networks"}
+    assert named == {c.data for c in claims.published_claims("arm-table3") if c.data != "networks"}
     assert {int(job["iterations"]) for job in table if job["sampler"] == "arm" and "init" not in job} == {2000}
     # the default start comes first
     first = next(k for k, job in enumerate(table) if "init" in job)
@@ -111,7 +111,7 @@ def test_paper_scale_is_the_papers(tmp_path):
     assert {job["data.seed"] for job in options("arm-table2", "paper", tmp_path)} == set(map(str, range(20)))
 
 
-def test_each_network_has_its_stand_in(absent, tmp_path):
+def test_each_network_has_its_stand_in(no_data, tmp_path):
     for name in NETWORKS:
         assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
@@ -134,7 +134,7 @@ def test_the_network_of_four_is_the_papers(tmp_path):
 
 
 def test_runs_are_told_apart(networks):
-    assert arm_runs.is_stand_in(networks) and "Generated" in arm_runs.said_of_networks(networks)
+    assert arm_runs.is_stand_in(networks) and "Generated" in arm_runs.describe_networks(networks)
     assert arm_runs.starts(networks) == ["random", "one_cluster"]
     levels = arm_runs.levels(networks)
     assert [arm_runs.level_title(level) for level in levels] == [
@@ -187,7 +187,7 @@ def test_times_are_means_over_chains(mixtures):
     assert len(table) == 3 * 3 * 3 and (table["series_indicator"] == 2 * 105).all()
     gibbs = table[table["sampler"] == "gibbs"]
     assert gibbs["normalised_iterations"].to_numpy() == pytest.approx(60)
-    gain = arm_mixtures.paired(table, "normalised_iterations", "arm", "gibbs")
+    gain = arm_mixtures.log_ratios(table, "normalised_iterations", "arm", "gibbs")
     assert len(gain) == 9 and (gain < 0).all()
 
 
@@ -239,13 +239,13 @@ def test_chains_that_share_their_past_are_one_unit(networks):
 
 
 def test_numbers_of_the_tables_are_the_papers():
-    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published("arm-table3")}
+    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("arm-table3")}
     assert (
         table["caltech scale=0.6", "arm", "rhat_T1000"] == 1.03
         and table["hagmann scale=0.4", "sm", "rhat_T2000"] == 4.24
     )
     assert len([key for key in table if key[2].startswith("rhat")]) == 72
-    assert len([c for c in claims.published("arm-table5") if c.metric == "acceptance_percent"]) == 16
+    assert len([c for c in claims.published_claims("arm-table5") if c.metric == "acceptance_percent"]) == 16
     errata = claims.errata(discovery.paper_of("arm-fig1"))
     assert errata["correct"].str.contains("Bell").any() and len(errata) >= 8
 
@@ -277,9 +277,9 @@ def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch
     monkeypatch.setattr(arm_tables, "is_stand_in", lambda runs: False)
     own = [r for r in networks if r.config["data"]["seed"] == 1 and r.config["sampler"]["name"] in arm_tables.TABLE3]
     table = arm_tables.Table(own, arm_tables.TABLE3, (1.0, 0.5))
-    verdicts = table.judge(claims.published("arm-table3"), arm_tables.FULL3)
+    verdicts = table.judge(claims.published_claims("arm-table3"), arm_tables.FULL3)
     assert len(verdicts) == 2 * 6 and all(v.verdict == UNDECIDED and "of the paper's" in v.reason for v in verdicts)
-    block = table.block("random", claims.published("arm-table3"), arm_tables.FULL3, with_paper=True)
+    block = table.block("random", claims.published_claims("arm-table3"), arm_tables.FULL3, with_paper=True)
     assert [entry.paper for entry in block.rows["nips scale=0.8"]] == ["11.2", "2.75", "1.01", "13.3", "2.89", "1.01"]
 
 
@@ -297,7 +297,7 @@ def test_table5_compares_acceptance_over_restarts(networks):
 def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
     own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
-    runs = [*(r for r in networks if r.config["init"] == "random"), *made(own)]
+    runs = [*(r for r in networks if r.config["init"] == "random"), *make_runs(own)]
     with styled():
         drawing = arm_networks.fig6a(runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
@@ -306,7 +306,7 @@ def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
 
 def test_fig5_counts_cost_in_sweeps(tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
-    runs = made([job for job in jobs if job["data.seed"] == "3"])
+    runs = make_runs([job for job in jobs if job["data.seed"] == "3"])
     with styled():
         drawing = arm_networks.fig5(runs)
     traces = {run.config["sampler"]["name"]: arm_networks.trace_of(run) for run in runs}
@@ -322,7 +322,7 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
 
 def test_fig3_counts_all_partitions(tmp_path):
     jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
-    runs = made([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
+    runs = make_runs([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
     with styled():
         drawing = arm_networks.fig3(runs)
     totals = drawing.plotted.groupby("series")["probability"].sum()
@@ -341,7 +341,7 @@ def test_table2_and_fig6b_and_fig4(mixtures):
         table, scatter = arm_mixtures.table2(mixtures), arm_mixtures.fig6b(mixtures)
         example = [r for r in mixtures if r.config["data"]["name"] == "jain_neal_example1"]
         traces = arm_mixtures.fig4(example)
-    assert len(table.verdicts) == len(claims.published("arm-table2"))
+    assert len(table.verdicts) == len(claims.published_claims("arm-table2"))
     assert all("60 of the paper's 2,000" in v.reason for v in table.verdicts)
     assert "105 pairs" in table.notes
     assert len(scatter.verdicts) == 4 and all("data sets" in v.reason for v in scatter.verdicts)

@@ -40,14 +40,14 @@ CLAIM = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, 
 
 def test_every_claim_belongs_to_a_figure_and_every_figure_has_claims():
     names = [figure.id for paper in discovery.papers() for figure in paper.figures]
-    counts = {name: len(claims.published(name)) for name in names}
+    counts = {name: len(claims.published_claims(name)) for name in names}
     assert all(counts.values()), counts
     with pytest.raises(StopIteration):
-        next(iter(claims.published("sdds-fig99")))
+        next(iter(claims.published_claims("sdds-fig99")))
 
 
 def test_published_values_are_numbers_or_words():
-    values = {c.metric: c.value for c in claims.published("sdds-fig1") + claims.published("sdds-table1")}
+    values = {c.metric: c.value for c in claims.published_claims("sdds-fig1") + claims.published_claims("sdds-table1")}
     assert values["allocation_probability_step_4"] == 0.714
     assert np.isnan(values["smart_split_prefers_AA_BB"])
 
@@ -119,7 +119,7 @@ def test_as_many_data_sets_as_are_said_to_be_needed_decide(seed):
     more = np.resize(x, verdict.needed)
     more = x.mean() + (more - more.mean()) * x.std(ddof=1) / more.std(ddof=1)
     assert by_factor(CLAIM, more).verdict != UNDECIDED
-    assert f"some {verdict.needed:,} data sets would decide it" in verdict.why
+    assert f"some {verdict.needed:,} data sets would decide it" in verdict.explanation
 
 
 @pytest.mark.parametrize(("yes", "no"), [(3, 0), (4, 2), (0, 2), (9, 5)])
@@ -150,7 +150,7 @@ def test_one_verdict_is_counted_and_other_readings_stand_below():
 def test_every_claim_of_the_papers_has_a_reading():
     """Rule, statistic and reason are in the files; a rule that needs a tolerance has one."""
     for name, _ in list_figures():
-        for claim in claims.published(name):
+        for claim in claims.published_claims(name):
             assert claim.rule in claims.RULES and claim.statistic and claim.because, claim
             needs = claim.rule in ("exact", "factor", "distance", "at_most", "at_least", "mixing", "noise")
             assert np.isfinite(claim.tolerance) or not needs, claim
@@ -159,7 +159,9 @@ def test_every_claim_of_the_papers_has_a_reading():
 def test_every_reading_is_of_some_claim():
     for paper in discovery.papers():
         used = {
-            (c.rule, c.reading, c.statistic, c.because) for figure in paper.figures for c in claims.published(figure.id)
+            (c.rule, c.reading, c.statistic, c.because)
+            for figure in paper.figures
+            for c in claims.published_claims(figure.id)
         }
         rows = claims._read(paper.folder / "readings.csv", claims.READINGS, keep_default_na=False, dtype=str)
         assert len(rows)
@@ -175,7 +177,7 @@ def test_an_unknown_rule_is_named(tmp_path, monkeypatch):
     paper = replace(discovery.paper_of("sdds-fig1"), folder=tmp_path)
     monkeypatch.setattr(claims, "paper_of", lambda figure: paper)
     with pytest.raises(ConfigError, match=r"readings.csv: rule=guess: expected one of exact, "):
-        claims.published("sdds-fig1")
+        claims.published_claims("sdds-fig1")
 
 
 def test_a_rule_that_needs_a_tolerance_asks_for_it():
@@ -184,7 +186,7 @@ def test_a_rule_that_needs_a_tolerance_asks_for_it():
 
 
 def test_splits_that_overlap_have_wider_intervals():
-    """Nadeau & Bengio (2003): a variance of 1/n + .2/.8 in the place of 1/n."""
+    """Nadeau & Bengio (2003): a variance of 1/n + 0.2/0.8 in the place of 1/n."""
     x = np.array([1.0, 2.0, 4.0, 5.0, 3.0, 3.5])
     mean, low, high = mean_interval(x)
     same, lower, higher = intervals.overlapping_interval(0.2)(x)
@@ -202,9 +204,9 @@ def test_the_jackknife_of_a_mean_is_the_t_interval():
 def test_reasons_of_what_more_data_may_decide():
     few = by_majority(CLAIM, [1, 1, 0], [True, True, False], "rule")
     other = untestable(CLAIM, [1.0], "another machine")
-    assert few.verdict == UNDECIDED and few.why.startswith("rule in 2 of 3 data sets (share in [")
-    assert few.why.endswith(f"; some {few.needed} data sets would decide it")
-    assert other.why == "another machine" and other.verdict == NOT_TESTABLE
+    assert few.verdict == UNDECIDED and few.explanation.startswith("rule in 2 of 3 data sets (share in [")
+    assert few.explanation.endswith(f"; some {few.needed} data sets would decide it")
+    assert other.explanation == "another machine" and other.verdict == NOT_TESTABLE
 
 
 def test_by_factor_takes_the_median_of_times():

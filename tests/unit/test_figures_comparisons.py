@@ -20,7 +20,7 @@ SMALL = {"budget": "0.01", "N": "25", "thin": "1", "progress": "none"}
 SAMPLERS = ("gibbs", "sams", "lshsm")
 
 
-def made(jobs: list[list[str]], **own: str) -> list[Run]:
+def make_runs(jobs: list[list[str]], **own: str) -> list[Run]:
     """The runs of jobs, with other values where they have such."""
     composed = []
     for job in jobs:
@@ -31,11 +31,11 @@ def made(jobs: list[list[str]], **own: str) -> list[Run]:
 
 
 @pytest.fixture(scope="module")
-def raced(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+def matrix_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     """Runs of the matrix at quick scale, of three samplers."""
     out = tmp_path_factory.mktemp("results")
     jobs = experiments.jobs("matrix", "quick", out)
-    return made([job for job in jobs if any(f"sampler={name}" in job for name in SAMPLERS)])
+    return make_runs([job for job in jobs if any(f"sampler={name}" in job for name in SAMPLERS)])
 
 
 def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> N
         assert taken <= set(choices("sampler")) and len(taken) >= 9, built
 
 
-def test_chains_of_a_data_set_are_raced_with_each_other(raced: list[Run]) -> None:
-    table = races.table(raced)
+def test_chains_of_a_data_set_are_raced_with_each_other(matrix_runs: list[Run]) -> None:
+    table = races.table(matrix_runs)
     assert table["data"].unique().tolist() == ["separation=1.5", "separation=6.0"]
     assert set(table["schedule"]) == {"gibbs", "sams", "lshsm", "5 sams"}
     assert table.groupby(["data", "schedule"])["start"].apply(sorted).tolist() == [["many", "one"]] * 8
@@ -67,19 +67,19 @@ def test_chains_of_a_data_set_are_raced_with_each_other(raced: list[Run]) -> Non
     assert np.allclose(matrix.relative_times(table)["gaussian"], np.exp(behind.mean()))
 
 
-def test_the_matrix_is_drawn(raced: list[Run]) -> None:
+def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
     with styled():
-        drawing = matrix.draw(raced)
-    assert len(drawing.plotted) == len(raced) and drawing.verdicts == ()
+        drawing = matrix.draw(matrix_runs)
+    assert len(drawing.plotted) == len(matrix_runs) and drawing.verdicts == ()
     assert "Gaussian 2 (" in drawing.notes
     texts = [text.get_text() for text in drawing.figure.axes[0].texts]
     times = matrix.relative_times(drawing.plotted)["gaussian"]
     assert sorted(map(float, texts)) == sorted(round(t, 1) for t in times)
 
 
-def test_the_choice_is_drawn(raced: list[Run]) -> None:
+def test_the_choice_is_drawn(matrix_runs: list[Run]) -> None:
     with styled():
-        drawing = of_choice.draw(raced)
+        drawing = of_choice.draw(matrix_runs)
     assert set(drawing.plotted["schedule"]) == {auto.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
     assert (drawing.plotted["worst"] >= drawing.plotted["median"]).all()
 
@@ -87,8 +87,8 @@ def test_the_choice_is_drawn(raced: list[Run]) -> None:
 def test_scaling_is_drawn(tmp_path: Path) -> None:
     jobs = [["experiment=scaling", "sampler=sams", f"out={tmp_path}", "data.separation=3"]]
     sizes = [{"data.components": "3", "data.D": d} for d in ("2", "4")] + [{"data.components": "5", "data.D": "2"}]
-    runs = [run for size in sizes for run in made(jobs, **size)]
-    runs += made(jobs, **sizes[0], N="40")
+    runs = [run for size in sizes for run in make_runs(jobs, **size)]
+    runs += make_runs(jobs, **sizes[0], N="40")
     with styled():
         drawing = scaling.draw(runs)
     assert drawing.plotted["items"].tolist() == [25, 25, 25, 40]
@@ -98,7 +98,7 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
 
 
 def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exact kernels keep the posterior to rounding; as printed they do not, and a table says so without a model."""
+    """Exact kernels keep the posterior to rounding; as printed they do not, and a table shows it without a model."""
     monkeypatch.setattr(exactness, "ALL", ("sdds", "gibbs"))
     asked = exactness.records
     monkeypatch.setattr(exactness, "records", lambda keys: asked({**keys, "model": "emm"}))
@@ -108,7 +108,7 @@ def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.Mon
     assert exact[["defect", "gibbs_defect"]].max().max() < 1e-12 and set(exact["verdict"]) == {"exact"}
     assert printed["defect"].min() > 1e-3 and set(exact["sampler"]) == {"sdds", "gibbs"}
     caption = (tmp_path / "figures" / "exactness-caption.txt").read_text(encoding="utf-8")
-    assert f"{len(printed)} of {len(printed)} forms have another stationary law" in caption
+    assert f"{len(printed)} of {len(printed)} forms have another stationary distribution" in caption
     # a figure without claims is on the page of all figures
     assert 'id="exactness"' in report.report(tmp_path).read_text(encoding="utf-8")
 

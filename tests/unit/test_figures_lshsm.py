@@ -35,7 +35,7 @@ def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
     return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
-def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
+def make_runs(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     more = {"budget": 600, "iterations": 40, "thin": 1, "progress": "none"} | more
     own = [job | {key: str(value) for key, value in more.items()} for job in jobs]
@@ -45,7 +45,7 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
@@ -55,14 +55,14 @@ def synthetic(tmp_path_factory):
     """The runs of Figure 1 on S1, two data sets."""
     out = tmp_path_factory.mktemp("results")
     jobs = [j for j in options("lshsm-fig1", "quick", out) if j["seed"] in "01" and j["data"] == "s1"]
-    return made(jobs, N=60)
+    return make_runs(jobs, N=60)
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     """The runs of Figure 3 on generated data in place of the published ones."""
     out = tmp_path_factory.mktemp("results")
-    return made(options("lshsm-fig3", "quick", out, stand_in=True), N=80)
+    return make_runs(options("lshsm-fig3", "quick", out, stand_in=True), N=80)
 
 
 # which runs
@@ -96,7 +96,7 @@ def test_paper_scale_is_the_papers(tmp_path):
     assert {job["seed"] for job in jobs} == set("012")
 
 
-def test_generated_data_stand_in_for_ohsumed23_alone(absent, tmp_path):
+def test_generated_data_stand_in_for_ohsumed23_alone(no_data, tmp_path):
     for name in ("lshsm-fig3", "lshsm-table1", "lshsm-cache"):
         assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
@@ -185,7 +185,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
         fig1, fig2 = lshsm_curves.fig1(synthetic), lshsm_curves.fig2(synthetic)
     for drawing, name in ((fig1, "lshsm-fig1"), (fig2, "lshsm-fig2")):
         judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
-        assert judged == {(c.data, c.metric, c.sampler) for c in claims.published(name) if c.data == "S1"}
+        assert judged == {(c.data, c.metric, c.sampler) for c in claims.published_claims(name) if c.data == "S1"}
         assert {v.reading.partition(",")[0] for v in drawing.verdicts} == set(lshsm_runs.STARTS.values())
         assert "coins" in drawing.notes
     assert set(fig1.plotted["method"]) == set(lshsm_runs.METHODS) - {"gibbs"}
@@ -202,7 +202,7 @@ def test_fig3_says_what_stands_for_what(large):
     rows = " ".join(ax.get_ylabel() for ax in drawing.figure.axes)
     assert "kdd_like (N = 80)\nfor KDDCUP04Bio" in rows and "generated (N = 80)\nfor PubMed" in rows
     judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
-    assert judged == {(c.data, c.metric, c.sampler) for c in claims.published("lshsm-fig3")}
+    assert judged == {(c.data, c.metric, c.sampler) for c in claims.published_claims("lshsm-fig3")}
     times = [v for v in drawing.verdicts if v.claim.metric == "time_to_converge"]
     assert all(v.verdict == NOT_TESTABLE and "another" not in v.reason and "other data" in v.reason for v in times)
     assert set(drawing.plotted["axis"]) == {"iteration", "seconds"}
@@ -215,8 +215,8 @@ def test_fig3_gives_the_numbers_of_what_stands_in_where_a_chain_leads(large):
     climbs.best["KDDCUP04Bio", 0] = 10.0
     verdicts = lshsm_curves._fig3_verdicts(climbs, large)
     faster = next(v for v in verdicts if v.claim.metric == "times_faster" and v.claim.data == "KDDCUP04Bio")
-    assert faster.ours == pytest.approx(3) and faster.counted and faster.verdict == NOT_TESTABLE
-    assert faster.claim in claims.published("lshsm-fig3")
+    assert faster.ours == pytest.approx(3) and faster.is_counted and faster.verdict == NOT_TESTABLE
+    assert faster.claim in claims.published_claims("lshsm-fig3")
 
 
 def test_nmi_is_by_the_geometric_mean():
@@ -244,17 +244,17 @@ def test_table1_scores_what_has_labels(synthetic, large):
 
 def test_speed_compares_in_every_cell(tmp_path):
     jobs = [j for j in options("lshsm-speed", "quick", tmp_path) if j["data.D"] == "5"]
-    small, larger = (made([j for j in jobs if j["N"] == n], N=m) for n, m in (("1000", 40), ("10000", 80)))
+    small, larger = (make_runs([j for j in jobs if j["N"] == n], N=m) for n, m in (("1000", 40), ("10000", 80)))
     with styled():
         drawing = lshsm_speed.speed([*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
-    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("lshsm-speed")}
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("lshsm-speed")}
     assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
     assert "LSHSM reaches the level first" in drawing.notes
 
 
 def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) -> SimpleNamespace:
-    """What a figure reads of a run with a cache."""
+    """Return a summary with a cache, as a figure reads it."""
     config = {"data": {"name": data, "seed": seed}, "init": start, "K0": 20}
     config["sampler"] = {"name": "lshsm", "mode": "as_printed", "proposal": "sums", "cache": 1 << 20}
     counts = {"looked_up": [1000], "served": [int(1000 * share)], "pairs": [10]}
@@ -278,9 +278,9 @@ def test_cache_is_shown_against_iterations():
 
 
 def test_numbers_are_the_papers():
-    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published("lshsm-table1")}
+    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("lshsm-table1")}
     assert len(table) == 30 and table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
-    assert {c.value for c in claims.published("lshsm-cache")} == {0.79, 0.83}
+    assert {c.value for c in claims.published_claims("lshsm-cache")} == {0.79, 0.83}
     errata = claims.errata(discovery.paper_of("lshsm-fig1"))
     assert len(errata) >= 10 and errata["where"].str.contains("Eq. 11").any()
     assert isinstance(errata, pd.DataFrame) and not errata.isna().any().any()

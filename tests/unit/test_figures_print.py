@@ -68,7 +68,7 @@ def beyond(figure: Figure) -> None:
     figure.text(0.9, 0.5, "far beyond the edge of the page")
 
 
-def over(figure: Figure) -> None:
+def overlapping_texts(figure: Figure) -> None:
     for at in (0.5, 0.51):
         figure.axes[0].text(at, 0.5, "over", transform=figure.axes[0].transAxes)
 
@@ -77,7 +77,7 @@ def two_lines(figure: Figure) -> None:
     footnote(figure, "word " * 60)
 
 
-def alike(figure: Figure) -> None:
+def unreadable_line(figure: Figure) -> None:
     figure.axes[0].plot([1, 100], [1.5, 1.5], color=colour_of("sm"))
 
 
@@ -89,9 +89,9 @@ def alike(figure: Figure) -> None:
         (index, "5.6 pt: $K_0$"),
         (exponents, "4.9 pt: "),
         (beyond, "beyond the page: far"),
-        (over, "written over each other: over and over"),
+        (overlapping_texts, "written over each other: over and over"),
         (two_lines, "a note of 3 lines"),
-        (alike, "look alike in grey"),
+        (unreadable_line, "look alike in grey"),
     ],
 )
 def test_what_cannot_be_printed_is_told(spoil: Callable[[Figure], None], said: str) -> None:

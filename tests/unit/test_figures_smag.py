@@ -39,7 +39,7 @@ def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
     return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
-def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
+def make_runs(jobs: list[dict[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, ended by a number of iterations, not by their time."""
     own = [job | {key: str(value) for key, value in (more | {"progress": "none"}).items()} for job in jobs]
     with shared_choices():
@@ -48,14 +48,14 @@ def made(jobs: list[dict[str, str]], **more: object) -> list[Run]:
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 @pytest.fixture(scope="module")
 def jobs_in(tmp_path_factory):
-    """Where jobs would be run; that of the tests in which none is, and of the runs of Figure 3."""
+    """Folder for jobs, none of which is run, and for the runs of Figure 3."""
     return tmp_path_factory.mktemp("results")
 
 
@@ -65,17 +65,17 @@ def synthetic(jobs_in):
     whole = options("smag-fig3", "quick", jobs_in)
     early = [job for job in whole if job.get("iterations") == "10"]
     late = [job for job in whole if job.get("iterations", "1000") in ("300", "1000")]
-    return made(early, **{"chains": 2, "iterations": 5, "data.length": 20}) + made(
+    return make_runs(early, **{"chains": 2, "iterations": 5, "data.length": 20}) + make_runs(
         late, **{"chains": 2, "iterations": 12, "data.length": 20}
     )
 
 
 @pytest.fixture(scope="module")
-def held_out(tmp_path_factory):
+def heldout_runs(tmp_path_factory):
     """The runs of Figure 5a on generated documents, two splits."""
     whole = options("smag-fig5a", "quick", tmp_path_factory.mktemp("results"), stand_in=True)
     jobs = [job for job in whole if job["seed"] in "01"]
-    return made(jobs, **{"N": 20, "data.words": 30, "budget": 600, "iterations": 12, "perplexity.every": 3})
+    return make_runs(jobs, **{"N": 20, "data.words": 30, "budget": 600, "iterations": 12, "perplexity.every": 3})
 
 
 # which runs
@@ -117,7 +117,7 @@ def test_paper_scale_is_the_papers(jobs_in):
         assert cfg.model.eta == eta and cfg.data.heldout == 0.2 and cfg.data.split_seed == 3
 
 
-def test_generated_documents_stand_in_for_published_ones(absent, tmp_path):
+def test_generated_documents_stand_in_for_published_ones(no_data, tmp_path):
     for name in ("smag-fig5a", "smag-fig5b"):
         assert experiments.needs_stand_in(name, "quick")
         jobs = options(name, "quick", tmp_path, stand_in=True)
@@ -134,7 +134,7 @@ def test_generated_documents_stand_in_for_published_ones(absent, tmp_path):
 def test_hitting_time_is_the_first_row_with_as_many():
     K = [[1, 5, 10, 9, 10], [1, 2, 3, 3, 9], [1, 12, 1, 1, 1]]
     assert smag_runs.hitting_times(K).tolist() == [2, np.inf, 1]
-    assert smag_runs.settled([[1, 1, 10, 10, 9], [10, 10, 3, 4, 4]]).tolist() == [10, 4]
+    assert smag_runs.settled_count([[1, 1, 10, 10, 9], [10, 10, 3, 4, 4]]).tolist() == [10, 4]
 
 
 def test_median_of_hitting_times_counts_those_that_never_reach():
@@ -170,20 +170,20 @@ def test_all_methods_start_from_the_same_state(synthetic):
 
 def test_the_truth_is_not_confused():
     data = nested_topics(6, length=200, seed=1)
-    state = smag_confusion.found(data.truth, data, eta=0.1)
+    state = smag_confusion.confuse(data.truth, data, eta=0.1)
     assert state.diagonal == 1 and state.confusion.shape == (10, 11) and state.matched == 10
     assert state.overlap == pytest.approx(1, abs=0.1)
     # numbers of topics do not matter
-    other = smag_confusion.found(9 - data.truth, data, eta=0.1)
+    other = smag_confusion.confuse(9 - data.truth, data, eta=0.1)
     assert other.diagonal == 1 and np.array_equal(other.mixtures, state.mixtures)
 
 
 def test_one_topic_confuses_all_and_topics_too_many_have_no_partner():
     data = nested_topics(6, length=200, seed=1)
-    one = smag_confusion.found(np.zeros(data.N, np.int32), data, eta=0.1)
+    one = smag_confusion.confuse(np.zeros(data.N, np.int32), data, eta=0.1)
     assert one.diagonal == pytest.approx(0.1) and one.matched <= 1
     halves = (2 * data.truth + np.arange(data.N) % 2).astype(np.int32)
-    many = smag_confusion.found(halves, data, eta=0.1)
+    many = smag_confusion.confuse(halves, data, eta=0.1)
     assert many.confusion[:, -1].sum() == pytest.approx(5, abs=0.5)
     assert np.allclose(many.confusion.sum(axis=1), 1)
 
@@ -211,39 +211,39 @@ def curve(*values: float) -> Curve:
 
 def test_final_is_of_the_last_tenth_of_the_time():
     assert curve(*range(100, 80, -1)).final == pytest.approx(np.mean([83, 82, 81]))
-    at = curve(3, 2, 1).at("iteration", np.array([5, 10, 25, 30, 31]))
+    at = curve(3, 2, 1).values_at("iteration", np.array([5, 10, 25, 30, 31]))
     assert np.isnan(at[[0, -1]]).all() and at[1:-1].tolist() == [3, 1.5, 1]
 
 
-def test_differences_are_paired_by_split(held_out):
-    curves = Curves(held_out)
+def test_differences_are_paired_by_split(heldout_runs):
+    curves = Curves(heldout_runs)
     assert len(curves.places) == 4
     where = Where("completion", "one_cluster")
-    gibbs, own = curves.of(where, "gibbs"), curves.of(where, "coin")
+    gibbs, own = curves.chains_of(where, "gibbs"), curves.chains_of(where, "coin")
     assert curves.differences(where, "coin").tolist() == [own[k].final - gibbs[k].final for k in (0, 1)]
     # what is drawn differs by split as the differences do
-    shifted = {method: [c.final for c in curves.shifted(where, method)] for method in ("gibbs", "coin")}
+    shifted = {method: [c.final for c in curves.shifted_curves(where, method)] for method in ("gibbs", "coin")}
     assert shifted["gibbs"] == pytest.approx([curves.level(where)] * 2)
     assert np.subtract(shifted["coin"], shifted["gibbs"]) == pytest.approx(curves.differences(where, "coin"))
     # of completion probabilities are averaged over states, of fold-in each state counts
-    run = next(r for r in held_out if r.config["perplexity"]["method"] == "completion")
+    run = next(r for r in heldout_runs if r.config["perplexity"]["method"] == "completion")
     assert np.array_equal(_values(run), run.perplexity()["averaged"])
-    run = next(r for r in held_out if r.config["perplexity"]["method"] == "fold_in")
+    run = next(r for r in heldout_runs if r.config["perplexity"]["method"] == "fold_in")
     assert np.array_equal(_values(run), run.perplexity()["perplexity"])
 
 
 def _values(run: Run) -> np.ndarray:
     curves = Curves([run])
-    return curves.of(curves.places[0], smag_runs.method_of(run))[run.config["seed"]].frame["value"].to_numpy()
+    return curves.chains_of(curves.places[0], smag_runs.method_of(run))[run.config["seed"]].frame["value"].to_numpy()
 
 
-def test_perplexity_is_judged_as_split_merge_less_gibbs(held_out):
-    curves = Curves(held_out)
-    claim = claims.published("smag-fig5a")[0]
+def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
+    curves = Curves(heldout_runs)
+    claim = claims.published_claims("smag-fig5a")[0]
     where = Where("fold_in", "one_cluster")
-    for chain in curves.of(where, "coin").values():
+    for chain in curves.chains_of(where, "coin").values():
         chain.frame["value"] = 50.0
-    for seed, chain in curves.of(where, "gibbs").items():
+    for seed, chain in curves.chains_of(where, "gibbs").items():
         chain.frame["value"] = 60.0 + 0.01 * seed
     verdict = smag_perplexity.judge(claim, curves, where, "coin")
     assert verdict.ours == pytest.approx(-10.005) and verdict.low < verdict.ours < verdict.high < 0
@@ -258,7 +258,7 @@ def test_fig2_is_the_papers():
     with styled():
         drawing = smag_corpus.fig2(table)
     assert {v.verdict for v in drawing.verdicts} == {REPRODUCED}
-    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("smag-fig2")}
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("smag-fig2")}
     bags = table[table["panel"] == "groups"]
     assert bags["value"].sum() == 4000 and len(bags) == 40
 
@@ -269,22 +269,22 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
         fig4 = smag_confusion.fig4([r for r in synthetic if smag_runs.setting_of(r) != "docs200"])
     for drawing, name in ((fig3, "smag-fig3"), (fig4, "smag-fig4")):
         judged = {(v.claim.sampler, v.claim.metric) for v in drawing.verdicts}
-        assert judged == {(c.sampler, c.metric) for c in claims.published(name)}
+        assert judged == {(c.sampler, c.metric) for c in claims.published_claims(name)}
         for form in smag_runs.FORMS.values():
             assert any(v.reading.endswith(form) for v in drawing.verdicts)
     assert {v.reading.partition(",")[0] for v in fig3.verdicts} == set(smag_runs.SETTINGS.values())
     titles = " ".join(ax.get_title(loc="left") for ax in fig3.figure.axes)
     assert "γ = Γ(1,1), α₀ = Γ(1,1), η = 0.5" in titles and "γ = 0.1, α₀ = 0.5, η = 1" in titles
     assert set(fig3.plotted["method"]) == set(smag_runs.METHODS)
-    # of chains of 12 iterations nothing is said about 1,000
+    # chains of 12 iterations say nothing about 1,000
     never = [v for v in fig3.verdicts if v.claim.sampler == "gibbs"]
     assert never and all(v.verdict == UNDECIDED for v in never)
     assert fig4.plotted.groupby(["setting", "method", "panel", "row"])["value"].sum().between(-1e-9, 1 + 1e-9).all()
 
 
-def test_fig5_says_what_stands_in(held_out):
+def test_fig5_says_what_stands_in(heldout_runs):
     with styled():
-        drawing, other = smag_perplexity.fig5a(held_out), smag_perplexity.fig5b(held_out)
+        drawing, other = smag_perplexity.fig5a(heldout_runs), smag_perplexity.fig5b(heldout_runs)
     assert {v.claim.id for v in other.verdicts} == {"smag-fig5b"}
     assert len(drawing.verdicts) == 2 * 2 * len(smag_runs.FORMS)
     assert set(drawing.plotted["axis"].dropna()) == {"iteration", "seconds"}
@@ -300,7 +300,7 @@ def test_settings_are_told_apart_by_their_hyper_parameters(synthetic):
 
 
 def replace_model(run: Run, **model: object) -> Run:
-    """The same run with other options of its model."""
+    """Return the run with other options of its model."""
     other = Run(run.path)
     other.config = run.config | {"model": run.config["model"] | model}
     return other

@@ -23,7 +23,7 @@ from splitmerge_cli.runs import run as make_run
 FIGURES = ["triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"]
 SETS = 2
 SHORT = {"iterations": "30", "budget": "0.01", "trace.partitions": "30"}
-"""What a job of the tests has in place of its own, where it has it."""
+"""Values that jobs of the tests have in place of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture
-def absent(tmp_path, monkeypatch):
+def no_data(tmp_path, monkeypatch):
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
@@ -67,7 +67,7 @@ def test_a_setting_stands_in_place_of_the_grid(tmp_path):
     assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in as_printed)
 
 
-def test_generated_data_stand_in_at_quick_scale_alone(absent, tmp_path, monkeypatch):
+def test_generated_data_stand_in_at_quick_scale_alone(no_data, tmp_path, monkeypatch):
     assert experiments.needs_stand_in("triadic-fig1", "quick") and experiments.needs_stand_in("triadic-table1", "quick")
     assert not experiments.needs_stand_in("sdds-fig3", "quick")
     job = experiments.jobs("triadic-fig1", "quick", tmp_path, stand_in=True)[0]
@@ -78,7 +78,7 @@ def test_generated_data_stand_in_at_quick_scale_alone(absent, tmp_path, monkeypa
     assert not experiments.needs_stand_in("triadic-table1", "quick")
 
 
-def test_paper_scale_without_the_data_names_the_variable(absent, tmp_path):
+def test_paper_scale_without_the_data_names_the_variable(no_data, tmp_path):
     with pytest.raises(ConfigError, match=r"triadic-fig1 --scale paper: .*noparama_lines: .*SMCMC_DATA") as info:
         reproduce.reproduce(["triadic-fig1"], "paper", tmp_path)
     assert "\n" not in str(info.value)
@@ -97,12 +97,12 @@ def test_settings_and_methods_are_told_from_the_runs(runs):
         if setting in ("main", "kept"):
             expected = expected | as_printed
         assert {m for s, m in found if s == setting} == expected
-    assert "generated" in triadic_runs.said_of_data(runs) and triadic_runs.is_stand_in(runs)
+    assert "generated" in triadic_runs.describe_data(runs) and triadic_runs.is_stand_in(runs)
 
 
 def test_scores_are_those_of_the_diagnoses(runs):
     scores = triadic_runs.Scores(runs)
-    run = triadic_runs.chosen(runs, "kept", "triadic")[1]
+    run = triadic_runs.select_runs(runs, "kept", "triadic")[1]
     stored = run.diagnostics().set_index(["quantity", "chain"])["value"]
     of_run = scores.chains[(scores.chains["setting"] == "kept") & (scores.chains["method"] == "triadic")]
     of_run = of_run[of_run["set"] == 1].set_index("chain")
@@ -117,7 +117,7 @@ def test_scores_are_those_of_the_diagnoses(runs):
 
 
 def test_paths_hold_the_last_row_before(runs):
-    run = triadic_runs.chosen(runs, "main", "triadic")[0]
+    run = triadic_runs.select_runs(runs, "main", "triadic")[0]
     trace = run.trace()
     expected = trace[trace["iteration"] == 7].groupby("chain")["ari"].first().mean()
     assert triadic_runs.paths([run], "iteration", np.array([7.5]))[0, 0] == pytest.approx(expected)
@@ -152,7 +152,7 @@ def test_fig1_counts_moves_between_neighbours(runs):
     table = drawing.plotted
     assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
     assert (table["before"] - table["after"]).abs().eq(1).all()
-    run = triadic_runs.chosen(main, "main", "triadic")[1]
+    run = triadic_runs.select_runs(main, "main", "triadic")[1]
     split = run.moves().query("move == 'split_2_3' and chain == 1").iloc[0]
     row = table.query("method == 'triadic' and set == 1 and chain == 1 and move == 'split_2_3'").iloc[0]
     assert (row["proposed"], row["accepted"]) == (split["proposed"], split["accepted"])
@@ -167,12 +167,12 @@ def test_fig2_draws_two_last_states(runs):
         drawing = examples.fig2(main)
     assert len(drawing.figure.axes) == 2 and drawing.plotted["set"].nunique() == 2
     number = int(drawing.plotted["set"].iloc[0])
-    run = triadic_runs.chosen(main, "main", "triadic")[number]
+    run = triadic_runs.select_runs(main, "main", "triadic")[number]
     last = run.partitions()
     last = last[last["iteration"] == 30]["labels"]
     shown = drawing.plotted.loc[drawing.plotted["set"] == number, "cluster"].to_numpy()
     assert any(np.array_equal(shown, labels) for labels in last)
-    assert len(drawing.verdicts) == len(claims.published("triadic-fig2"))
+    assert len(drawing.verdicts) == len(claims.published_claims("triadic-fig2"))
 
 
 def test_fig3_shows_the_chains_and_the_papers_means(runs):
@@ -180,10 +180,10 @@ def test_fig3_shows_the_chains_and_the_papers_means(runs):
     with styled():
         drawing = violins.fig3(main)
     assert len(drawing.plotted) == 3 * SETS * 2
-    paper = {(c.sampler, c.metric): c.value for c in claims.published("triadic-table1")}
+    paper = {(c.sampler, c.metric): c.value for c in claims.published_claims("triadic-table1")}
     marks = [line.get_ydata()[0] for line in drawing.figure.axes[2].lines if line.get_marker() == "D"]
     assert marks == [paper[method, "adjusted_rand_index"] for method in violins.ORDER]
-    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published("triadic-fig3")}
+    assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("triadic-fig3")}
 
 
 def test_errors_of_a_clustering_of_lines():

@@ -49,14 +49,18 @@ def test_files_of_a_paper(paper: Paper) -> None:
     ids = {figure.id for figure in paper.figures}
     rows = (paper.folder / "claims.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert {row.partition(",")[0] for row in rows} == ids
-    assert sum(len(claims.published(name)) for name in ids) == len(rows)
+    assert sum(len(claims.published_claims(name)) for name in ids) == len(rows)
     errata = claims.errata(paper)
     assert len(errata) and not errata.isna().any().any() and not (errata == "").any().any()
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 def test_documents_repeat_what_a_paper_declares(paper: Paper) -> None:
-    counts = len(paper.figures), sum(len(claims.published(f.id)) for f in paper.figures), len(claims.errata(paper))
+    counts = (
+        len(paper.figures),
+        sum(len(claims.published_claims(f.id)) for f in paper.figures),
+        len(claims.errata(paper)),
+    )
     text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     if paper.key not in NAMES and f"| `{paper.key}` |" not in text:
         pytest.skip(f"docs/figures.md says nothing of {paper.key}")
@@ -77,5 +81,5 @@ def test_every_figure_has_a_title() -> None:
 
 
 def test_claims_of_what_is_no_figure() -> None:
-    assert claims.published("nobody-fig1") == claims.published("sdds") == []
+    assert claims.published_claims("nobody-fig1") == claims.published_claims("sdds") == []
     assert discovery.paper_of("nobody-fig1") is None

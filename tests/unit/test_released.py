@@ -1,4 +1,4 @@
-"""What released programs are compared with: enumerated laws, the comparison, the page; without the programs."""
+"""Enumerated distributions for released programs, the comparison, the page; without the programs."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import released, released_compare, released_inputs
-from bench import released_laws as laws
+from bench import released_distributions as distributions
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 X = np.array([[0.1, -0.4], [1.2, 0.3], [-0.7, 2.0], [0.4, 0.5]])
@@ -14,17 +14,19 @@ DOCS, WORDS = [0, 0, 1, 1], [0, 1, 1, 1]
 
 
 def by_labels(K, log_joint):
-    """Law of partitions from all K^4 labellings."""
+    """Distribution of partitions from all K^4 labellings."""
     found = {}
     for z in itertools.product(range(K), repeat=4):
-        key = laws.labels_key(z)
+        key = distributions.labels_key(z)
         found[key] = found.get(key, 0.0) + np.exp(log_joint(z))
     total = sum(found.values())
     return {key: value / total for key, value in found.items()}
 
 
-def as_dict(law):
-    return {key: law.probability[at] for key, at in law.number.items() if law.probability[at] > 0}
+def as_dict(distribution):
+    return {
+        key: distribution.probability[at] for key, at in distribution.number.items() if distribution.probability[at] > 0
+    }
 
 
 @pytest.mark.parametrize("K", [2, 3, 6])
@@ -40,12 +42,14 @@ def test_finite_topics_are_the_sum_over_all_labellings(K):
             of_word[k, w] += 1
         return total
 
-    weight = laws.finite_topics(DOCS, WORDS, V, K, alpha, eta)
-    law = laws.of_partitions(4, weight)
-    assert as_dict(law) == pytest.approx(by_labels(K, log_joint))
-    counts = laws.of_counts(DOCS, WORDS, V, weight)
-    assert counts.probability.sum() == pytest.approx(1) and len(counts.number) < len(law.number)
-    assert np.bincount(counts.clusters, counts.probability) == pytest.approx(np.bincount(law.clusters, law.probability))
+    weight = distributions.finite_topics(DOCS, WORDS, V, K, alpha, eta)
+    distribution = distributions.of_partitions(4, weight)
+    assert as_dict(distribution) == pytest.approx(by_labels(K, log_joint))
+    counts = distributions.of_counts(DOCS, WORDS, V, weight)
+    assert counts.probability.sum() == pytest.approx(1) and len(counts.number) < len(distribution.number)
+    assert np.bincount(counts.clusters, counts.probability) == pytest.approx(
+        np.bincount(distribution.clusters, distribution.probability)
+    )
     # tokens 2 and 3 are alike: in a topic of their own, or with one of the others
     assert counts.key([[0, 2, 0, 2], [2, 0, 1, 1], [0, 0, 0, 0]]) in counts.number
 
@@ -63,35 +67,37 @@ def test_finite_mixture_is_the_sum_over_all_labellings():
             zeros[k] += 1 - row
         return total
 
-    law = laws.of_partitions(4, laws.finite_bernoulli(x, K, a, 0.4, 0.7))
-    assert as_dict(law) == pytest.approx(by_labels(K, log_joint))
+    distribution = distributions.of_partitions(4, distributions.finite_bernoulli(x, K, a, 0.4, 0.7))
+    assert as_dict(distribution) == pytest.approx(by_labels(K, log_joint))
 
 
 def test_model_of_bayesm_at_one_point_of_its_grids_is_the_normal_mixture():
     line = np.array(released_inputs.CASES["gaussian-diag-n6-1d"].data["x"])
-    law = laws.of_partitions(6, laws.bayesm(line, released_inputs.FIXED))
-    exact = laws.of_case("gaussian-diag-n6-1d")
-    assert 0.5 * np.abs(law.probability - exact.probability).sum() < 1e-3
+    distribution = distributions.of_partitions(6, distributions.bayesm(line, released_inputs.FIXED))
+    exact = distributions.of_case("gaussian-diag-n6-1d")
+    assert 0.5 * np.abs(distribution.probability - exact.probability).sum() < 1e-3
     nearly_one = (2.4427, 2.4429)  # of four points: exp(digamma(2.4428)) is gamma + log 4
-    grids = laws.Grids((0.3, 0.3), (np.log(3), np.log(3)), (0.35, 0.35), nearly_one)
-    law = laws.of_partitions(4, laws.bayesm(X, grids))
-    exact = laws.of_partitions(4, gaussian_log_weight(X, 1.0, "crp", "full", 0.0, 0.3, 1.5, 0.7))
-    assert law.probability == pytest.approx(exact.probability, abs=2e-3)
+    grids = distributions.Grids((0.3, 0.3), (np.log(3), np.log(3)), (0.35, 0.35), nearly_one)
+    distribution = distributions.of_partitions(4, distributions.bayesm(X, grids))
+    exact = distributions.of_partitions(4, gaussian_log_weight(X, 1.0, "crp", "full", 0.0, 0.3, 1.5, 0.7))
+    assert distribution.probability == pytest.approx(exact.probability, abs=2e-3)
 
 
 def test_hyper_parameters_of_bayesm_are_averaged_over_their_grids():
-    points = [laws.Grids((a, a), (0.5, 0.5), (v, v), (1.0, 4.0), size=2) for a in (0.2, 1.5) for v in (0.3, 2.0)]
-    grids = laws.Grids((0.2, 1.5), (0.5, 0.5), (0.3, 2.0), (1.0, 4.0), size=2)
+    points = [
+        distributions.Grids((a, a), (0.5, 0.5), (v, v), (1.0, 4.0), size=2) for a in (0.2, 1.5) for v in (0.3, 2.0)
+    ]
+    grids = distributions.Grids((0.2, 1.5), (0.5, 0.5), (0.3, 2.0), (1.0, 4.0), size=2)
     for z in [(0, 0, 0, 0), (0, 1, 0, 1), (0, 1, 2, 3)]:
         state = (z, max(z) + 1)
-        each = [laws.bayesm(X, point)(state) for point in points]
-        assert laws.bayesm(X, grids)(state) == pytest.approx(np.logaddexp.reduce(each))
+        each = [distributions.bayesm(X, point)(state) for point in points]
+        assert distributions.bayesm(X, grids)(state) == pytest.approx(np.logaddexp.reduce(each))
 
 
-def sticky(law, stay, bend=0.0, seed=0):
-    """Chains that stay where they are with a probability, and draw from the law otherwise."""
+def sticky(distribution, stay, bend=0.0, seed=0):
+    """Chains that stay where they are with a probability, and draw from the distribution otherwise."""
     rng = np.random.default_rng(seed)
-    p = law.probability + bend * (np.arange(len(law.probability)) == 0)
+    p = distribution.probability + bend * (np.arange(len(distribution.probability)) == 0)
     found = rng.choice(len(p), (40, 500), p=p / p.sum())
     for t in range(1, 500):
         found[:, t] = np.where(rng.random(40) < stay, found[:, t - 1], found[:, t])
@@ -100,25 +106,25 @@ def sticky(law, stay, bend=0.0, seed=0):
 
 @pytest.mark.parametrize("stay", [0.0, 0.9])
 def test_exact_chains_agree_and_others_differ(stay):
-    law = laws.of_case("bernoulli-n4")
-    result = released_compare.compare(sticky(law, stay), law)
+    distribution = distributions.of_case("bernoulli-n4")
+    result = released_compare.compare(sticky(distribution, stay), distribution)
     assert not result["differs"] and abs(result["mean_K"] - result["exact_K"]) < 5 * result["error_K"]
     if stay:
         assert result["chains_mean"] > 2 * result["independent_mean"]
     else:
         assert result["chains_mean"] == pytest.approx(result["independent_mean"], rel=0.3)
-    assert result["exact_K"] == pytest.approx(law.probability @ law.clusters)
-    assert released_compare.compare(sticky(law, stay, bend=0.3), law)["differs"]
+    assert result["exact_K"] == pytest.approx(distribution.probability @ distribution.clusters)
+    assert released_compare.compare(sticky(distribution, stay, bend=0.3), distribution)["differs"]
 
 
 def test_chains_that_never_move_differ():
-    law = laws.of_case("bernoulli-n4")
-    assert released_compare.compare(np.zeros((40, 500), dtype=int), law)["differs"]
+    distribution = distributions.of_case("bernoulli-n4")
+    assert released_compare.compare(np.zeros((40, 500), dtype=int), distribution)["differs"]
 
 
 def test_this_program_runs_as_the_others_do():
     row = next(row for row in released_inputs.rows() if row["input"] == "hdp-n5" and row["sampler"] == "`sampler=sams`")
-    result = released.measured(released.Row(**{**row, "chains": 4, "draws": 100}), None)
+    result = released.measure_row(released.Row(**{**row, "chains": 4, "draws": 100}), None)
     assert result["draws"] == 100 and result["states"] == 52 and float(result["total_variation"]) < 0.2
 
 
@@ -165,5 +171,5 @@ def test_lines_of_programs_that_did_not_run_are_kept():
     keys = [("a", "s", "1"), ("b", "s", "1"), ("c", "s", "1")]
     old = [{"program": name, "sampler": "s", "input": "1", "mean_K": "old"} for name in "cba"]
     new = [{**old[1], "mean_K": "new"}]
-    kept = released.merged(old, new, keys)
+    kept = released.merge_rows(old, new, keys)
     assert [(line["program"], line["mean_K"]) for line in kept] == [("a", "old"), ("b", "new"), ("c", "old")]

@@ -1,4 +1,4 @@
-"""What Figures 1 and 2 of Herlau et al. 2014 show: computed from the compiled walk, plate by plate.
+"""Figures 1 and 2 of Herlau et al. 2014: computed from the compiled walk, plate by plate.
 
 `smcmc reproduce` stores these tables; `smcmc plot` draws from them.
 """

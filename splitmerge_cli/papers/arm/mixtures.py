@@ -19,7 +19,7 @@ from splitmerge_cli.diagnostics.restarts import (
     standardised_iterations,
 )
 from splitmerge_cli.papers.arm.tables import Entry
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
 from splitmerge_cli.plots.run import stack_fractions
@@ -81,15 +81,15 @@ def times(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values(["example", "sampler", "set"], ignore_index=True)
 
 
-def of(table: pd.DataFrame, example: str, sampler: str) -> pd.DataFrame:
+def rows_of(table: pd.DataFrame, example: str, sampler: str) -> pd.DataFrame:
     """The rows of one example and sampler, by data set."""
     return table[(table["example"] == example) & (table["sampler"] == sampler)].set_index("set").sort_index()
 
 
-def paired(table: pd.DataFrame, metric: str, sampler: str, over: str) -> NDArray[np.float64]:
-    """log of the time of `over` minus that of `sampler`, paired by data set, all examples."""
+def log_ratios(table: pd.DataFrame, metric: str, sampler: str, over: str) -> NDArray[np.float64]:
+    """Return log(time of `over`) minus log(time of `sampler`), paired by data set, all examples."""
     parts = [
-        np.log(of(table, example, over)[metric]) - np.log(of(table, example, sampler)[metric])
+        np.log(rows_of(table, example, over)[metric]) - np.log(rows_of(table, example, sampler)[metric])
         for example in EXAMPLES.values()
     ]
     return pd.concat(parts).dropna().to_numpy(float)
@@ -97,7 +97,7 @@ def paired(table: pd.DataFrame, metric: str, sampler: str, over: str) -> NDArray
 
 def table2(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times and cost of Gibbs, SM and ARM on Examples 1 to 3."""
-    found, claims = times(runs), published("arm-table2")
+    found, claims = times(runs), published_claims("arm-table2")
     examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
     figure, ax = plt.subplots(figsize=(FULL, 0.62 * len(examples) + 0.65))
     places = dict(zip(METRICS, [0.38, 0.63, 0.88], strict=True))
@@ -130,9 +130,9 @@ def table2(runs: Sequence[Run]) -> Drawing:
 
 def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
     digits = 0 if metric == "normalised_iterations" else 1
-    means = {s: of(found, example, s)[metric].mean() for s in SAMPLERS}
+    means = {s: rows_of(found, example, s)[metric].mean() for s in SAMPLERS}
     claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
-    ours = _number(*mean_and_spread(of(found, example, sampler)[metric]), digits)
+    ours = _number(*mean_and_spread(rows_of(found, example, sampler)[metric]), digits)
     paper = "" if claim is None else _number(claim.value, _spread(claim), digits)
     return Entry(ours, paper, digits == 1 and means[sampler] == min(means.values()))
 
@@ -166,7 +166,7 @@ def _table2_verdicts(found: pd.DataFrame, runs: Sequence[Run], claims: Sequence[
     scale = ITERATIONS / runs[0].config["iterations"]
     for claim in claims:
         if claim.metric in METRICS:
-            samples = of(found, claim.data, claim.sampler)[claim.metric]
+            samples = rows_of(found, claim.data, claim.sampler)[claim.metric]
             # iterations in Gibbs sweeps grow with the length of a run
             factor = scale if claim.metric == "normalised_iterations" else 1.0
             verdicts.append(by_factor(claim, factor * samples, note=note))
@@ -179,9 +179,9 @@ def _table2_verdicts(found: pd.DataFrame, runs: Sequence[Run], claims: Sequence[
 def _lower(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
     """Whether a time is lower in most data sets; the metric names the time and the other sampler."""
     series, other = claim.metric.removeprefix("lower_").split("_time_than_")
-    samples = paired(found, f"autocorrelation_time_{series}", claim.sampler, other)
+    samples = log_ratios(found, f"autocorrelation_time_{series}", claim.sampler, other)
     ratio, low, high = np.exp(mean_interval(samples))
-    costly = np.exp(samples.mean() + paired(found, "normalised_iterations", claim.sampler, other).mean())
+    costly = np.exp(samples.mean() + log_ratios(found, "normalised_iterations", claim.sampler, other).mean())
     rule = (
         f"{title_of(claim.sampler)} has the lower time; {title_of(other)} / {title_of(claim.sampler)} = {ratio:.2f} "
         f"[{low:.2f}, {high:.2f}] in iterations, {costly:.2f} in Gibbs sweeps (geometric means){note}; so"
@@ -207,10 +207,10 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
         for ax, other in zip(row, ("sm", "gibbs"), strict=True):
             ax.plot(ends, ends, color="#999999", linewidth=0.8, zorder=1)
             for example, marker in markers.items():
-                x, y = of(found, example, "arm")[metric], of(found, example, other)[metric]
+                x, y = rows_of(found, example, "arm")[metric], rows_of(found, example, other)[metric]
                 style = {"color": colour_of(other), "edgecolor": "white", "linewidth": 0.4}
                 ax.scatter(x, y.reindex(x.index), s=24, marker=marker, zorder=3, **style)
-            gains = paired(found, metric, "arm", other)
+            gains = log_ratios(found, metric, "arm", other)
             ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
             ax.set_title(f"{'largest block' if series == 'trace' else 'indicators'}: {title_of(other)} against ARM")
             above = f"{(gains > 0).sum()} of {len(gains)} above"
@@ -231,7 +231,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
         f"One point per data set: autocorrelation times in iterations, mean over {found['chains'].iloc[0]} chains. "
         "Above the line ARM has the shorter time."
     )
-    claims = published("arm-fig6b")
+    claims = published_claims("arm-fig6b")
     return Drawing(figure, found, [_lower(claim, found, _note(runs)) for claim in claims], notes)
 
 
@@ -266,7 +266,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         f"Example 1, data set {first}, first chain of each: fraction of the items in the largest block, in the two "
         f"largest, ... in the five largest. The first {runs[0].config['warmup']} iterations are Gibbs scans alone."
     )
-    claims = {c.metric: c for c in published("arm-fig4")}
+    claims = {c.metric: c for c in published_claims("arm-fig4")}
     steps = {s: np.array([jaggedness(r).mean() for r in _by_set(runs, s)]) for s in SAMPLERS}
     verdicts = []
     for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:

@@ -12,7 +12,7 @@ from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, exactly, holds
 from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
@@ -30,9 +30,9 @@ PLATES = {
 RING, SPREAD, RIM = 5.6, 0.66, 0.75
 """Radius of the ring of clusters; distance of items within one; width around them."""
 BLOCKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
-"""Marks of the items of a block; all others are discs."""
+"""Marks of a block's items; all others are discs."""
 CLUSTERS = ("#004C7F", "#D55E00", "#E0A6C8", "#7A4FBF", "#1FB58A", "#332288", "#111111")
-"""Colours of the clusters of the first plate, the largest first."""
+"""Colours of the first plate's clusters, the largest first."""
 FADED = 0.28
 
 Labels = NDArray[np.int64]
@@ -129,7 +129,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
 
 
 def _same_places(place: dict[int, int], labels: Labels, other: Labels) -> dict[int, int]:
-    """Places by the labels of another numbering of the same partition."""
+    """Return the places by the labels of the same partition, numbered in another way."""
     return {int(new): place[int(old)] for old, new in zip(labels, other, strict=True)}
 
 
@@ -188,7 +188,7 @@ def _place_of(item: int, labels: Labels, place: dict[int, int], places: int, blo
 
 
 def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Verdict]:
-    claims = {c.metric: c for c in published("arm-fig1")}
+    claims = {c.metric: c for c in published_claims("arm-fig1")}
     before, after = (len(set(ways["forth"][plate].tolist())) for plate in ("state", "singles"))
     reached = _partition(ways["back"]["singles"]) == _partition(ways["forth"]["state"])
     return [
@@ -333,7 +333,7 @@ def _arrow(
 
 
 def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
-    claims = {c.metric: c for c in published("arm-fig2")}
+    claims = {c.metric: c for c in published_claims("arm-fig2")}
     upper, lower = _product(p["a", "upper"]), _product(p["a", "lower"])
     path, other = _product(p["b", "upper"]), _product(p["b", "lower"])
     compiled = float(p["b", "compiled"]["probability"].iloc[0])

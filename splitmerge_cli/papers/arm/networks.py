@@ -20,16 +20,24 @@ from splitmerge_cli.papers.arm.runs import (
     TITLES,
     Cells,
     Rhat,
+    describe_networks,
     level_title,
     levels,
+    name_networks,
     network_of,
-    on,
     rhat_at,
-    said_of_networks,
 )
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly, no_run, within
+from splitmerge_cli.papers.verdicts import (
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Verdict,
+    by_majority,
+    exactly,
+    judge_interval,
+    no_run,
+)
 from splitmerge_cli.plots.runs import option, pick, thinned
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, legend, powers, title_of
 from splitmerge_cli.results.read import Run
@@ -68,7 +76,7 @@ class Frequencies:
 
     @property
     def noise(self) -> float:
-        """Total variation from the exact law to expect of an exact sampler."""
+        """Total variation from the exact distribution to expect of an exact sampler."""
         return float(0.5 * np.sqrt(2 / np.pi) * self.error.sum())
 
 
@@ -93,11 +101,11 @@ METHODS = {
     "arm": ("arm", "ARM"),
     "population": ("arm", "ARM, population"),
 }
-"""What is compared: sampler, and its name where it is not the sampler's."""
+"""Compared samplers: sampler, and its name where it is not the sampler's."""
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
-    """Exact and empirical frequency of the partitions of the 4-node network."""
+    """Draw how often each partition of the 4-node network occurs: exact and empirical frequency."""
     adjacency = dataset_of(runs[0]).values.toarray()
     model = runs[0].config["model"]
     weight = irm_log_weight(adjacency, model["concentration"], model["beta1"], model["beta0"], model["prior"])
@@ -132,7 +140,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     notes = (
         f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
         f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations; bars: two "
-        f"standard errors over restarts. Total variation from the exact law: {said}."
+        f"standard errors over restarts. Total variation from the exact distribution: {said}."
     )
     plotted = pd.concat(
         [
@@ -174,7 +182,7 @@ def _blocks(labels: Sequence[int]) -> list[str]:
 
 def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) -> list[Verdict]:
     verdicts = []
-    for claim in published("arm-fig3"):
+    for claim in published_claims("arm-fig3"):
         if claim.metric == "partitions":
             verdicts.append(exactly(claim, len(exact)))
             continue
@@ -200,7 +208,7 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
 
 @dataclass(frozen=True)
 class Trace:
-    """The log joint of the chains of a run, at a cost in Gibbs sweeps.
+    """Log joint of a run's chains, at a cost in Gibbs sweeps.
 
     Attributes
     ----------
@@ -279,12 +287,14 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     footnote(figure, "Every line is a chain. Vertical lines: the cost of ARM's whole run.")
     warmup = runs[0].config["warmup"]
     notes = (
-        f"{said_of_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
+        f"{describe_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
         f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them; vertical line: "
         "the cost of ARM's whole run. Log joints of the first tenth of the time may lie below the axis. One restart is "
         "shown."
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), on(runs, _fig5_verdicts(every, runs)), notes)
+    return Drawing(
+        figure, pd.concat(plotted, ignore_index=True), name_networks(runs, _fig5_verdicts(every, runs)), notes
+    )
 
 
 FEW, MANY = 100, 2000
@@ -293,7 +303,7 @@ FEW, MANY = 100, 2000
 
 def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
-    for claim in published("arm-fig5"):
+    for claim in published_claims("arm-fig5"):
         if (claim.data, claim.sampler) not in traces:
             continue
         gibbs, sm, arm = (traces[claim.data, sampler] for sampler in FIG5)
@@ -304,7 +314,7 @@ def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Ru
             rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
             verdicts.append(by_majority(claim, gap, gap > 0, rule, unit="chains"))
         else:
-            verdicts.append(_converged(claim, traces[claim.data, claim.sampler], runs))
+            verdicts.append(_judge_convergence(claim, traces[claim.data, claim.sampler], runs))
     return verdicts
 
 
@@ -332,7 +342,7 @@ def _sweeps(values: NDArray[np.float64]) -> str:
     return f"{middle:,.0f}" if np.isfinite(middle) else "never"
 
 
-def _converged(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run]) -> Verdict:
+def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run]) -> Verdict:
     """Iterations after the warm-up until a chain first is at its own final level."""
     run = pick(runs, sampler=claim.sampler)[0]
     chains = [
@@ -361,7 +371,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
     shown = levels(runs)
     figure, axes = plt.subplots(1, len(shown), figsize=(FULL, 2.6), squeeze=False, sharey=True)
     plotted, verdicts = [], []
-    claims = {c.data.partition(" ")[0]: c for c in published("arm-fig6a")}
+    claims = {c.data.partition(" ")[0]: c for c in published_claims("arm-fig6a")}
     for ax, level in zip(axes[0], shown, strict=True):
         numbers = sorted(S for of, start, sampler, S in cells.cells if (of, start, sampler) == (level, "random", "arm"))
         values = {}
@@ -386,11 +396,11 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
     )
     length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
     notes = (
-        f"{said_of_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
+        f"{describe_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
         "second half: mean ± standard deviation over the chains of a restart; points: each chain. Line: SM at the same "
         "cost."
     )
-    return Drawing(figure, pd.DataFrame(plotted), on(runs, verdicts), notes)
+    return Drawing(figure, pd.DataFrame(plotted), name_networks(runs, verdicts), notes)
 
 
 def _name_lines(axes: Sequence[Axes], plotted: Sequence[dict[str, Any]]) -> None:
@@ -449,4 +459,4 @@ def _improves(claim: Claim, values: dict[int, Rhat]) -> Verdict:
     said = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
     reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {said}"
     interval = jackknife_interval(fall, restarts)
-    return within(claim, interval, restarts, 0.0, np.inf, reason, "positive", unit="restarts")
+    return judge_interval(claim, interval, restarts, 0.0, np.inf, reason, "positive", unit="restarts")

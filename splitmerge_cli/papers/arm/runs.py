@@ -21,7 +21,7 @@ TITLES = {"nips": "NIPS", "hagmann": "Hagmann", "usair": "USAir", "caltech": "Ca
 STARTS = {"random": "20 random blocks", "one_cluster": "one block", "singletons": "singletons"}
 SAMPLERS = ("gibbs", "sm", "bsm", "sarm", "arm")
 INDEPENDENT = ("gibbs", "sm")
-"""Samplers whose chains share nothing; the proposals of the others come from the past of all chains of a run."""
+"""Samplers whose chains share nothing; the others propose from the history of all chains in a run."""
 LENGTH = 1000
 """Iterations of ARM in the paper's comparisons of variants; its Table 3 has twice as many too."""
 
@@ -45,7 +45,7 @@ def level_of(run: Run) -> str:
 
 
 def level_title(level: str) -> str:
-    """A level for people: ``NIPS .9``."""
+    """Return the name and the scale of a level, for people."""
     network, _, rest = level.partition(" ")
     scale = rest.removeprefix("scale=")
     return f"{TITLES[network]} {scale.removeprefix('0') if scale != rest else rest}"
@@ -145,7 +145,7 @@ class Rhat:
     draws : ndarray of float, shape (restarts, S, draws)
         The log joint that it was taken from.
     shared : bool
-        The chains of a restart share their past.
+        The chains of a restart share their history.
     """
 
     values: NDArray[np.float64]
@@ -160,7 +160,7 @@ class Rhat:
     def interval(self) -> tuple[float, float, float]:
         """The mean and its interval: over chain numbers where chains are independent, else over restarts.
 
-        Chains that share their past are one unit, and the interval is that of leaving out one restart at a time.
+        Chains that share their history are one unit, and the interval is that of leaving out one restart at a time.
         """
         if not self.shared:
             return mean_interval(self.values)
@@ -168,7 +168,7 @@ class Rhat:
 
     @property
     def units(self) -> int:
-        """What the interval is over."""
+        """Number of units that the interval is over."""
         return self.restarts if self.shared else int(np.isfinite(self.values).sum())
 
     @property
@@ -206,17 +206,17 @@ def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> 
     return Rhat(between_restarts(draws).classic, len(draws), min(cut, cell.length), sweeps, short, draws, shared)
 
 
-def on(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
+def name_networks(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Verdicts that name networks which are not the published ones."""
     return [replace(v, on="generated networks" if is_stand_in(runs) else "") for v in verdicts]
 
 
-def said_of_networks(runs: Sequence[Run]) -> str:
+def describe_networks(runs: Sequence[Run]) -> str:
     """The networks in words."""
     return "Generated networks in place of the published ones" if is_stand_in(runs) else "Published networks"
 
 
-def said_of_restarts(runs: Sequence[Run]) -> str:
+def describe_restarts(runs: Sequence[Run]) -> str:
     """Restarts and chains in words."""
     seeds: defaultdict[tuple[object, str], set[object]] = defaultdict(set)
     for run in runs:

@@ -18,24 +18,24 @@ from splitmerge_cli.papers.arm.runs import (
     STARTS,
     Cells,
     Rhat,
+    describe_networks,
+    describe_restarts,
     is_stand_in,
     level_title,
     levels,
-    on,
+    name_networks,
     rhat_at,
-    said_of_networks,
-    said_of_restarts,
     starts,
     value_of,
 )
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, by_rhat, by_sign, no_run
 from splitmerge_cli.plots.style import FULL, colour_of, footnote, title_of
 from splitmerge_cli.results.read import Run
 
 ROW = 0.17
-"""Height of a row of a table, in inches."""
+"""Height of a table's row, in inches."""
 LINK = 1.3
 """Rows between two starts of a table, for the title of the second."""
 RESTARTS = 4
@@ -43,7 +43,7 @@ RESTARTS = 4
 
 
 class Entry(NamedTuple):
-    """What stands in a table: ours, the published value in grey, and whether ours is the best of its row."""
+    """Cells of a table: ours, the published value in grey, and whether ours is the best of its row."""
 
     ours: str
     paper: str = ""
@@ -66,7 +66,7 @@ def plus_minus(mean: float, spread: float, digits: int = 2) -> str:
     return f"{mean:.{digits}f}" + (f" ± {spread:.{digits}f}" if np.isfinite(spread) else "")
 
 
-def printed(claim: Claim | None) -> str:
+def format_published(claim: Claim | None) -> str:
     """A published value, for a narrow column without its spread."""
     return "" if claim is None else plus_minus(claim.value, np.nan)
 
@@ -130,7 +130,7 @@ class Table:
                     self.rhats[level, start, sampler, length] = rhat_at(cell, arm, length, RESTARTS)
 
     def gains(self, start: str, sampler: str, over: str, length: int) -> dict[str, float]:
-        """Mean over chains of log R-hat of `over` minus that of `sampler`, by level."""
+        """Return the mean over chains of log(R-hat of `over`) minus log(R-hat of `sampler`), by level."""
         found = {}
         for level in self.levels:
             ours = self.rhats.get((level, start, sampler, length))
@@ -153,7 +153,7 @@ class Table:
                 for sampler, rhat in zip(self.samplers, here, strict=True):
                     ours = "–" if rhat is None else plus_minus(rhat.mean, rhat.spread) + "*" * rhat.short
                     best = rhat is not None and round(rhat.mean, 2) <= round(least, 2)
-                    paper = printed(value_of(claims, level, sampler, metric)) if with_paper else ""
+                    paper = format_published(value_of(claims, level, sampler, metric)) if with_paper else ""
                     entries.append(Entry(ours, paper, best))
             rows[level] = entries
         return Block(f"start: {STARTS[start]}", rows)
@@ -220,14 +220,14 @@ class Table:
         return verdicts
 
     @property
-    def said(self) -> str:
-        """What the numbers are."""
+    def footnote_text(self) -> str:
+        """Footnote on the numbers."""
         any_short = any(rhat.short for rhat in self.rhats.values())
         short = " *: the chain ended before the budget did." if any_short else ""
         return (
-            f"{said_of_networks(self.runs)}. Gelman-Rubin R-hat of the log joint of every chain number s between "
-            f"restarts, second half: mean ± standard deviation over s; {said_of_restarts(self.runs)}. Every sampler is "
-            "cut where it has cost as many Gibbs sweeps as T iterations of ARM. Bold: least of its row. Grey: the "
+            f"{describe_networks(self.runs)}. Gelman-Rubin R-hat of the log joint of every chain number s between "
+            f"restarts, second half: mean ± standard deviation over s; {describe_restarts(self.runs)}. Every sampler "
+            "is cut where it has cost as many Gibbs sweeps as T iterations of ARM. Bold: least of its row. Grey: the "
             f"paper, which names no start.{short}"
         )
 
@@ -240,14 +240,14 @@ CHANGE = 0.1
 
 def table3(runs: Sequence[Run]) -> Drawing:
     """R-hat at two lengths on down-sampled networks."""
-    table, claims = Table(runs, TABLE3, (1.0, 0.5)), published("arm-table3")
+    table, claims = Table(runs, TABLE3, (1.0, 0.5)), published_claims("arm-table3")
     figure = _draw_rhats(table, claims, FULL3)
     verdicts = table.judge(claims, FULL3)
     words = {c.metric: c for c in claims if c.data == "networks"}
     verdicts += table.compare(words["lower_than_sm"], "arm", "sm")
     verdicts += table.compare(words["lower_than_gibbs"], "sm", "gibbs")
     verdicts += _doubling(table, words["doubling_changes_little"])
-    return Drawing(figure, table.frame(), on(runs, verdicts), table.said)
+    return Drawing(figure, table.frame(), name_networks(runs, verdicts), table.footnote_text)
 
 
 def _doubling(table: Table, claim: Claim) -> list[Verdict]:
@@ -290,24 +290,26 @@ SLACK = 0.05
 
 def table4(runs: Sequence[Run]) -> Drawing:
     """R-hat of all variants."""
-    table, claims = Table(runs, SAMPLERS, (1.0,)), published("arm-table4")
+    table, claims = Table(runs, SAMPLERS, (1.0,)), published_claims("arm-table4")
     verdicts = table.judge(claims, LENGTH)
     for claim in claims:
         if claim.data == "networks":
             verdicts += table.compare(claim, "arm", claim.metric.removeprefix("at_most_"), SLACK)
-    return Drawing(_draw_rhats(table, claims, LENGTH), table.frame(), on(runs, verdicts), table.said)
+    return Drawing(
+        _draw_rhats(table, claims, LENGTH), table.frame(), name_networks(runs, verdicts), table.footnote_text
+    )
 
 
 # acceptance
 
 TABLE5 = ("sm", "bsm", "sarm", "arm")
 PAIRS = {"arm": ("above_sarm", "sarm"), "sarm": ("above_bsm", "bsm"), "bsm": ("above_sm", "sm")}
-"""What the paper says of a sampler, and of which other."""
+"""Claim of the paper on each sampler, and the sampler that it is compared with."""
 
 
 def table5(runs: Sequence[Run]) -> Drawing:
     """Acceptance of all variants, and its ratio of ARM to sARM."""
-    cells, claims = Cells(runs), published("arm-table5")
+    cells, claims = Cells(runs), published_claims("arm-table5")
     rates = {
         (cell.level, cell.start, cell.sampler): 100 * cell.acceptance()
         for cell in cells.cells.values()
@@ -322,7 +324,7 @@ def table5(runs: Sequence[Run]) -> Drawing:
             rows[level] = [
                 Entry(
                     plus_minus(*mean_and_spread(x)),
-                    printed(value_of(claims, level, sampler, "acceptance_percent")) if k == 0 else "",
+                    format_published(value_of(claims, level, sampler, "acceptance_percent")) if k == 0 else "",
                     bool(x.mean() == most),
                 )
                 for sampler, x in zip(TABLE5, here, strict=True)
@@ -337,11 +339,11 @@ def table5(runs: Sequence[Run]) -> Drawing:
         "Mean ± standard deviation over restarts; grey, hollow: the paper. Right: 95 % intervals.",
     )
     notes = (
-        f"{said_of_networks(runs)}. Accepted of all proposals of a split or merge: mean ± standard deviation over "
-        f"restarts ({said_of_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
+        f"{describe_networks(runs)}. Accepted of all proposals of a split or merge: mean ± standard deviation over "
+        f"restarts ({describe_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
         "bootstrap intervals over restarts; hollow: the paper."
     )
-    return Drawing(figure, _rates_frame(rates), on(runs, _table5_verdicts(runs, rates, claims)), notes)
+    return Drawing(figure, _rates_frame(rates), name_networks(runs, _table5_verdicts(runs, rates, claims)), notes)
 
 
 Rates = dict[tuple[str, str, str], Any]

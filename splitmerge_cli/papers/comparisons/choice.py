@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from splitmerge_cli.config.auto import ANY, AUTO
-from splitmerge_cli.papers.comparisons.races import MODELS, losses, shown, table
+from splitmerge_cli.papers.comparisons.races import MODELS, losses, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.plots.style import FULL, powers
 from splitmerge_cli.results.read import Run
@@ -25,7 +25,7 @@ def best(behind: pd.DataFrame) -> str:
     return str(behind.drop(columns=list(NOT_ALWAYS), errors="ignore").dropna(axis=1).mean().idxmin())
 
 
-def chosen(behind: pd.DataFrame, model: str) -> str:
+def best_for_model(behind: pd.DataFrame, model: str) -> str:
     """The schedule for a model: the usual one, of the smallest mean loss over the data sets of all models, unless the
     model's own best is better by `CLEARLY` standard errors of the mean difference, paired by data set."""
     of_model = behind.loc[[model]]
@@ -35,14 +35,14 @@ def chosen(behind: pd.DataFrame, model: str) -> str:
     return own if clear else usual
 
 
-def held_out(behind: pd.DataFrame) -> pd.Series:
+def heldout_losses(behind: pd.DataFrame) -> pd.Series:
     """Loss on each data set of the schedule that all other data sets choose."""
-    found = {row: behind.loc[row, chosen(behind.drop(index=[row]), row[0])] for row in behind.index}
+    found = {row: behind.loc[row, best_for_model(behind.drop(index=[row]), row[0])] for row in behind.index}
     return pd.Series(found).reindex(behind.index)
 
 
 def rule(chains: pd.DataFrame) -> pd.DataFrame:
-    """What ``sampler=auto`` takes: the columns of `splitmerge_cli.config.auto.Choice`.
+    """Return the choices of ``sampler=auto``: the columns of `splitmerge_cli.config.auto.Choice`.
 
     Returns
     -------
@@ -50,13 +50,13 @@ def rule(chains: pd.DataFrame) -> pd.DataFrame:
         A row for each model, and one for `ANY`.
     """
     behind = losses(chains)
-    out = np.exp(held_out(behind))
+    out = np.exp(heldout_losses(behind))
     one_move = behind[[name for name in behind.columns if " " not in name]]
     rows: list[list[object]] = []
     for model in behind.index.unique(level="model"):
-        moves, sampler = ["1", *chosen(behind, model).split()][-2:]
+        moves, sampler = ["1", *best_for_model(behind, model).split()][-2:]
         lost = out.loc[[model]]
-        rows.append([model, sampler, int(moves), chosen(one_move, model), len(lost), lost.median(), lost.max()])
+        rows.append([model, sampler, int(moves), best_for_model(one_move, model), len(lost), lost.median(), lost.max()])
     moves, sampler = ["1", *best(behind).split()][-2:]
     rows.append([ANY, sampler, int(moves), best(one_move), len(behind), np.nan, np.nan])
     return pd.DataFrame(rows, columns=["model", "sampler", "moves", "single", "sets", "median", "worst"])
@@ -66,7 +66,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
     """Losses of ``sampler=auto`` on data sets left out, beside those of each fixed sampler."""
     chains = table(runs)
     behind = losses(chains)
-    fixed = {AUTO: held_out(behind)} | {name: behind[name] for name in behind.columns}
+    fixed = {AUTO: heldout_losses(behind)} | {name: behind[name] for name in behind.columns}
     order = sorted(fixed, key=lambda name: (name != AUTO, float(fixed[name].mean())))
     columns = [model for model in MODELS if model in behind.index.get_level_values("model")]
     figure, axes = plt.subplots(
@@ -82,7 +82,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
             if len(of)
         ]
         ax.set_title(MODELS[model], fontsize=7.5)
-    axes[0, 0].set_yticks(range(len(order)), [shown(name) for name in order], fontsize=6.5)
+    axes[0, 0].set_yticks(range(len(order)), [schedule_title(name) for name in order], fontsize=6.5)
     axes[0, 0].set_ylim(len(order) - 0.4, -0.6)
     figure.supxlabel("time to the target, in times of the best in hindsight", fontsize=7.5)
     taken = rule(chains).set_index("model")

@@ -1,4 +1,4 @@
-"""What is compared across papers: figures that none of them has."""
+"""Figures that compare the samplers of all papers, which no paper has."""
 
 from splitmerge_cli.papers.declaration import Comparison, PaperFigure
 

@@ -27,11 +27,11 @@ MARKS: dict[tuple[str, str], dict[str, Any]] = {
         "hollow": True,
     },
 }
-"""What is drawn of modes and columns, from above to below in a row."""
+"""Marks by mode and column, from above to below in a row."""
 
 
 def compute(cfg: Any) -> pd.DataFrame:
-    """The table of all samplers, with chains of ``iterations`` of the configuration; see `deviations`."""
+    """Return the table of all samplers, with chains as long as the configuration's; see `deviations`."""
     return deviations(ALL, int(cfg.iterations))
 
 
@@ -48,9 +48,9 @@ def deviations(samplers: Sequence[str], iterations: int) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row for each form of a sampler on each case: sampler, model, case, form, mode; defect and gibbs_defect
-        (max abs(pi P - pi), alone and with a Gibbs scan), tv and gibbs_tv (total variation of the stationary law),
-        sampled_tv and noise (of a chain, and what an exact sampler shows by chance), verdict. NaN where a choice cannot
-        be listed, or the kernel alone does not reach every state.
+        (max abs(pi P - pi), alone and with a Gibbs scan), tv and gibbs_tv (total variation of the stationary
+        distribution), sampled_tv and noise (of a chain, and what an exact sampler shows by chance), verdict. NaN where
+        a choice cannot be listed, or the kernel alone does not reach every state.
     """
     asked = {"sampler": ",".join(samplers), "mode": "both", "iterations": str(iterations)}
     table = pd.DataFrame(records(asked))
@@ -89,7 +89,7 @@ def draw(table: pd.DataFrame) -> Drawing:
         f"{len(table)} forms of {len(rows)} samplers on {table['case'].nunique()} small data sets of "
         f"{table['model'].nunique()} models. Exact: max |πP − π| is at most {exact['defect'].max():.1g} alone and "
         f"{exact['gibbs_defect'].max():.1g} beside a scan, which is rounding. As printed: {len(biased)} of "
-        f"{len(printed)} forms have another stationary law, at a total variation distance of up to "
+        f"{len(printed)} forms have another stationary distribution, at a total variation distance of up to "
         f"{biased['tv'].max():.2g} alone and {biased['gibbs_tv'].max():.2g} beside a Gibbs scan. Right: total "
         "variation between the frequencies of a chain and the posterior, over what an exact sampler shows by chance."
     )

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
-from splitmerge_cli.papers.comparisons.races import MODELS, TRIAL, losses, shown, table
+from splitmerge_cli.papers.comparisons.races import MODELS, TRIAL, losses, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
@@ -31,7 +31,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
     left.invert_yaxis()  # the other has the same rows
     left.set_title("Time to the target, in times of the fastest", loc="left", fontsize=7.5)
     right.set_title("Effective draws a second, share of the most", loc="left", fontsize=7.5)
-    left.set_yticks(np.arange(len(rows)) + 0.5, [shown(name) for name in rows], fontsize=6.5)
+    left.set_yticks(np.arange(len(rows)) + 0.5, [schedule_title(name) for name in rows], fontsize=6.5)
     sets = chains.drop_duplicates(TRIAL).groupby("model").size()
     reached = np.isfinite(chains["seconds"]).groupby(chains["model"]).mean()
     said = ", ".join(f"{MODELS[name]} {sets[name]} ({reached[name]:.0%})" for name in columns)

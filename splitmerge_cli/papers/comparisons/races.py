@@ -1,4 +1,4 @@
-"""What the runs of the comparisons say: one race for each data set, and a row for each of its chains."""
+"""Races of the comparisons: one for each data set, and a row for each of its chains."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,12 +28,12 @@ _last: dict[tuple[str, ...], pd.DataFrame] = {}
 
 
 def schedule_of(config: Mapping[str, Any]) -> str:
-    """What makes the moves of a run: the name of its sampler, or ``5 sams`` where several come before each scan."""
+    """Name the moves of a run: its sampler, or ``5 sams`` where several come before each scan."""
     moves = config["schedule"].get("moves", 1)
     return f"{moves} {config['sampler']['name']}" if moves > 1 else str(config["sampler"]["name"])
 
 
-def shown(schedule: str) -> str:
+def schedule_title(schedule: str) -> str:
     """The name of a schedule in pictures."""
     words = (title_of(word) for word in schedule.split())
     return " ".join(words)
@@ -81,12 +81,12 @@ def _table(runs: Sequence[Run]) -> pd.DataFrame:
         parts.append(frame)
     whole = pd.concat(parts, ignore_index=True)
     options = {number: of_set[0].config["data"] for number, of_set in enumerate(groups.values())}
-    named = dict(_named(whole, options))
+    named = dict(_name_sets(whole, options))
     whole.insert(2, "data", [named[number] for number in whole.pop("set")])
     return whole
 
 
-def _named(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
+def _name_sets(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
     """For each data set the options that differ between those of its model."""
     for _, of_model in whole.groupby("model"):
         sets = [int(number) for number in of_model["set"].unique()]

@@ -1,4 +1,4 @@
-"""What an iteration costs, and how long it is to the target, as data grow."""
+"""Cost of an iteration, and time to the target, as data grow."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from splitmerge_cli.papers.comparisons.races import schedule_of, shown, table
+from splitmerge_cli.papers.comparisons.races import schedule_of, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.plots.style import FULL, colour_of, powers
 from splitmerge_cli.results.read import Run
 
 AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
 DASHES = (0, (3, 1.5))
-"""Of lines of samplers that make several moves before a scan."""
+"""Line style of samplers that make several moves before a scan."""
 
 
 def draw(runs: Sequence[Run]) -> Drawing:
@@ -76,7 +76,9 @@ def _lines(ax: Axes, chains: pd.DataFrame, axis: str, value: str) -> None:
         medians, reached = by[value].median(), by["seconds"].apply(lambda x: np.isfinite(x).mean() >= 0.5)
         several, colour = " " in str(schedule), colour_of(str(schedule).split()[-1])
         dashes = DASHES if several else "-"
-        ax.plot(medians.index, medians, color=colour, linewidth=1, linestyle=dashes, label=shown(str(schedule)))
+        ax.plot(
+            medians.index, medians, color=colour, linewidth=1, linestyle=dashes, label=schedule_title(str(schedule))
+        )
         if value == "time":
             for good, face in ((True, colour), (False, "white")):
                 at = medians[reached == good]

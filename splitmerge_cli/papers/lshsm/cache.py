@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
 from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
@@ -17,12 +17,12 @@ from splitmerge_cli.plots.style import FULL, REFERENCE, legend, powers
 from splitmerge_cli.results.read import Run
 
 COLOURS = {"random": "#117733", "singletons": "#E69F00"}
-"""Of the start states."""
+"""Colours of the start states."""
 TITLES = {"KDDCUP04Bio": "kdd_like for KDDCUP04Bio", "PubMed": "ohsumed23 for PubMed"}
 
 
 def shares(runs: Sequence[Run]) -> pd.DataFrame:
-    """What the cache did in every run.
+    """Return the cache's counts in every run.
 
     Returns
     -------
@@ -50,10 +50,10 @@ def shares(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def cache(runs: Sequence[Run]) -> Drawing:
-    """Share of the probabilities of collision that the cache served, against iterations."""
+    """Draw the share of collision probabilities that the cache served, against iterations."""
     table = shares(runs)
     on = [data for data in TITLES if (table["data"] == data).any()]
-    claims = {c.data: c for c in published("lshsm-cache")}
+    claims = {c.data: c for c in published_claims("lshsm-cache")}
     figure, axes = plt.subplots(1, len(on), figsize=(FULL, 2.7), sharey=True, squeeze=False)
     for ax, data in zip(axes[0], on, strict=True):
         here = table[table["data"] == data]
@@ -94,7 +94,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
 
 
 def _verdicts(table: pd.DataFrame, claims: dict[str, Claim]) -> list[Verdict]:
-    """What each start comes to; no run of a stated length can be compared."""
+    """Return a verdict on each start's share; no run of a stated length can be compared."""
     verdicts = []
     for data, claim in claims.items():
         here = table[table["data"] == data]

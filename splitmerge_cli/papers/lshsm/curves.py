@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
     AXES,
@@ -68,7 +68,7 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
         ax.set_xlabel(AXES[axis])
     _legend(figure, runs)
     footnote(figure, "Lines and bands: medians and ranges over data sets.")
-    notes = f"{_said_of_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_said_of_forms(runs)}"
+    notes = f"{_describe_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis), notes)
 
 
@@ -83,7 +83,7 @@ def _legend(figure: Figure, runs: Sequence[Run]) -> None:
 def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
     """One panel; what is plotted."""
     frames, marks = [], list[tuple[float, str, str]]()
-    for method, chains in climbs.of(data, start).items():
+    for method, chains in climbs.chains_of(data, start).items():
         frame = curves(chains, axis, {seed: climbs.best_log_lik[data, seed] for seed in chains})
         style = style_of(method)
         ax.fill_between(frame[axis], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
@@ -124,13 +124,13 @@ def _thousands(y: float, _: int) -> str:
     return text.replace("-", "−")
 
 
-def _said_of_sets(runs: Sequence[Run]) -> str:
+def _describe_sets(runs: Sequence[Run]) -> str:
     seeds = {run.config["seed"] for run in runs}
     return f"{len(seeds)} data sets of each size, a chain on each: medians and ranges."
 
 
-def _said_of_forms(runs: Sequence[Run]) -> str:
-    """What the forms of LSHSM are."""
+def _describe_forms(runs: Sequence[Run]) -> str:
+    """Describe the forms of LSHSM in a footnote."""
     said = (
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS (whose pair is "
         "uniform). Algorithm 1: splits by coins, exact sums in place of equations 3 to 6."
@@ -146,13 +146,13 @@ def _said_of_forms(runs: Sequence[Run]) -> str:
 def _verdicts(name: str, climbs: Climbs, axis: str) -> list[Verdict]:
     """Every claim of a figure, from each start and for each form of LSHSM."""
     verdicts = []
-    for claim in published(name):
+    for claim in published_claims(name):
         for start, start_title in STARTS.items():
-            if not climbs.of(claim.data, start):
+            if not climbs.chains_of(claim.data, start):
                 continue
             about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
             for form in FORMS if about_lshsm else [""]:
-                if form and form not in climbs.of(claim.data, start):
+                if form and form not in climbs.chains_of(claim.data, start):
                     continue
                 reading = ", ".join(filter(None, [start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
                 verdicts.append(_verdict(claim, climbs, start, form, axis, reading))
@@ -180,7 +180,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     plotted = []
     for row, data in zip(axes, on, strict=True):
         for ax, (start, axis) in zip(row, panels, strict=True):
-            if not climbs.of(data, start):
+            if not climbs.chains_of(data, start):
                 ax.axis("off")
                 continue
             plotted.append(draw(ax, climbs, data, start, axis))
@@ -194,7 +194,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         row[0].set_ylabel(f"{standing}\nlog likelihood − best")
     _legend(figure, runs)
     notes = (
-        f"{_said_of_chains(runs)}, {_said_of_time(runs)}; moves alone, no Gibbs scans. {_instead(runs)} "
+        f"{_describe_chains(runs)}, {_describe_time(runs)}; moves alone, no Gibbs scans. {_describe_data(runs)} "
         f"{BEST} {LEVEL} "
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
         "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
@@ -202,7 +202,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig3_verdicts(climbs, runs), notes)
 
 
-def _said_of_chains(runs: Sequence[Run]) -> str:
+def _describe_chains(runs: Sequence[Run]) -> str:
     """How many chains there are of each sampler, and on how many data sets."""
     seeds = len({run.config["seed"] for run in runs})
     if seeds == 1:
@@ -210,7 +210,7 @@ def _said_of_chains(runs: Sequence[Run]) -> str:
     return f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians and ranges"
 
 
-def _said_of_time(runs: Sequence[Run]) -> str:
+def _describe_time(runs: Sequence[Run]) -> str:
     """The time that every sampler had, by start where that matters."""
     budgets = {start: run.config["budget"] for start in STARTS for run in runs if run.config["init"] == start}
     if len(set(budgets.values())) == 1:
@@ -219,14 +219,14 @@ def _said_of_time(runs: Sequence[Run]) -> str:
 
 
 def _standing(runs: Sequence[Run], data: str) -> str:
-    """What stands for a data set, with its size."""
+    """Name a data set, with its size."""
     run = next(r for r in runs if data_of(r) == data)
     name = "generated" if is_stand_in(run) else {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[data]
     return f"{name} (N = {run.summary['N']:,}) for {data}"
 
 
-def _instead(runs: Sequence[Run]) -> str:
-    """What the data are."""
+def _describe_data(runs: Sequence[Run]) -> str:
+    """Describe the data that stand in for those of the paper."""
     said = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
     if any(is_stand_in(run) for run in runs):
         return said + " In place of ohsumed23, which is absent, another such set."
@@ -236,20 +236,20 @@ def _instead(runs: Sequence[Run]) -> str:
 
 
 def _tolerance_of(metric: str) -> float:
-    """The tolerance of a claim of Figure 2; NaN where it has none."""
-    return next((claim.tolerance for claim in published("lshsm-fig2") if claim.metric == metric), np.nan)
+    """Return the tolerance of a Figure 2 claim; NaN where it has none."""
+    return next((claim.tolerance for claim in published_claims("lshsm-fig2") if claim.metric == metric), np.nan)
 
 
 def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
-    for claim in published("lshsm-fig3"):
+    for claim in published_claims("lshsm-fig3"):
         here = [run for run in runs if data_of(run) == claim.data]
         if not here:
             verdicts.append(no_run(claim))
             continue
         stands = _standing(here, claim.data).partition(" for ")[0]
         for start, start_title in STARTS.items():
-            chains = climbs.of(claim.data, start)
+            chains = climbs.chains_of(claim.data, start)
             forms = [form for form in FORMS if form in chains]
             if not chains:
                 continue
@@ -258,7 +258,7 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
                 if claim.metric == "time_to_converge":
                     method = form or claim.sampler
                     times = climbs.hitting_times(claim.data, start, method, "seconds")
-                    reached = climbs.reached(claim.data, start, method)
+                    reached = climbs.reached_text(claim.data, start, method)
                     reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
                     verdict = untestable(claim, times, reason, reading)
                 else:

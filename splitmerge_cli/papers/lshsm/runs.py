@@ -35,7 +35,7 @@ STARTS = {"one_cluster": "from one cluster", "singletons": "from singletons"}
 SETS = {"s1": "S1", "s2": "S2", "s3": "S3", "kdd_like": "KDDCUP04Bio", "ohsumed23": "PubMed"}
 """Data sets, and what claims call them or what they stand for."""
 STOOD_IN = 1000
-"""Seed of the generated data that stand in for ohsumed23: none of those of the runs, which are data sets as well."""
+"""Seed of the generated data that stand in for ohsumed23: none of the runs' seeds, which are data sets as well."""
 TOLERANCE = 0.02
 """A chain has reached the level when this share of the climb is left: what a plot can show."""
 AXES = {"iteration": "iteration", "seconds": "seconds of sampling"}
@@ -89,18 +89,18 @@ class Climb:
     log_lik: NDArray[np.float64]
     log_joint: NDArray[np.float64]
 
-    def along(self, axis: str) -> NDArray[np.float64]:
+    def axis_values(self, axis: str) -> NDArray[np.float64]:
         """Iterations or seconds of the rows."""
         return self.iteration if axis == "iteration" else self.seconds
 
     def reaches(self, level: float, axis: str) -> float:
         """Iterations or seconds until the log joint first is at `level`; infinite if never."""
         there = np.flatnonzero(self.log_joint >= level)
-        return float(self.along(axis)[there[0]]) if len(there) else np.inf
+        return float(self.axis_values(axis)[there[0]]) if len(there) else np.inf
 
-    def at(self, column: NDArray[np.float64], axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_at(self, column: NDArray[np.float64], axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
         """A column at points of an axis: that of the last row before each."""
-        return column[np.searchsorted(self.along(axis), where, side="right") - 1]
+        return column[np.searchsorted(self.axis_values(axis), where, side="right") - 1]
 
 
 def climb_of(run: Run) -> Climb:
@@ -145,7 +145,9 @@ def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
     if not np.isfinite([a, b]).any():
         return Lead(np.nan, False, True, True)
     # a chain that has not reached the level counts with all that it made, and never for less than what the other needed
-    at, bt = (t if np.isfinite(t) else max(c.along(axis)[-1], min(a, b)) for t, c in zip((a, b), pair, strict=True))
+    at, bt = (
+        t if np.isfinite(t) else max(c.axis_values(axis)[-1], min(a, b)) for t, c in zip((a, b), pair, strict=True)
+    )
     least = 1.0 if axis == "iteration" else 1e-6
     return Lead(max(bt, least) / max(at, least), a < b, bool(np.isinf([a, b]).any()), lower)
 
@@ -183,34 +185,34 @@ class Climbs:
         self.best = {key: best[data][0] for key, data in self._data.items()}
         self.best_log_lik = {key: best[data][1] for key, data in self._data.items()}
 
-    def of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
+    def chains_of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
         """The chains on one data set from one start, by method and seed."""
         found = {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
         return found
 
     def unit(self, on: Any) -> str:
-        """What seeds are of: data sets, or chains on one data set."""
+        """Name the units that seeds stand for: data sets, or chains on one data set."""
         data = [data for (where, _), data in self._data.items() if where == on]
         return "data sets" if len(set(data)) == len(data) else "chains"
 
     def level(self, on: Any, start: str, seed: int) -> float:
         """The level: all but `TOLERANCE` of the climb to the best log joint that any chain found."""
-        first = next(chains[seed] for chains in self.of(on, start).values() if seed in chains)
+        first = next(chains[seed] for chains in self.chains_of(on, start).values() if seed in chains)
         low, high = float(first.log_joint[0]), self.best[on, seed]
         return high - TOLERANCE * (high - low)
 
     def hitting_times(self, on: Any, start: str, method: str, axis: str) -> NDArray[np.float64]:
         """Iterations or seconds to the level, ``[seeds]``; infinite where a chain has not reached the level."""
-        chains = self.of(on, start).get(method, {})
+        chains = self.chains_of(on, start).get(method, {})
         return np.array([c.reaches(self.level(on, start, seed), axis) for seed, c in chains.items()])
 
     def leads(self, on: Any, start: str, first: str, second: str, axis: str) -> list[Lead]:
         """`first` against `second` on every data set that both ran on."""
-        chains = self.of(on, start)
+        chains = self.chains_of(on, start)
         a, b = chains.get(first, {}), chains.get(second, {})
         return [lead(a[seed], b[seed], self.level(on, start, seed), axis) for seed in a if seed in b]
 
-    def reached(self, on: Any, start: str, method: str) -> str:
+    def reached_text(self, on: Any, start: str, method: str) -> str:
         """How many chains reached the level, in words."""
         times = self.hitting_times(on, start, method, "seconds")
         return f"{int(np.isfinite(times).sum())} of {len(times)}"
@@ -219,7 +221,7 @@ class Climbs:
 def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str, axis: str, reading: str) -> Verdict:
     """Judge "leads" against iteration or time: in most chains `first` reaches the level first."""
     found = climbs.leads(claim.data, start, first, second, axis)
-    reached = [f"{METHODS[m]} {climbs.reached(claim.data, start, m)}" for m in (first, second)]
+    reached = [f"{METHODS[m]} {climbs.reached_text(claim.data, start, m)}" for m in (first, second)]
     rule = f"{METHODS[first]} reaches the level first (reached: {', '.join(reached)}; if neither, the one both reach)"
     ratios = [x.ratio for x in found]
     ahead, unit = [x.ahead for x in found], climbs.unit(claim.data)
@@ -227,9 +229,9 @@ def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str
 
 
 def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
-    """Judge "five times faster": time of the faster of SDDS and RGSM to the level over that of a form of LSHSM."""
+    """Judge "five times faster": time to the level of SDDS or RGSM, the faster one, over that of an LSHSM form."""
     leads = []
-    chains = climbs.of(claim.data, start)
+    chains = climbs.chains_of(claim.data, start)
     for seed, own in chains.get(method, {}).items():
         level = climbs.level(claim.data, start, seed)
         others = [chains[m][seed] for m in ("sdds", "rgsm") if seed in chains.get(m, {})]
@@ -258,7 +260,7 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
 
 
 def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
-    """Log likelihood of the chains of a method, less that of the best state, as far as all of them go.
+    """Return the log likelihood of a method's chains, less that of the best state, as far as all chains go.
 
     Parameters
     ----------
@@ -274,10 +276,13 @@ def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: 
     pandas.DataFrame
         Columns `axis`, median, low, high (over the seeds), chains.
     """
-    ends = [(float(c.along(axis)[min(1, len(c.iteration) - 1)]), float(c.along(axis)[-1])) for c in climbs.values()]
+    ends = [
+        (float(c.axis_values(axis)[min(1, len(c.iteration) - 1)]), float(c.axis_values(axis)[-1]))
+        for c in climbs.values()
+    ]
     first = max(min(start for start, _ in ends), 1e-6)
     where = np.geomspace(first, max(min(end for _, end in ends), first), points)
-    values = np.stack([c.at(c.log_lik, axis, where) - best[seed] for seed, c in climbs.items()])
+    values = np.stack([c.column_at(c.log_lik, axis, where) - best[seed] for seed, c in climbs.items()])
     return pd.DataFrame(
         {
             axis: where,

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
     METHODS,
@@ -86,15 +86,15 @@ def speed(runs: Sequence[Run]) -> Drawing:
     legend(figure, [*handles(methods), never])
     seeds = table.groupby(["N", "start", "D", "components", "method"])["seed"].nunique()
     notes = (
-        f"Normal distributions that differ in mean and variance; {_counted(seeds.min(), seeds.max())} each, medians. "
-        "Moves alone, no Gibbs scans; equal time for all samplers at one N (grey). Level: "
+        f"Normal distributions that differ in mean and variance; {_count_text(seeds.min(), seeds.max())} each, "
+        "medians. Moves alone, no Gibbs scans; equal time for all samplers at one N (grey). Level: "
         f"{1 - TOLERANCE:.0%} of the climb of the log joint to the best that any of them found, from either start. "
         f"{_plainly(climbs, starts, methods)}"
     )
     return Drawing(figure, table, _verdicts(climbs, starts), notes)
 
 
-def _counted(least: int, most: int) -> str:
+def _count_text(least: int, most: int) -> str:
     """How many data sets, in words."""
     if least < most:
         return f"{least} to {most} data sets"
@@ -153,7 +153,7 @@ def _plainly(climbs: Climbs, starts: Sequence[str], methods: Sequence[str]) -> s
 
 
 def _verdicts(climbs: Climbs, starts: Sequence[str]) -> list[Verdict]:
-    claims = {c.metric: c for c in published("lshsm-speed")}
+    claims = {c.metric: c for c in published_claims("lshsm-speed")}
     verdicts = []
     for other in ("sdds", "rgsm"):
         for start in starts:

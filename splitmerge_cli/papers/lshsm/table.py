@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from sklearn.metrics import normalized_mutual_info_score
 
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, untestable
@@ -26,7 +26,7 @@ SETTINGS = {
     ("move_only", "singletons"): "moves alone, from singletons",
     ("full_scan", "one_cluster"): "a full Gibbs scan after each move, from one cluster",
 }
-"""Schedule and start of the blocks of the table."""
+"""Schedule and start of each block in the table."""
 COLUMNS = {
     "S1": 0.35,
     "S2": 0.455,
@@ -43,7 +43,7 @@ NO_LABELS = {
     "PubMed": "the set has no labels, and the paper does not say which it used",
 }
 ROW = 0.16
-"""Height of a row of the table, in inches."""
+"""Height of a row in the table, in inches."""
 
 
 def geometric_nmi(truth: Any, labels: Any) -> float:
@@ -52,7 +52,7 @@ def geometric_nmi(truth: Any, labels: Any) -> float:
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Scores of the state of highest log joint of every run of one chain.
+    """Return the scores of every run's best state by log joint, of one chain.
 
     Accuracy is the share of items in their true cluster under the best one-to-one match of clusters.
 
@@ -127,7 +127,7 @@ def table1(runs: Sequence[Run]) -> Drawing:
 def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.4, -6.4))
     ax.axis("off")
-    claims = {(c.data, c.sampler, c.metric): c.value for c in published("lshsm-table1")}
+    claims = {(c.data, c.sampler, c.metric): c.value for c in published_claims("lshsm-table1")}
     sizes = {"kdd_like": "kdd_like", "ohsumed23": "ohsumed23"}
     for data, place in COLUMNS.items():
         head = HEADS.get(data, sizes.get(data, data))
@@ -150,12 +150,12 @@ def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:
         ax.plot([0.0, 0.034], [y, y], linewidth=1.6, solid_capstyle="butt", **style)
         ax.text(0.043, y, METHODS[row.method], ha="left", va="center", fontsize=7)
         for data, place in COLUMNS.items():
-            here = _of(found, row, data)
+            here = _rows_of(found, row, data)
             text = "–" if data in NO_LABELS else _cell(*here[list(METRICS)].mean()) if len(here) else ""
             ax.text(place, y, text, ha="right", va="center", fontsize=7)
 
 
-def _of(found: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
+def _rows_of(found: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
     where = (found["schedule"] == row.schedule) & (found["start"] == row.start) & (found["method"] == row.method)
     return found[where & (found["data"] == data)]
 
@@ -177,13 +177,13 @@ def _long(found: pd.DataFrame) -> pd.DataFrame:
 
 def _verdicts(found: pd.DataFrame) -> list[Verdict]:
     verdicts: list[Verdict] = []
-    for claim in published("lshsm-table1"):
+    for claim in published_claims("lshsm-table1"):
         if claim.data in NO_LABELS:
             verdicts.append(_without_labels(claim, found))
             continue
         for (schedule, start), title in SETTINGS.items():
             for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
-                here = _of(found, _Row(schedule, start, form), claim.data)
+                here = _rows_of(found, _Row(schedule, start, form), claim.data)
                 if len(here):
                     reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
                     verdicts.append(by_distance(claim, here[claim.metric], reading))
@@ -196,7 +196,7 @@ def _without_labels(claim: Any, found: pd.DataFrame) -> Verdict:
     form = "paired_sequential" if claim.sampler == "lshsm" else claim.sampler
     parts = []
     for schedule, start in SETTINGS:
-        here = _of(found, _Row(schedule, start, form), instead)
+        here = _rows_of(found, _Row(schedule, start, form), instead)
         if len(here):
             parts.append(f"{np.mean(here[claim.metric]):.3f} {SETTINGS[schedule, start]}")
     return untestable(claim, [], f"{NO_LABELS[claim.data]}; in its place {instead}: {'; '.join(parts) or 'no run'}")

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, untestable
@@ -28,7 +28,7 @@ TIMED: dict[str, tuple[str, bool, Any]] = {
     "move and one Gibbs site": ("single_site", True, "-."),
     "move and full Gibbs scan": ("full_scan", True, "-"),
 }
-"""What counts as an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
+"""Definitions of an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
 
 
 def _acceptance(runs: Sequence[Run], move: str) -> NDArray[np.float64]:
@@ -88,7 +88,7 @@ NOTES = (
 def fig5(runs: Sequence[Run]) -> Drawing:
     """Acceptance of split and merge, time per iteration, and its ratio, against N."""
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 5.2))
-    claims = published("sdds-fig5")
+    claims = published_claims("sdds-fig5")
     plotted, verdicts = _draw_acceptance(axes[0], runs, claims)
     more, times = _draw_times(axes[1], runs, claims)
     styles = {
@@ -109,7 +109,7 @@ def fig5(runs: Sequence[Run]) -> Drawing:
 def _rows(
     panel: str, sampler: str, what: str, sizes: Sequence[int], stats: Sequence[tuple[float, float, float]]
 ) -> list[dict[str, Any]]:
-    """What is plotted, one row per N."""
+    """Return the plotted values, one row per N."""
     return [
         {"panel": panel, "N": N, "sampler": sampler, "series": what, "centre": centre, "low": low, "high": high}
         for N, (centre, low, high) in zip(sizes, stats, strict=True)
@@ -134,7 +134,7 @@ def _draw_acceptance(
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
                 for claim in about:
                     judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
-                    note, sets = _shortened(here, N), data_sets(of_size[N])
+                    note, sets = _note_short(here, N), data_sets(of_size[N])
                     verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
             for claim in about:
                 ax.plot(
@@ -160,7 +160,7 @@ def _size_of(claim: Claim) -> int:
     return int(claim.data.partition("N=")[2])
 
 
-def _shortened(runs: Sequence[Run], N: int) -> str:
+def _note_short(runs: Sequence[Run], N: int) -> str:
     """A remark on runs that are shorter than the paper's; empty if they are not."""
     length, full = pick(runs, N=N)[0].config["iterations"], ITERATIONS[N]
     return f"; {length:,} of the paper's {full:,} iterations" if length < full else ""

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.intervals import median_interval
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority, untestable
@@ -32,7 +32,7 @@ class _Climb:
     log_lik: NDArray[np.float64]
     log_joint: NDArray[np.float64]
 
-    def settled(self) -> float:
+    def final_log_joint(self) -> float:
         """Median log joint in the second half of its time."""
         return float(np.median(self.log_joint[self.seconds > self.seconds[-1] / 2]))
 
@@ -59,7 +59,7 @@ def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
     """The chain that settles highest on each data set."""
     found: dict[int, _Climb] = {}
     for climb in climbs:
-        if climb.data not in found or climb.settled() > found[climb.data].settled():
+        if climb.data not in found or climb.final_log_joint() > found[climb.data].final_log_joint():
             found[climb.data] = climb
     return found
 
@@ -90,18 +90,20 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
     figure, axes = plt.subplots(1, len(sizes), figsize=(FULL, 2.9), squeeze=False)
-    claims = {(c.data, c.metric): c for c in published("sdds-fig6")}
+    claims = {(c.data, c.metric): c for c in published_claims("sdds-fig6")}
     verdicts, plotted = [], []
     leads: dict[int, NDArray[np.float64]] = {}
     for ax, N in zip(axes[0], sizes, strict=True):
         climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
         best = _best(c for chains in climbs.values() for c in chains)
-        levels = {data: c.settled() - TOLERANCE * (c.settled() - c.log_joint[0]) for data, c in best.items()}
+        levels = {
+            data: c.final_log_joint() - TOLERANCE * (c.final_log_joint() - c.log_joint[0]) for data, c in best.items()
+        }
         first = min(c.seconds[1] for chains in climbs.values() for c in chains)
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
         for sampler, chains in climbs.items():
-            at = np.stack([_at(c, grid) - best[c.data].end() for c in chains])
+            at = np.stack([_log_lik_at(c, grid) - best[c.data].end() for c in chains])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
             colour = colour_of(sampler)
@@ -136,7 +138,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
         ax.set_xlabel("seconds of sampling")
         data, sets = f"bernoulli N={N}", [c.data for c in climbs["sdds"]]
-        reached = f"reached: SDDS {_reached(climbs['sdds'], levels)}, RGSM {_reached(climbs['rgsm'], levels)}"
+        reached = f"reached: SDDS {_reach_count(climbs['sdds'], levels)}, RGSM {_reach_count(climbs['rgsm'], levels)}"
         slow, fast = (np.median([c.reaches(levels[c.data]) for c in climbs[s]]) for s in ("rgsm", "sdds"))
         ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
         reason = f"seconds of another machine and program; {ratio}{reached}"
@@ -169,10 +171,10 @@ def _milliseconds_text(*seconds: float) -> str:
     return f"{lead} ms [{low}, {high}]".replace("-", "−")
 
 
-def _reached(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
+def _reach_count(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
     return f"{sum(np.isfinite(c.reaches(levels[c.data])) for c in chains)} of {len(chains)}"
 
 
-def _at(climb: _Climb, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_lik_at(climb: _Climb, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log likelihood at times: that of the last row before."""
     return climb.log_lik[np.searchsorted(climb.seconds, seconds, side="right") - 1]

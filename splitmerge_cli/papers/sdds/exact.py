@@ -1,4 +1,4 @@
-"""What the exact figures of Wang & Russell 2015 show: computed from the compiled proposals, without sampling.
+"""Exact figures of Wang & Russell 2015: computed from the compiled proposals, without sampling.
 
 `smcmc reproduce` stores these tables; `smcmc plot` draws from them.
 """
@@ -14,7 +14,7 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.proposals import allocation_steps, proposal_table
 
 ALLOCATED = "AABBCC"
-"""Table 1: the entity that is split, and the side of each of its mentions."""
+"""Table 1: the entity that is split, and each mention's side."""
 SIDES = "001111"
 
 MENTIONS = "AABBCCCC"
@@ -30,7 +30,7 @@ def _model(cfg: Any, mentions: str) -> Any:
 
 
 def allocation(cfg: Any) -> pd.DataFrame:
-    """Table 1: probability of each step of the sequential allocation, under the code's own proposal.
+    """Return Table 1: each step's probability in the sequential allocation, under the code's own proposal.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def allocation(cfg: Any) -> pd.DataFrame:
 
 
 def words(labels: Sequence[int]) -> str:
-    """The clusters of a state of `MENTIONS` in alphabetical order, joined by ``|``; empty entities are left out."""
+    """Return the clusters of `MENTIONS` in alphabetical order, joined by ``|``; empty entities are left out."""
     clusters: dict[int, str] = {}
     for token, label in zip(MENTIONS, labels, strict=True):
         clusters[label] = clusters.get(label, "") + token

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, exactly, holds
 from splitmerge_cli.plots import boxes
@@ -17,7 +17,7 @@ from splitmerge_cli.plots.style import FULL, HALF, SMALLEST
 
 def table1(table: pd.DataFrame) -> Drawing:
     """Sequential allocation of AABBCC."""
-    claims = published("sdds-table1")
+    claims = published_claims("sdds-table1")
     verdicts = [exactly(c, p) for c, p in zip(claims, table["probability"], strict=True)]
     figure, ax = plt.subplots(figsize=(HALF, 0.54 * HALF))
     ax.set(xlim=(-2.1, 12.0), ylim=(-4.9, 2.7), aspect="equal")
@@ -62,15 +62,15 @@ class _Proposals:
 
     def probability(self, move: str, start: Sequence[str], end: Sequence[str]) -> float:
         """Probability that `move` proposes `end` from `start`."""
-        return float(self._of(move, start).get("|".join(sorted(end)), 0.0))
+        return float(self._probabilities(move, start).get("|".join(sorted(end)), 0.0))
 
     def favourite(self, move: str, start: Sequence[str]) -> tuple[tuple[str, ...], float]:
         """The state that `move` proposes most often from `start`, and its probability."""
-        of_move = self._of(move, start)
+        of_move = self._probabilities(move, start)
         best = str(of_move.idxmax())
         return tuple(best.split("|")), float(of_move.max())
 
-    def _of(self, move: str, start: Sequence[str]) -> pd.Series:
+    def _probabilities(self, move: str, start: Sequence[str]) -> pd.Series:
         rows = self.table[(self.table["move"] == move) & (self.table["state"] == "|".join(sorted(start)))]
         return rows.set_index("target")["probability"]
 
@@ -104,7 +104,7 @@ def fig2(table: pd.DataFrame) -> Drawing:
     """The two kernels of SDDS."""
     q = _Proposals(table)
     titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
-    claims = {c.metric: c for c in published("sdds-fig2")}
+    claims = {c.metric: c for c in published_claims("sdds-fig2")}
     verdicts = []
     for forth, there, _ in WAYS:
         inverse = INVERSE[forth]
@@ -160,7 +160,7 @@ def _colour(move: str) -> str:
 
 
 def _fig1_verdicts(q: _Proposals) -> list[Verdict]:
-    claims = {c.metric: c for c in published("sdds-fig1")}
+    claims = {c.metric: c for c in published_claims("sdds-fig1")}
     verdicts = []
     for metric, move, start, expected in [
         ("smart_split_prefers_AA_BB", "smart_split", X, SPLIT),

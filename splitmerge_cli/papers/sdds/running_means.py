@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
@@ -31,7 +31,7 @@ SETTLED = 1.0
 
 @dataclass(frozen=True)
 class _Paths:
-    """Running means of K of the chains of one setting."""
+    """Running means of K, by chain, under one setting."""
 
     iteration: NDArray[np.int64]
     running: NDArray[np.float64]
@@ -41,7 +41,7 @@ class _Paths:
     """The data set of each chain, ``[chains]``."""
 
     def rows(self, **setting: Any) -> pd.DataFrame:
-        """What is plotted: median and range over chains of the running mean at each iteration."""
+        """Return the plotted values: median and range over chains of the running mean at each iteration."""
         return pd.DataFrame(
             {
                 **setting,
@@ -82,7 +82,7 @@ def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
 
 
 def _exact(run: Run) -> float:
-    """Posterior mean of K of the target of a run, in the limit of concentration 0."""
+    """Return the posterior mean of K under a run's target, in the limit of concentration 0."""
     c = run.config
     return mean_K(
         c["N"],
@@ -95,8 +95,8 @@ def _exact(run: Run) -> float:
     )
 
 
-def _said_of_sum(run: Run) -> str:
-    """What the number is the sum of."""
+def _describe_sum(run: Run) -> str:
+    """Describe the terms of the sum."""
     return f"a sum over all states in the limit of concentration 0, K at most {run.config['model']['kmax']}"
 
 
@@ -105,7 +105,7 @@ def _reference(ax: Axes, exact: float) -> None:
 
 
 def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]) -> None:
-    """Legend of panels of running means: samplers, and what is a line and what a band."""
+    """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
     what = [
         Line2D([], [], color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
@@ -154,7 +154,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     """Running mean of K against iteration for N = 100, 200, 500."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
     figure, axes = plt.subplots(2, len(sizes), figsize=(FULL, 4.3), sharey="row", squeeze=False)
-    claims = published("sdds-fig3")
+    claims = published_claims("sdds-fig3")
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
         for ax, N in zip(axes[row], sizes, strict=True):
@@ -169,7 +169,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
                 if claim.data != f"emm N={N}":
                     continue
                 if claim.metric == "exact_posterior_mean_K":
-                    verdicts.append(exactly(claim, exact, _said_of_sum(here[0]), TARGETS[target]))
+                    verdicts.append(exactly(claim, exact, _describe_sum(here[0]), TARGETS[target]))
                 elif target == "as_printed":
                     verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
         axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
@@ -184,7 +184,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     """Running mean of K at N = 500 for four starts, and how often each sampler settles there."""
     starts, samplers = values(runs, "K0"), samplers_of(runs)
     figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
-    claims = published("sdds-fig4")
+    claims = published_claims("sdds-fig4")
     verdicts, plotted = [], []
     for row, target in enumerate(TARGETS):
         for ax, K0 in zip(axes[row], starts, strict=True):

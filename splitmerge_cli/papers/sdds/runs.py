@@ -1,4 +1,4 @@
-"""What the figures of Wang & Russell 2015 share: lengths of the paper's runs, names of targets, samplers of runs."""
+"""Run lengths of Wang & Russell 2015, names of targets, samplers of runs: shared by its figures."""
 
 from collections.abc import Sequence
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority
@@ -25,7 +25,7 @@ def traces(runs: Sequence[Run]) -> Drawing:
     figure, axes = plt.subplots(
         len(sizes), len(samplers), figsize=(FULL, 1.9 * len(sizes) + 0.6), sharey=True, sharex="row", squeeze=False
     )
-    (claim,) = published("sdds-traces")
+    (claim,) = published_claims("sdds-traces")
     verdicts, plotted = [], []
     for row, N in zip(axes, sizes, strict=True):
         for ax, sampler in zip(row, samplers, strict=True):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.corpus import shares_map
 from splitmerge_cli.papers.smag.runs import (
@@ -22,9 +22,9 @@ from splitmerge_cli.papers.smag.runs import (
     SETTINGS,
     STARTS,
     TRUE_K,
+    describe_seeds,
+    describe_setting,
     reading,
-    said_of_seeds,
-    said_of_setting,
     select,
     setting_of,
 )
@@ -62,11 +62,11 @@ class Found:
 
     @property
     def diagonal(self) -> float:
-        """Mean over true topics of the share of their tokens that has their name."""
+        """Share of tokens that have their true topic's name, averaged over true topics."""
         return float(np.diag(self.confusion).mean())
 
 
-def found(labels: NDArray[np.int32], data: Dataset, eta: float) -> Found:
+def confuse(labels: NDArray[np.int32], data: Dataset, eta: float) -> Found:
     """One state against the truth.
 
     Parameters
@@ -98,7 +98,7 @@ def _shares(rows: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[in
 
 
 def best_possible(data: Dataset) -> Found:
-    """What tokens say of their topics to one who knows topics and mixtures: expectations under its posterior."""
+    """Return how well tokens show their topics given topics and mixtures: expectations under that posterior."""
     corpus, truth = data.values, data.truth
     assert truth is not None
     T, J, document = len(corpus.topics), corpus.tokens.J, document_of(corpus.tokens.starts)
@@ -120,7 +120,7 @@ class States:
         self.runs = runs
         self._of: dict[tuple[str, str, str], dict[tuple[int, int], Found]] = {}
 
-    def of(self, setting: str, start: str, method: str) -> dict[tuple[int, int], Found]:
+    def states_of(self, setting: str, start: str, method: str) -> dict[tuple[int, int], Found]:
         """The states of a method, by seed and chain."""
         key = (setting, start, method)
         if key not in self._of:
@@ -131,14 +131,14 @@ class States:
         self, setting: str, start: str, method: str, value: Callable[[Found], float]
     ) -> dict[tuple[int, int], float]:
         """A number of every state."""
-        return {key: value(state) for key, state in self.of(setting, start, method).items()}
+        return {key: value(state) for key, state in self.states_of(setting, start, method).items()}
 
 
 def _last_states(run: Run) -> dict[tuple[int, int], Found]:
     partitions = run.partitions(["chain", "iteration", "labels"])
     last = partitions[partitions["iteration"] == run.config["iterations"]]
     data, eta = dataset_of(run), run.config["model"]["eta"]
-    return {(run.config["seed"], int(r.chain)): found(np.asarray(r.labels), data, eta) for r in last.itertuples()}
+    return {(run.config["seed"], int(r.chain)): confuse(np.asarray(r.labels), data, eta) for r in last.itertuples()}
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
@@ -155,13 +155,13 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     plotted = []
     for row, setting in zip(axes, settings, strict=False):
         for ax, column in zip(row, columns, strict=True):
-            of = _shown(states, setting, column)
+            of = _panel_states(states, setting, column)
             image = _panel(ax, np.mean([x.confusion for x in of], axis=0), setting == settings[0], column)
             ax.set_xlabel(_numbers(of, column), fontsize=7)
             plotted.append(_long(setting, column, "topics", of, lambda x: x.confusion))
         row[0].set_ylabel(f"{SETTINGS[setting]}:\ntrue topic")
     for ax, column in zip(axes[-1], columns, strict=True):
-        of = _shown(states, settings[0], column)
+        of = _panel_states(states, settings[0], column)
         _panel(ax, np.mean([x.mixtures for x in of], axis=0), False, column)
         overlap = mean_interval([x.overlap for x in of])
         ax.set_xlabel(f"topic\noverlap {_with_interval(overlap)}", fontsize=7)
@@ -171,10 +171,10 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(states, settings), _note(runs, settings))
 
 
-def _shown(states: States, setting: str, column: str) -> list[Found]:
+def _panel_states(states: States, setting: str, column: str) -> list[Found]:
     """The states that a panel is the mean of."""
     if column != "best":
-        return list(states.of(setting, "one_cluster", column).values())
+        return list(states.states_of(setting, "one_cluster", column).values())
     runs = {run.config["seed"]: run for run in select(states.runs, setting, "one_cluster", "gibbs")}
     return [best_possible(dataset_of(run)) for run in runs.values()]
 
@@ -220,12 +220,12 @@ def _long(
 
 def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:
     of = [
-        f"{SETTINGS[s].capitalize()}: {', '.join(said_of_setting(next(r for r in runs if setting_of(r) == s)))}"
+        f"{SETTINGS[s].capitalize()}: {', '.join(describe_setting(next(r for r in runs if setting_of(r) == s)))}"
         for s in settings
     ]
     return (
         f"{'; '.join(of)}. "
-        f"{said_of_seeds(runs)}: last states, from one topic; means over chains with 95 % intervals. Topics found are "
+        f"{describe_seeds(runs)}: last states, from one topic; means over chains with 95 % intervals. Topics found are "
         "matched one to one with the true ones by their words (Hungarian method, Hellinger distance); column –: tokens "
         f"of topics without partner. A topic counts as found if the similarity is at least {MATCHED:g} and both hold "
         f"{LARGE:.0%} of the tokens. Diagonal: share of the tokens of a true topic that its partner holds. Last "
@@ -241,7 +241,7 @@ def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:
 def _verdicts(states: States, settings: Sequence[str]) -> list[Verdict]:
     return [
         _verdict(claim, states, setting, start, method)
-        for claim in published("smag-fig4")
+        for claim in published_claims("smag-fig4")
         for setting in settings
         for start in STARTS
         for method in (["gibbs"] if claim.sampler == "gibbs" else FORMS)
@@ -249,13 +249,13 @@ def _verdicts(states: States, settings: Sequence[str]) -> list[Verdict]:
 
 
 def _verdict(claim: Claim, states: States, setting: str, start: str, method: str) -> Verdict:
-    of = states.of(setting, start, method)
+    of = states.states_of(setting, start, method)
     words = reading(setting, start, method)
     if claim.metric == "topics_recovered":
         matched, sets = np.array([x.matched for x in of.values()]), [seed for seed, _ in of]
         all_found = matched == TRUE_K
         rule = f"all {TRUE_K} found" if method != "gibbs" else f"fewer than {TRUE_K} found"
         return by_majority(claim, matched, ~all_found if method == "gibbs" else all_found, rule, words, units=sets)
-    gibbs = states.of(setting, start, "gibbs")
+    gibbs = states.states_of(setting, start, "gibbs")
     gain = [of[key].diagonal - gibbs[key].diagonal for key in of]
     return by_sign(claim, {"split-merge − Gibbs": gain}, words, units=[seed for seed, _ in of])

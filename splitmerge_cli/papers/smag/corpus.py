@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 
 from splitmerge_cli.config import locate, plain, unshared
 from splitmerge_cli.diagnostics.topics import counts, document_of
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import TRUE_K
 from splitmerge_cli.papers.verdicts import Verdict, holds
@@ -125,5 +125,5 @@ def _verdicts(topics: pd.DataFrame, bags: pd.DataFrame) -> list[Verdict]:
     }
     return [
         holds(claim, found[claim.metric][1], found[claim.metric][0], found[claim.metric][2])
-        for claim in published("smag-fig2")
+        for claim in published_claims("smag-fig2")
     ]

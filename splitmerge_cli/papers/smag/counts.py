@@ -13,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.intervals import median_interval
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import (
     EARLY,
@@ -25,13 +25,13 @@ from splitmerge_cli.papers.smag.runs import (
     TRUE_K,
     acceptance,
     beginnings,
+    describe_seeds,
+    describe_setting,
     hitting_times,
     reading,
-    said_of_seeds,
-    said_of_setting,
     select,
     setting_of,
-    settled,
+    settled_count,
 )
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
 from splitmerge_cli.plots.runs import data_sets, series
@@ -40,7 +40,7 @@ from splitmerge_cli.results.read import Run
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
-    """Number of topics of every chain, when it first is ten, and the share of proposals accepted."""
+    """Draw each chain's number of topics, when it first is ten, and the share of proposals accepted."""
     settings = [setting for setting in SETTINGS if any(setting_of(run) == setting for run in runs)]
     figure, axes = plt.subplots(5, len(settings), figsize=(FULL, 8.2), sharex=True, sharey="row", squeeze=False)
     plotted = []
@@ -48,8 +48,8 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         for ax, method in zip(column, ("coin", "gibbs"), strict=False):
             plotted.append(_traces(ax, runs, setting, method))
         for ax, start in zip(column[2:], STARTS, strict=False):
-            plotted.append(_reached(ax, runs, setting, start))
-        plotted.append(_accepted(column[4], runs, setting))
+            plotted.append(_draw_reached(ax, runs, setting, start))
+        plotted.append(_draw_accepted(column[4], runs, setting))
         column[0].set_title(_title(runs, setting), fontsize=7)
         column[4].set_xlabel("iteration")
         powers(column[4].xaxis)
@@ -66,7 +66,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
 
 def _title(runs: Sequence[Run], setting: str) -> str:
     run = next(r for r in runs if setting_of(r) == setting)
-    return "\n".join([SETTINGS[setting].capitalize(), *said_of_setting(run)])
+    return "\n".join([SETTINGS[setting].capitalize(), *describe_setting(run)])
 
 
 def _labels(first: NDArray[np.object_]) -> None:
@@ -84,7 +84,7 @@ def _marks(ax: Axes) -> None:
 
 
 def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
-    """Number of topics of every chain and its median, from both starts."""
+    """Draw each chain's number of topics and the median, from both starts."""
     frames = []
     for start in STARTS:
         iteration, K = series(select(runs, setting, start, method), "n_clusters")
@@ -119,7 +119,7 @@ def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.Data
     return pd.concat(frames, ignore_index=True)
 
 
-def _reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.DataFrame:
+def _draw_reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.DataFrame:
     """Share of the chains that have had ten topics, by method."""
     frames = []
     for method in METHODS:
@@ -147,7 +147,7 @@ def _reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.Data
     return pd.concat(frames, ignore_index=True)
 
 
-def _accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
+def _draw_accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
     """Share of the proposals that were accepted so far, by form of split-merge, from one topic."""
     frames = []
     for method in [m for m in METHODS if m != "gibbs"]:
@@ -186,10 +186,10 @@ def _legend(figure: Figure) -> None:
 
 def _note(runs: Sequence[Run]) -> str:
     return (
-        f"{said_of_seeds(runs)}; all methods from the same start and seed. (a), (b): thin lines are chains, thick ones "
-        "medians; (a) is the exact form with choice by coin. An iteration is a split-merge proposal and a full Gibbs "
-        "scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits and merges of "
-        "all chains from the first iteration to that one. "
+        f"{describe_seeds(runs)}; all methods from the same start and seed. (a), (b): thin lines are chains, thick "
+        "ones medians; (a) is the exact form with choice by coin. An iteration is a split-merge proposal and a full "
+        "Gibbs scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits and merges "
+        "of all chains from the first iteration to that one. "
         "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
         "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
         "Gibbs does not."
@@ -199,7 +199,7 @@ def _note(runs: Sequence[Run]) -> str:
 def _verdicts(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
     """Every claim under every setting, start and form."""
     verdicts = []
-    for claim in published("smag-fig3"):
+    for claim in published_claims("smag-fig3"):
         for setting in settings:
             for start in STARTS:
                 for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
@@ -218,7 +218,7 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
     if claim.metric == "K":
         second = K[:, K.shape[1] // 2 :]
         rule = f"the commonest number of topics of iterations {length // 2} to {length} is {TRUE_K}"
-        return by_majority(claim, second.mean(axis=1), settled(K) == TRUE_K, rule, words, units=sets)
+        return by_majority(claim, second.mean(axis=1), settled_count(K) == TRUE_K, rule, words, units=sets)
     when = hitting_times(K)
     if claim.sampler == "gibbs":
         short = (REPRODUCED, f"chains of {length} iterations") if length < claim.value else ("", "")

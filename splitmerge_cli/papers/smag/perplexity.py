@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
@@ -25,7 +25,7 @@ from splitmerge_cli.results.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
 COLUMNS = {"fold_in": "perplexity", "completion": "averaged"}
-"""What is drawn: perplexity of each state, as in the paper; or of probabilities averaged over states."""
+"""Evaluations drawn: the perplexity of each state, as in the paper; or that of probabilities averaged over states."""
 AXES = {"iteration": "iteration", "seconds": "sampling time (s)"}
 STARTS = {"one_cluster": "from one topic", "random": "from {K0} random topics"}
 NAMES = {"nips_abstracts": "NIPS abstracts", "20news_w100": "20 Newsgroups, 100 words"}
@@ -56,7 +56,7 @@ class Curve:
         seconds = self.frame["seconds"]
         return float(self.frame.loc[seconds >= (1 - LATE) * seconds.iloc[-1], "value"].mean())
 
-    def at(self, axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
+    def values_at(self, axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
         """Between evaluations by straight lines; NaN before the first and after the last."""
         return np.interp(where, self.frame[axis], self.frame["value"], left=np.nan, right=np.nan)
 
@@ -77,28 +77,28 @@ class Curves:
         present = {where for where, _ in self._of}
         return [w for e in EVALUATIONS for s in STARTS if (w := Where(e, s)) in present]
 
-    def of(self, where: Where, method: str) -> dict[int, Curve]:
+    def chains_of(self, where: Where, method: str) -> dict[int, Curve]:
         """The chains of a method, by seed."""
         return self._of[where, method]
 
     def level(self, where: Where) -> float:
         """Final perplexity of Gibbs alone, mean over seeds."""
-        return float(np.mean([chain.final for chain in self.of(where, "gibbs").values()]))
+        return float(np.mean([chain.final for chain in self.chains_of(where, "gibbs").values()]))
 
-    def shifted(self, where: Where, method: str) -> list[Curve]:
-        """The chains of a method, each less the final perplexity of Gibbs alone of its seed, plus `level`.
+    def shifted_curves(self, where: Where, method: str) -> list[Curve]:
+        """Return a method's chains, each less the final perplexity of Gibbs alone with its seed, plus `level`.
 
         Splits differ far more than samplers do.
         """
-        gibbs, level = self.of(where, "gibbs"), self.level(where)
+        gibbs, level = self.chains_of(where, "gibbs"), self.level(where)
         return [
             Curve(chain.frame.assign(value=chain.frame["value"] - gibbs[seed].final + level))
-            for seed, chain in self.of(where, method).items()
+            for seed, chain in self.chains_of(where, method).items()
         ]
 
     def differences(self, where: Where, method: str) -> NDArray[np.float64]:
-        """Final perplexity of a form of split-merge less that of Gibbs alone, of every seed."""
-        gibbs, own = self.of(where, "gibbs"), self.of(where, method)
+        """Return the final perplexity of a split-merge form less that of Gibbs alone, by seed."""
+        gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
         return np.array([own[seed].final - gibbs[seed].final for seed in own if seed in gibbs])
 
 
@@ -131,7 +131,7 @@ def _figure(name: str, runs: Sequence[Run]) -> Drawing:
         axes[row, first].set_title(_start(runs, where.start))
     for row, said in zip(axes, EVALUATIONS.values(), strict=False):
         row[0].set_ylabel(f"perplexity,\n{said}")
-    for ax, start in zip(_joined(figure, axes[-1]), STARTS, strict=True):
+    for ax, start in zip(_join_panels(figure, axes[-1]), STARTS, strict=True):
         plotted.append(_draw_differences(ax, curves, start))
     figure.axes[-2].set_ylabel("final perplexity\n− that of Gibbs")
     lines = [Line2D([], [], label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
@@ -140,7 +140,7 @@ def _figure(name: str, runs: Sequence[Run]) -> Drawing:
         figure,
         "Thin: chains; thick: means over splits. Bottom: dots are splits, diamonds means.",
     )
-    notes = f"{_said_of_data(runs)} {_note(runs)}"
+    notes = f"{_describe_data(runs)} {_note(runs)}"
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, curves), notes)
 
 
@@ -152,14 +152,14 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
     """Every chain, and the mean over seeds as far as all of them go."""
     frames = []
     for method in SHOWN:
-        chains = curves.shifted(where, method)
+        chains = curves.shifted_curves(where, method)
         for chain in chains:
             ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=STYLES[method]["color"])
         first = max(chain.frame[axis].iloc[0] for chain in chains)
         last = min(chain.frame[axis].iloc[-1] for chain in chains)
         # rounding must not leave the ends outside
         at = np.clip(np.geomspace(first, max(last, first), 150), first, max(last, first))
-        values = np.stack([chain.at(axis, at) for chain in chains])
+        values = np.stack([chain.values_at(axis, at) for chain in chains])
         ax.plot(at, values.mean(axis=0), linewidth=1.5, **STYLES[method])
         frames.append(
             pd.DataFrame(
@@ -189,7 +189,7 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _joined(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
+def _join_panels(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
     """Panels of twice the width in the place of a row of panels."""
     grid = row[0].get_gridspec()
     for ax in row:
@@ -217,7 +217,7 @@ def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["panel", "start", "method", "value", "low", "high", "chains"])
 
 
-def _said_of_data(runs: Sequence[Run]) -> str:
+def _describe_data(runs: Sequence[Run]) -> str:
     run, sizes = runs[0], runs[0].summary["documents"]
     name = NAMES.get(option(run, "data"), "generated documents in place of the published ones")
     learnt = f"{sizes['documents']:,} documents to learn from, {sizes['heldout_documents']:,} held out"
@@ -233,7 +233,7 @@ def _note(runs: Sequence[Run]) -> str:
         f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). Thin: chains; thick: means "
         f"over splits. γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
         "Curves of a split are shifted so that Gibbs alone ends at its mean over splits. "
-        "Fold-in: of a state; a document's mixture is told from the very words that are scored, too low for every "
+        "Fold-in: of a state; a document's mixture is estimated from the very words that are scored, too low for every "
         "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "
         "the other half, probabilities averaged over the second half of the states so far. "
         f"Final: mean over the last {LATE:.0%} of the time; dots: splits; diamonds: their mean and its "
@@ -243,7 +243,12 @@ def _note(runs: Sequence[Run]) -> str:
 
 def _verdicts(name: str, curves: Curves) -> list[Verdict]:
     """The claim for every evaluation, start and form; differences are paired by split."""
-    return [judge(claim, curves, where, form) for claim in published(name) for where in curves.places for form in FORMS]
+    return [
+        judge(claim, curves, where, form)
+        for claim in published_claims(name)
+        for where in curves.places
+        for form in FORMS
+    ]
 
 
 def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:

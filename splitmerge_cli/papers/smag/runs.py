@@ -54,7 +54,7 @@ def setting_of(run: Run) -> str:
     return "nearest" if isinstance(run.config["model"]["gamma"], (int, float)) else str(option(run, "data"))
 
 
-def said_of_setting(run: Run) -> tuple[str, str]:
+def describe_setting(run: Run) -> tuple[str, str]:
     """Documents, and hyper-parameters, in words."""
     data, model = run.config["data"], run.config["model"]
     kept = [f"{name} = {_value(model[key])}" for key, name in (("gamma", "γ"), ("alpha0", "α₀"), ("eta", "η"))]
@@ -73,12 +73,12 @@ def select(runs: Iterable[Run], setting: str, start: str, method: str) -> list[R
 
 
 def beginnings(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:
-    """The same, of every number of iterations."""
+    """Return the runs of a setting, start and method, whatever their number of iterations."""
     return pick(r for r in runs if (setting_of(r), start_of(r), method_of(r)) == (setting, start, method))
 
 
 def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
-    """First row with at least so many topics, of every chain; infinite where there is none.
+    """Return each chain's first row with at least so many topics; infinite where it has none.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
     return np.where(enough.any(axis=1), enough.argmax(axis=1), np.inf)
 
 
-def settled(K: ArrayLike) -> NDArray[np.int64]:
+def settled_count(K: ArrayLike) -> NDArray[np.int64]:
     """The commonest number of topics in the second half of every chain, int64 ``[chains]``."""
     K = np.asarray(K, dtype=np.int64)
     return np.array([np.bincount(row[len(row) // 2 :]).argmax() for row in K], dtype=np.int64)
@@ -119,7 +119,7 @@ def reading(setting: str, start: str, method: str) -> str:
     return ", ".join([SETTINGS[setting], STARTS[start], *([FORMS[method]] if method in FORMS else [])])
 
 
-def said_of_seeds(runs: Sequence[Run]) -> str:
+def describe_seeds(runs: Sequence[Run]) -> str:
     """Data sets and chains in words."""
     seeds = len({run.config["seed"] for run in runs})
     chains = max(run.config["chains"] for run in runs)

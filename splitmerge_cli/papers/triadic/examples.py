@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.intervals import share_interval
-from splitmerge_cli.papers.claims import Claim, published
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import chosen, number_of, on, said_of_data
-from splitmerge_cli.papers.verdicts import Verdict, within
+from splitmerge_cli.papers.triadic.runs import describe_data, name_data, number_of, select_runs
+from splitmerge_cli.papers.verdicts import Verdict, judge_interval
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
@@ -35,11 +35,11 @@ class Errors:
     """The largest errors of each kind in one clustering of lines."""
 
     merged: tuple[int, ...]
-    """The two true lines of the most similar direction that lie in one cluster; empty if there are none."""
+    """The two true lines of the most similar direction that lie in one cluster; empty without such a pair."""
     angle: float
-    """Their angle in degrees; infinite if there are none."""
+    """Their angle in degrees; infinite without such a pair."""
     broken: tuple[int, ...]
-    """The true line with most points in a cluster that is not its first; empty if there is none."""
+    """The true line with most points in a cluster that is not its first; empty without such a line."""
     second: int
     """How many those are."""
     clusters: int
@@ -100,7 +100,7 @@ def _examples(runs: Sequence[Run]) -> list[_Example]:
 
 def fig2(runs: Sequence[Run]) -> Drawing:
     """Two last states of the triadic sampler, with typical errors."""
-    examples = _examples(chosen(runs, "main", "triadic"))
+    examples = _examples(select_runs(runs, "main", "triadic"))
     merged = min(examples, key=lambda e: e.errors.angle)
     others = [e for e in examples if number_of(e.run) != number_of(merged.run)] or examples
     broken = max(others, key=lambda e: e.errors.second)
@@ -114,7 +114,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
     ]:
         _draw_example(ax, example, concerned)
         ax.set_title(f"set {number_of(example.run)}: {title}", fontsize=8)
-        plotted.append(_plotted(example))
+        plotted.append(_plotted_points(example))
     handles = [
         Line2D([], [], color="#333333", linewidth=1.5, label="fitted to a cluster"),
         Line2D([], [], color=TRUE, linewidth=0.7, label="true line"),
@@ -125,7 +125,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
     notes = (
         f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
         f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
-        f"or more count. {said_of_data(runs)}, σ₁ = 1, lines integrated out."
+        f"or more count. {describe_data(runs)}, σ₁ = 1, lines integrated out."
     )
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig2_verdicts(examples, runs), notes)
 
@@ -148,14 +148,14 @@ def _draw_example(ax: Axes, example: _Example, concerned: Sequence[int]) -> None
     ax.set(xlabel="x", ylabel="y")
 
 
-def _plotted(example: _Example) -> pd.DataFrame:
+def _plotted_points(example: _Example) -> pd.DataFrame:
     dataset = dataset_of(example.run)
     frame = pd.DataFrame(dataset.values, columns=["x", "y"])
     return frame.assign(set=number_of(example.run), cluster=example.labels, truth=dataset.truth)
 
 
 def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Verdict]:
-    claims = {c.metric: c for c in published("triadic-fig2")}
+    claims = {c.metric: c for c in published_claims("triadic-fig2")}
     verdicts = []
     for metric, shows, what in [
         ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
@@ -163,14 +163,14 @@ def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Ve
     ]:
         verdict = _typical(claims[metric], shows, what)
         verdicts.append(verdict)
-    return on(runs, verdicts)
+    return name_data(runs, verdicts)
 
 
 def _typical(claim: Claim, shows: Sequence[bool], what: str) -> Verdict:
-    """Whether an error is typical: the interval of its share of the data sets lies at or above the tolerance."""
+    """Whether an error is typical: the interval of its share in the data sets lies at or above the tolerance."""
     k, n = sum(shows), len(shows)
     low, high = share_interval(k, n)
-    verdict = within(
+    verdict = judge_interval(
         claim, (k / n, low, high), n, claim.tolerance, 1.0, f"{what}: in {k} of {n} last states", "at_least"
     )
     return replace(verdict, reason=f"{verdict.reason}; rule: at least {claim.tolerance:g}")

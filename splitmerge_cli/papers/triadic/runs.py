@@ -1,4 +1,4 @@
-"""The runs of Table 1 of van Rossum et al. 2018: their settings, and the scores of their states."""
+"""Settings of the runs in Table 1 of van Rossum et al. 2018, and the scores of their states."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from splitmerge_cli.results.read import Run
 
 
 class Setting(NamedTuple):
-    """What the runs of one comparison share."""
+    """Settings that the runs of one comparison share."""
 
     sigma1: float = 1.0
     noise: str = "known"
@@ -95,12 +95,12 @@ def number_of(run: Run) -> int:
     return int(data["dataset"] if "dataset" in data else data["seed"])
 
 
-def chosen(runs: Sequence[Run], setting: str, method: str) -> list[Run]:
+def select_runs(runs: Sequence[Run], setting: str, method: str) -> list[Run]:
     """The runs of a setting and a method, by data set."""
     return sorted((r for r in runs if setting_of(r) == setting and method_of(r) == method), key=number_of)
 
 
-def said_of_data(runs: Sequence[Run]) -> str:
+def describe_data(runs: Sequence[Run]) -> str:
     """The data sets in words: how many, and whether they are the published ones."""
     sets, seeds = len({number_of(r) for r in runs}), max(r.config["chains"] for r in runs)
     kind = "generated data sets in place of the published ones" if is_stand_in(runs) else "published data sets"
@@ -112,7 +112,7 @@ def is_stand_in(runs: Sequence[Run]) -> bool:
     return option(runs[0], "data") != "noparama_lines"
 
 
-def on(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
+def name_data(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Verdicts that name data which are not the published ones."""
     return [replace(v, on="generated data" if is_stand_in(runs) else "") for v in verdicts]
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import (
     CLAIMED,
@@ -22,11 +22,11 @@ from splitmerge_cli.papers.triadic.runs import (
     TITLES,
     WORDS,
     Scores,
-    chosen,
     colour_key,
-    on,
+    describe_data,
+    name_data,
     paths,
-    said_of_data,
+    select_runs,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign
 from splitmerge_cli.plots.style import FULL, colour_of, footnote, powers
@@ -40,7 +40,7 @@ AS_PRINTED_READINGS = [("main", "last"), ("kept", "best_lik")]
 COLUMNS = {"purity_last": "purity", "rand_last": "Rand", "ari_last": "ARI", "ari_best_lik": "ARI of the\nlikeliest"}
 CURVES = [("main", "iteration"), ("main_timed", "seconds"), ("kept", "iteration"), ("kept_timed", "seconds")]
 ROW = 0.148
-"""Height of a row of the table, in inches."""
+"""Height of a row in the table, in inches."""
 
 
 def table1(runs: Sequence[Run]) -> Drawing:
@@ -56,7 +56,7 @@ def table1(runs: Sequence[Run]) -> Drawing:
     _draw_differences(right, rows, scores)
     curves = _draw_curves(figure, grid, runs)
     said = (
-        f"{said_of_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. ARI: "
+        f"{describe_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. ARI: "
         "adjusted Rand index, of the last state. An iteration of the auxiliary variable sampler updates every item. "
         "Literal: ratios as printed, biased. Right: exact triadic sampler minus the row's, paired by data set, with 95 "
         "% interval over data sets. Bottom: means and 95 % bands over data sets, in the colours of the rows. "
@@ -85,7 +85,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores, budge
     heads = {**COLUMNS, "pace": "μs per\niteration"}
     for column, place in places.items():
         ax.text(place, -3.5, heads[column], ha="right", va="bottom", fontsize=7, linespacing=1.1)
-    paper = {(c.sampler, c.metric): c.value for c in published("triadic-table1")}
+    paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
     for y, method in zip([-2.9, -1.95, -1.0], ["dyadic", "neal8", "triadic"], strict=True):
         shade: dict[str, Any] = {"va": "center", "fontsize": 7, "color": "#555555"}
         ax.text(0.02, y, f"paper: {METHODS[method]}", ha="left", **shade)
@@ -152,7 +152,7 @@ def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.Data
     axes = np.atleast_1d(grid[1].subgridspec(1, len(CURVES), wspace=0.06).subplots(sharey=True))  # type: ignore[arg-type]
     plotted = []
     for ax, (setting, column) in zip(axes, CURVES, strict=True):
-        of = {m: chosen(runs, setting, m) for m in ("dyadic", "neal8", "triadic")}
+        of = {m: select_runs(runs, setting, m) for m in ("dyadic", "neal8", "triadic")}
         ends = [t[column].max() for each in of.values() for r in each for _, t in _by_chain(r, column)]
         first = 10.0 if column == "iteration" else 1e-3
         at = np.geomspace(first, min(ends), 60)
@@ -180,7 +180,7 @@ def _by_chain(run: Run, column: str) -> list[tuple[int, pd.DataFrame]]:
 
 
 def _table(rows: Sequence[tuple[str, str]], scores: Scores) -> pd.DataFrame:
-    """What the table says, in long form: means with intervals, differences with intervals."""
+    """Return the table in long form: means with intervals, differences with intervals."""
     columns = [f"{score}_{state}" for score in METRICS for state in STATES]
     found = []
     for setting, method in rows:
@@ -207,7 +207,7 @@ def _plainly(scores: Scores) -> str:
 def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     stored = {claimed: score for score, claimed in CLAIMED.items()}
-    for claim in published("triadic-table1"):
+    for claim in published_claims("triadic-table1"):
         if claim.metric in stored:
             cases = [(setting, state, claim.sampler) for setting, state in READINGS]
             if claim.sampler == "triadic":
@@ -227,7 +227,7 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
                     difference = scores.difference(setting, "triadic", other, f"ari_{state}")
                     reading = ", ".join([WORDS[setting], STATES[state]])
                     verdicts.append(by_sign(claim, {f"triadic - {other}": difference}, reading))
-    return on(runs, verdicts)
+    return name_data(runs, verdicts)
 
 
 AS_PRINTED_TOO = {"as_printed_formula": "as_printed, printed q", "as_printed_one": "as_printed, q = 1"}

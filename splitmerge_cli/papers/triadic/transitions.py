@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import METHODS, chosen, number_of, on, said_of_data
+from splitmerge_cli.papers.triadic.runs import METHODS, describe_data, name_data, number_of, select_runs
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign, holds
 from splitmerge_cli.plots import boxes, points
 from splitmerge_cli.plots.style import FULL, footnote
@@ -24,7 +24,7 @@ MOVES = {
 
 
 def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
-    """Counts of the moves of a sampler.
+    """Move counts of a sampler.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
 
 def fig1(runs: Sequence[Run]) -> Drawing:
     """Transitions of the dyadic and the triadic sampler."""
-    tables = {method: transitions(chosen(runs, "main", method), method) for method in MOVES}
+    tables = {method: transitions(select_runs(runs, "main", method), method) for method in MOVES}
     width, height, level = 51.5, 14.4, 7.0
     figure, ax = plt.subplots(figsize=(FULL, FULL * height / width + 0.2))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
@@ -49,7 +49,7 @@ def fig1(runs: Sequence[Run]) -> Drawing:
         ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
         for n, x in enumerate(places, start=1):
             _state(ax, x, level, n, 2 if method == "dyadic" else 3)
-        for row in _summed(tables[method]).itertuples(index=False):
+        for row in _sum_moves(tables[method]).itertuples(index=False):
             _transition(ax, places[row.before - 1], places[row.after - 1], level, row.share, row.acceptance)
     ax.text(35.7, 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
     for x in (23.2, 48.2):
@@ -59,13 +59,13 @@ def fig1(runs: Sequence[Run]) -> Drawing:
     footnote(figure, "Arrows as wide as the share of proposals; red: split, green: merge.")
     notes = (
         "States: clusters that the chosen two or three points are in. Arrows as wide as the share of proposals; "
-        f"red: split, green: merge. {said_of_data(runs)}, σ₁ = 1, lines integrated out; all "
+        f"red: split, green: merge. {describe_data(runs)}, σ₁ = 1, lines integrated out; all "
         f"{runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
     )
     return Drawing(figure, pd.concat(tables.values(), ignore_index=True), _fig1_verdicts(tables, runs), notes)
 
 
-def _summed(table: pd.DataFrame) -> pd.DataFrame:
+def _sum_moves(table: pd.DataFrame) -> pd.DataFrame:
     """Share of the proposals and share accepted of each move, over all data sets."""
     summed = table.groupby(["before", "after"], as_index=False)[["proposed", "accepted"]].sum()
     summed["share"] = summed["proposed"] / summed["proposed"].sum()
@@ -99,7 +99,7 @@ def _percent(share: float) -> str:
 
 
 def _fig1_verdicts(tables: dict[str, pd.DataFrame], runs: Sequence[Run]) -> list[Verdict]:
-    claims = {c.metric: c for c in published("triadic-fig1")}
+    claims = {c.metric: c for c in published_claims("triadic-fig1")}
     triadic = tables["triadic"]
     far = int(((triadic["before"] - triadic["after"]).abs() > 1).sum())
     total = int(triadic["proposed"].sum())
@@ -125,7 +125,7 @@ def _fig1_verdicts(tables: dict[str, pd.DataFrame], runs: Sequence[Run]) -> list
     difference = (asymmetry["dyadic"] - asymmetry["triadic"]).dropna()
     rule = "|log acceptance of split / of merge|, dyadic 1-2 minus triadic 2-3"
     verdicts.append(by_sign(claims["less_asymmetry_than_dyadic"], {rule: difference}))
-    return on(runs, verdicts)
+    return name_data(runs, verdicts)
 
 
 MOVES_OF_TWO = {"dyadic": ("split", "merge"), "triadic": ("split_2_3", "merge_3_2")}

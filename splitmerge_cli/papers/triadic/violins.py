@@ -7,9 +7,17 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import published
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import CLAIMED, METRICS, Scores, chosen, colour_key, on, said_of_data
+from splitmerge_cli.papers.triadic.runs import (
+    CLAIMED,
+    METRICS,
+    Scores,
+    colour_key,
+    describe_data,
+    name_data,
+    select_runs,
+)
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of
 from splitmerge_cli.results.read import Run
@@ -20,8 +28,8 @@ SHORT_NAMES = ("dyadic", "auxiliary\nvariables", "triadic")
 
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Violins of the three scores of the three samplers."""
-    scores = Scores([r for method in ORDER for r in chosen(runs, "main", method)])
-    paper = {(c.sampler, c.metric): c.value for c in published("triadic-table1")}
+    scores = Scores([r for method in ORDER for r in select_runs(runs, "main", method)])
+    paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
     figure, axes = plt.subplots(1, len(METRICS), figsize=(FULL, 2.9), sharey=True)
     for ax, (score, name) in zip(axes, METRICS.items(), strict=True):
         means: list[str] = []
@@ -44,13 +52,13 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         Line2D([], [], color=REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
-    notes = f"Last states. {said_of_data(runs)}, σ₁ = 1, lines integrated out. Numbers: means."
+    notes = f"Last states. {describe_data(runs)}, σ₁ = 1, lines integrated out. Numbers: means."
     columns = ["method", "set", "chain", *(f"{score}_last" for score in METRICS)]
     return Drawing(figure, scores.chains[columns], _fig3_verdicts(scores, runs), notes)
 
 
 def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
-    claims = {c.metric: c for c in published("triadic-fig3")}
+    claims = {c.metric: c for c in published_claims("triadic-fig3")}
     verdicts = []
     for score in METRICS:
         rises = {f"{b} - {a}": scores.difference("main", b, a, f"{score}_last") for a, b in pairwise(ORDER)}
@@ -58,4 +66,4 @@ def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
     gains = {score: scores.difference("main", "triadic", "dyadic", f"{score}_last") for score in METRICS}
     more = {f"gain in ARI - gain in {METRICS[s]}": gains["ari"] - gains[s] for s in ("purity", "rand")}
     verdicts.append(by_sign(claims["adjusted_rand_index_gains_most"], more))
-    return on(runs, verdicts)
+    return name_data(runs, verdicts)

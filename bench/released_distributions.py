@@ -1,4 +1,4 @@
-"""Enumerated laws of what released programs draw: partitions of items, or counts of topics, under their own models."""
+"""Enumerated distributions that released programs draw from: partitions, or topic counts, under their own models."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LogWeight = Callable[[exact.State], float]
 
 
 @dataclass(frozen=True)
-class Law:
+class Distribution:
     """States with their probabilities.
 
     Attributes
@@ -55,25 +55,25 @@ def counts_key(topics: Iterable[Sequence[int]]) -> Hashable:
     return tuple(sorted(tuple(map(int, topic)) for topic in topics if any(topic)))
 
 
-def of_partitions(N: int, log_weight: LogWeight) -> Law:
+def of_partitions(N: int, log_weight: LogWeight) -> Distribution:
     """Over all partitions of N items."""
     states = exact.mixture_states(N)
     p = exact.normalise([log_weight(state) for state in states])
     clusters = np.array([state[1] for state in states])
-    return Law({state[0]: i for i, state in zip(range(len(p)), states, strict=True)}, p, clusters, labels_key)
+    return Distribution({state[0]: i for i, state in zip(range(len(p)), states, strict=True)}, p, clusters, labels_key)
 
 
-def of_case(id: str) -> Law:
-    """Of a case of ``smcmc posteriors``."""
+def of_case(id: str) -> Distribution:
+    """Return the distribution of a ``smcmc posteriors`` case."""
     case = next(case for case in cases() if case.id == id)
     return of_partitions(case.n_items, case.log_weight)
 
 
-def of_entropy(partitions: Sequence[tuple[int, ...]], entropy: ArrayLike) -> Law:
+def of_entropy(partitions: Sequence[tuple[int, ...]], entropy: ArrayLike) -> Distribution:
     """Probability in proportion to exp(-entropy); of partitions, not of their numberings."""
     p = exact.normalise(-np.asarray(entropy, dtype=float))
     clusters = np.array([max(z) + 1 for z in partitions])
-    return Law({z: i for i, z in zip(range(len(p)), partitions, strict=True)}, p, clusters, labels_key)
+    return Distribution({z: i for i, z in zip(range(len(p)), partitions, strict=True)}, p, clusters, labels_key)
 
 
 def _numberings(K: int, T: int) -> float:
@@ -82,7 +82,7 @@ def _numberings(K: int, T: int) -> float:
 
 
 def finite_topics(docs: Sequence[int], words: Sequence[int], V: int, K: int, alpha: float, eta: float) -> LogWeight:
-    """Log weight of partitions of tokens into at most K topics, all weights summed out (latent Dirichlet allocation).
+    """Return the log weight of token partitions into at most K topics, all weights summed out (LDA).
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def finite_topics(docs: Sequence[int], words: Sequence[int], V: int, K: int, alp
     return log_weight
 
 
-def of_counts(docs: Sequence[int], words: Sequence[int], V: int, log_weight: LogWeight) -> Law:
-    """Law of each topic's counts, from that of partitions of tokens."""
+def of_counts(docs: Sequence[int], words: Sequence[int], V: int, log_weight: LogWeight) -> Distribution:
+    """Distribution of each topic's counts, from that of partitions of tokens."""
     partitions, j, w = of_partitions(len(docs), log_weight), np.asarray(docs), np.asarray(words)
     weight: dict[Hashable, float] = {}
     clusters: dict[Hashable, int] = {}
@@ -121,11 +121,11 @@ def of_counts(docs: Sequence[int], words: Sequence[int], V: int, log_weight: Log
         weight[key] = weight.get(key, 0.0) + partitions.probability[at]
         clusters[key] = K
     number = {key: i for i, key in zip(range(len(weight)), weight, strict=True)}
-    return Law(number, np.array(list(weight.values())), np.array(list(clusters.values())), counts_key)
+    return Distribution(number, np.array(list(weight.values())), np.array(list(clusters.values())), counts_key)
 
 
 def finite_bernoulli(x: ArrayLike, K: int, a: float, beta1: float, beta0: float) -> LogWeight:
-    """Log weight of partitions of rows of 0 and 1 under a mixture of K components.
+    """Return the log weight of partitions under a mixture of K components, for rows of 0 and 1.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Grids:
 
 
 def bayesm(x: ArrayLike, grids: Grids) -> LogWeight:
-    """Log weight of partitions of points under the model of rDPGibbs, hyper-parameters summed over their grids.
+    """Return the log weight of partitions under the model of rDPGibbs, hyper-parameters summed over their grids.
 
     Source: the documentation of rDPGibbs in bayesm; Murphy, Conjugate Bayesian analysis of the Gaussian distribution
     (2007), equation 266.
