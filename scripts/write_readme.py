@@ -11,10 +11,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from splitmerge_cli.config import choice, choices, compose, plain
+from splitmerge_cli.config import choice, choices, compose
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.papers import overview
-from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.datasets import build_model, loaded
 from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,10 +27,8 @@ CLAIMS_END = "<!-- end of claims by verdict -->"
 
 def uncollapsed(model: str) -> Model:
     """A small instance of a model that keeps its parameters."""
-    cfg = compose([f"model={model}", f"data={model}", "N=8", "model.conjugate=false"])
-    dataset = loaded(plain(cfg.data), kind_of(cfg.model), {})
-    built: Model = construct("model", cfg.model, lambda cls, options: cls.from_data(dataset, **options))
-    return built
+    spec = compose([f"model={model}", f"data={model}", "N=8", "model.conjugate=false"])
+    return build_model(spec.model, loaded(spec.data, spec.model.kind, {}))
 
 
 def columns() -> dict[str, Model]:

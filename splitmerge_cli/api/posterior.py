@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.api.cautions import NotConverged, warn
 from splitmerge_cli.api.tables import Table
-from splitmerge_cli.config import ConfigError, locate
+from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, RESAMPLED
+from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     import xarray
@@ -98,7 +99,7 @@ class Posterior:
         if data is not None:
             from splitmerge_cli.api.selection import columns_read
 
-            kind, wanted = str(locate(run.config["model"]["_target_"]).kind), run.config["data"].get("sha256")
+            kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
 
             def read(given: Any) -> Dataset | None:
                 found = from_object(given, kind, truth)
@@ -383,9 +384,13 @@ class Posterior:
         )
 
     # -- in the data's own terms
+    @cached_property
+    def _model(self) -> Component:
+        return specification_of(self.run).model
+
     @property
     def _of_documents(self) -> bool:
-        return bool(locate(self.run.config["model"]["_target_"]).kind == "documents")
+        return self._model.kind == "documents"
 
     def cluster_summary(self) -> Table:
         """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
@@ -484,12 +489,12 @@ class Posterior:
             from splitmerge_cli.api import documents
 
             states = self._states(documents.MOST_STATES)
-            return documents.predict(self.run, self.dataset, new, states, self._labels, wanted)
+            return documents.predict(self.run, self._model, self.dataset, new, states, self._labels, wanted)
         from splitmerge_cli.data.stacking import new_items
         from splitmerge_cli.studies.predictive import predict
 
         found = new_items(self.dataset, new)
-        return predict(self.run.config["model"], self.dataset, found, self._states(MOST_STATES), self._labels)
+        return predict(self._model, self.dataset, found, self._states(MOST_STATES), self._labels)
 
     def _states(self, most: int) -> "list[State]":
         """Draws with their hyper-parameters, evenly spread."""

@@ -1,8 +1,8 @@
 """Which sampler supports which model, asked of the classes themselves."""
 
-from splitmerge_cli.config import choice, choices, compose, locate, plain
+from splitmerge_cli.config import choices, component, compose
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.datasets import build_model, loaded
 
 _EXAMPLES = {
     "tokens": "emm",
@@ -23,13 +23,11 @@ def example(model: str, N: int = 8) -> Model:
     ConfigError
         There is no such model.
     """
-    kind = kind_of(choice("model", model))
+    kind = component("model", model).kind
     # a model may read a form of its kind alone, as lines do; the data set of its name has that
     data = model if model in choices("data") else _EXAMPLES[kind]
-    cfg = compose([f"model={model}", f"data={data}", f"N={N}"])
-    dataset = loaded(plain(cfg.data), kind, {})
-    built: Model = construct("model", cfg.model, lambda cls, options: cls.from_data(dataset, **options))
-    return built
+    spec = compose([f"model={model}", f"data={data}", f"N={N}"])
+    return build_model(spec.model, loaded(spec.data, kind, {}))
 
 
 def support(sampler: str, model: Model) -> tuple[bool, str]:
@@ -40,5 +38,5 @@ def support(sampler: str, model: Model) -> tuple[bool, str]:
     ConfigError
         There is no such sampler.
     """
-    supported, reason = locate(choice("sampler", sampler)["_target_"]).supports(model)
+    supported, reason = component("sampler", sampler).target.supports(model)
     return bool(supported), reason

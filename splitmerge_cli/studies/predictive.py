@@ -1,21 +1,20 @@
 """What the states of a run say of items that it did not see: densities, and the clusters that they would join."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
 from scipy.special import logsumexp
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import Component, ConfigError, RunSpecification
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.stacking import ROWS, new_items, node_added, stacked
 from splitmerge_cli.runs.datasets import construct, loaded
-from splitmerge_cli.runs.identity import file_digests
+from splitmerge_cli.runs.identity import file_digests, of_data
 
 
 @dataclass(frozen=True)
@@ -60,14 +59,14 @@ class Prediction:
 
 
 def predict(
-    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State], labels: NDArray[np.int32]
+    model: Component, dataset: Dataset, new: Dataset, states: Sequence[State], labels: NDArray[np.int32]
 ) -> Prediction:
     """Predict new items, each by itself, from states of chains.
 
     Parameters
     ----------
-    model : mapping
-        The options of group model of the run's configuration.
+    model : Component
+        That of the run.
     dataset : Dataset
         The data of the run.
     new : Dataset
@@ -114,7 +113,7 @@ class Following:
         Of the chain.
     """
 
-    def __init__(self, model: Mapping[str, Any], dataset: Dataset, new: Dataset, chain: Model) -> None:
+    def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
         self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
 
     def __call__(self) -> NDArray[np.float64]:
@@ -130,7 +129,7 @@ def _present(chain: Model) -> State:
 
 
 def by_state(
-    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
+    model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """What each state says of new items; parameters and errors as for `predict`.
 
@@ -145,22 +144,17 @@ def by_state(
     return (_coupled if dataset.kind == "graph" else _exchangeable)(model, dataset, new, states)
 
 
-def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Model:
+def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     """The model of the data and the new items, its defaults those of the data."""
-
-    def build(cls: Any, given: dict[str, Any]) -> Model:
-        found: Model = cls.with_new(dataset, whole, **given)
-        return found
-
-    model: Model = construct("model", options, build)
+    model: Model = construct(component, lambda: component.target.with_new(dataset, whole, **component.options))
     if not model.conjugate:
         raise ConfigError(
-            f"model.conjugate=false: the clusters of model={options['name']} keep parameters, which are not recorded, "
+            f"model.conjugate=false: the clusters of model={component.name} keep parameters, which are not recorded, "
             "so new items are not predicted; expected model.conjugate=true, which integrates them out"
         )
     if model.prior is None:
         raise ConfigError(
-            f"model={options['name']}: its clusters have weights, which are not recorded, so new items are not "
+            f"model={component.name}: its clusters have weights, which are not recorded, so new items are not "
             "predicted; expected another model"
         )
     return model
@@ -184,13 +178,13 @@ def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
 
 
 def _exchangeable(
-    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
+    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Of every state: log densities ``[n, K + 1]``, log weights ``[K + 1]``."""
     if new.missing:
         # so that what a model says of missing cells counts the rows of the new items
-        _model(options, dataset, new)
-    model = _model(options, dataset, stacked(dataset, new))
+        _model(component, dataset, new)
+    model = _model(component, dataset, stacked(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
         _set(model, state, labels, state.K + 1)
@@ -198,11 +192,11 @@ def _exchangeable(
 
 
 def _coupled(
-    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
+    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """The same where the likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
-    alone = _model(options, dataset, dataset)
-    whole = [_model(options, dataset, node_added(dataset, row)) for row in new.values]
+    alone = _model(component, dataset, dataset)
+    whole = [_model(component, dataset, node_added(dataset, row)) for row in new.values]
     for state in states:
         _set(alone, state, state.labels, state.K)
         before = alone.log_lik_total()
@@ -216,12 +210,12 @@ def _coupled(
         yield state, density, weight - logsumexp(weight)
 
 
-def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
+def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     """New items of a file that has the form of the data's.
 
     Parameters
     ----------
-    cfg : DictConfig
+    spec : RunSpecification
         Of the run: its group data reads the file, too.
     dataset : Dataset
         The data of the run.
@@ -238,18 +232,18 @@ def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
         raise ConfigError(
             f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
         )
-    if cfg.data.get("path") is None:
-        raise ConfigError(f"new={file}: data={cfg.data.name} are not read from a file, whose form new items would have")
-    given = OmegaConf.merge(cfg, {"data": {"path": file}})
-    assert isinstance(given, DictConfig)
-    options = OmegaConf.to_container(given.data, resolve=True)
-    assert isinstance(options, dict)
+    if spec.data.values.get("path") is None:
+        raise ConfigError(
+            f"new={file}: data={spec.data.name} are not read from a file, whose form new items would have"
+        )
+    source = spec.data.with_options(path=file)
+    digests = of_data(file_digests(replace(spec, data=source)))
     if dataset.kind == "mixed" and "typed" in dataset.meta:
         # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later
         typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
         types = {name: "categorical" if column.levels else column.type for name, column in typed.items()}
-        options |= {"columns": list(typed), "drop": None, "truth": None, "types": types}
-    found = loaded({str(key): value for key, value in options.items()}, dataset.kind, file_digests(given))
+        source = source.with_options(columns=list(typed), drop=None, truth=None, types=types)
+    found = loaded(source, dataset.kind, digests)
     try:
         return new_items(dataset, _as_given(found))
     except DataError as error:

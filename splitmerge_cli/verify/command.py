@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.config import ConfigError, check_options, choice, import_beside, load, places
+from splitmerge_cli.config import ConfigError, choice, import_beside, load, places, read_component
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.sampler import Sampler
@@ -244,7 +244,7 @@ def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
     """The small cases of the models, all built before the first is checked."""
     cases = []
     for name in options["models"]:
-        model_class = load(choice("model", name, options["own"])["_target_"])
+        model_class = read_component("model", name, choice("model", name, options["own"]), options["own"]).target
         variants = [{}] if options["model_options"] else VARIANTS.get(model_class.__name__, [{}])
         cases += [(name, _case(model_class, name, variant, options)) for variant in variants]
     return cases
@@ -298,7 +298,7 @@ def _rows(
     own = own_options(given, options)
     small = small_options(case, given) | own
     extra = {**small, **form, "mode": mode}
-    check_options("sampler", name, {**given, **extra}, options["own"])
+    read_component("sampler", name, {**given, **extra}, options["own"])
     kernel = kernel_of(case, given, extra)
     named = {k: v for k, v in (own if form else small).items() if k not in form}
     shown = " ".join([name, *map(str, form.values()), *(f"{k}={v}" for k, v in named.items())])
@@ -356,7 +356,7 @@ def _empty_table(title: str) -> Table:
 def _case(model: type[Model], name: str, variant: Mapping[str, Any], options: Mapping[str, Any]) -> Case:
     known = choice("model", name, options["own"])
     own = {k: v for k, v in options["model_options"].items() if k in known}
-    check_options("model", name, known | own, options["own"])
+    read_component("model", name, known | own, options["own"])
     try:
         return small_case(model, options["size"], options["seed"], {**variant, **own})
     except (TypeError, ValueError) as error:

@@ -3,22 +3,21 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs.recorders.base import Recorder
 
 
-def recorder_of(cfg: "DictConfig", dataset: "Dataset") -> "Recorder":
+def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
     """The recorder of a data set."""
     if dataset.kind == "documents":
         from splitmerge_cli.runs.recorders.topics import TopicRecorder
 
-        return TopicRecorder(cfg, dataset)
+        return TopicRecorder(spec, dataset)
     from splitmerge_cli.runs.recorders.clusters import ClusterRecorder
 
-    return ClusterRecorder(cfg, dataset)
+    return ClusterRecorder(spec, dataset)
 
 
 def say(run: "Run") -> None:
