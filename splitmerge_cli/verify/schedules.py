@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from splitmerge_cli.config import ConfigError, choice, compose
+from splitmerge_cli.config import ConfigError, compose, gibbs_update
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
 from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
 from splitmerge_cli.verify.chains import BURN_IN
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import (
-    build_sampler,
     irreducible,
     stationarity_defect,
     total_variation,
@@ -153,9 +153,10 @@ def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: i
     """The total variation between frequencies of a chain of this schedule and the posterior, all that is unknown
     resampled, and what an exact chain would show by chance."""
     if spec.is_adaptive:
+        gibbs = gibbs_update(conjugate=True)
 
         def samplers(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
-            return build_schedule(spec, model, rng).samplers, build_sampler(model, rng, choice("sampler", "gibbs"))
+            return build_schedule(spec, model, rng).samplers, build_sampler(gibbs, model, rng)
 
         weights = spec.schedule.weights
         frequencies, noise = learning_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
