@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config.components import Component, read_component, read_data
+from splitmerge_cli.config.components import Component, DataSource, read_component, read_data
 from splitmerge_cli.config.composition import check_schedule, check_weight, specification_of
 from splitmerge_cli.config.errors import ConfigError, show
 from splitmerge_cli.config.groups import choice
@@ -43,7 +43,8 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
 def _specify(config: Mapping[str, Any], search_path: Sequence[str]) -> RunSpecification:
     values = {str(key): value for key, value in config.items()}
     settings = read_settings(values)
-    data = read_data(_check_whole("data", values["data"], search_path), values["data"], search_path)
+    data = read_data(_name(values["data"]), values["data"], search_path)
+    _check_whole("data", data, search_path)
     data.check()
     model = _component("model", values["model"], search_path)
     for key in ("name", "mix"):
@@ -69,18 +70,23 @@ def _component(
     group: str, options: Mapping[str, Any], search_path: Sequence[str], prefix: str | None = None
 ) -> Component:
     """A stored model or sampler; parameters and errors as of `read_component`."""
-    name = _check_whole(group, options, search_path, prefix)
-    return read_component(group, name, options, search_path, prefix)
+    component = read_component(group, _name(options), options, search_path, prefix)
+    _check_whole(group, component, search_path)
+    return component
 
 
-def _check_whole(group: str, options: Mapping[str, Any], search_path: Sequence[str], prefix: str | None = None) -> str:
-    """Check that stored options are all that their choice has; returns its name."""
+def _name(options: Mapping[str, Any]) -> str:
+    """The name of a choice as stored options say it."""
     name = options.get("name")
     if not isinstance(name, str):
         raise ConfigError(f"name={show(name)}: expected a name")
-    if missing := [key for key in choice(group, name, search_path) if key not in options]:
-        raise ConfigError(f"{prefix or group}.{missing[0]}: a value is needed")
     return name
+
+
+def _check_whole(group: str, part: Component | DataSource, search_path: Sequence[str]) -> None:
+    """Raise a `ConfigError` unless stored options are all that their choice has."""
+    if missing := [key for key in choice(group, part.name, search_path) if key not in part.values]:
+        raise ConfigError(f"{part.prefix}.{missing[0]}: a value is needed")
 
 
 def _entry(entry: Any, search_path: Sequence[str]) -> tuple[float, Component]:
