@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 
-from splitmerge_cli.config import draft
+from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
@@ -119,12 +119,12 @@ def start_shards(
         np.save(f"{folder}/x.npy", x)
         source = open_source(f"{folder}/x.npy")
         model = ["model=gaussian", f"model.covariance={covariance}", "sampler=subcluster", "seed=5"]
-        cfg = draft(["data=csv", f"data.path={folder}/x.npy", *model]).checked()
+        spec = compose(["data=csv", f"data.path={folder}/x.npy", *model])
         bounds = bounds_of(len(x), 2)
         with DaskWorkers(n_workers=2).client(2) as client:
             client.wait_for_workers(2)
             shards = DaskShards(client, source, bounds)
-            run = ShardedRun(cfg, source, shards, bounds)
+            run = ShardedRun(spec, source, shards, bounds)
             run.items.settle([np.zeros(end - first, dtype=np.int32) for first, end in bounds], 1)
             yield run.sampler.step, lambda: np.concatenate(shards.all("labels"))
 

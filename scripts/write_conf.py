@@ -13,8 +13,8 @@ from pathlib import Path
 import yaml
 
 from splitmerge_cli.config import choice, choices, locate
+from splitmerge_cli.config.components import options_of
 from splitmerge_cli.config.files import written
-from splitmerge_cli.config.options import options_of
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 

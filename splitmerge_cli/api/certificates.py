@@ -134,7 +134,7 @@ def made(
         at.complete, at.share = done, done
         at.left = (time.monotonic() - began) / done * (of - done) if done else math.inf
 
-    with SweepProgress(plan.cfg.progress, pairs, lambda: at, "pairs"):
+    with SweepProgress(plan.spec.progress, pairs, lambda: at, "pairs"):
         most = math.inf if seconds is None else seconds
         found = studies.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
     found.write()

@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.api.cautions import UnseenWords, warn
+from splitmerge_cli.config import Component
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.results.read import Run
 
@@ -45,6 +46,7 @@ def known(dataset: Dataset, new: Any) -> "Tokens":
 
 def predict(
     run: Run,
+    model: Component,
     dataset: Dataset,
     new: Any,
     states: Sequence["State"],
@@ -55,11 +57,9 @@ def predict(
     from splitmerge_cli.studies import new_documents
 
     particles, scans = (new_documents.PARTICLES, 0) if wanted == "density" else (0, new_documents.SCANS)
-    config = run.config
     tokens = known(dataset, new)
-    return new_documents.predict_documents(
-        config["model"], dataset, tokens, states, labels, int(config["seed"]), particles, scans
-    )
+    seed = int(run.config["seed"])
+    return new_documents.predict_documents(model, dataset, tokens, states, labels, seed, particles, scans)
 
 
 def eta_of(config: Mapping[str, Any]) -> float:

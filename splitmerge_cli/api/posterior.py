@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.api.cautions import NotConverged, warn
 from splitmerge_cli.api.tables import Table
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
-from splitmerge_cli.runs.datasets import kind_of
+from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     import xarray
@@ -100,7 +100,7 @@ class Posterior:
         if data is not None:
             from splitmerge_cli.api.selection import columns_read
 
-            kind, wanted = kind_of(run.config["model"]).name, run.config["data"].get("sha256")
+            kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
 
             def read(given: Any) -> Dataset | None:
                 found = from_object(given, kind, truth)
@@ -385,9 +385,13 @@ class Posterior:
         )
 
     # -- in the data's own terms
+    @cached_property
+    def _model(self) -> Component:
+        return specification_of(self.run).model
+
     @property
     def _of_documents(self) -> bool:
-        return kind_of(self.run.config["model"]).has_topics
+        return self._model.kind.has_topics
 
     def cluster_summary(self) -> Table:
         """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
@@ -485,11 +489,11 @@ class Posterior:
             from splitmerge_cli.api import documents
 
             states = self._states(documents.MOST_STATES)
-            return documents.predict(self.run, self.dataset, new, states, self._labels, wanted)
+            return documents.predict(self.run, self._model, self.dataset, new, states, self._labels, wanted)
         from splitmerge_cli.studies.predictive import predict
 
         found = get_kind(self.dataset.kind).new_items(self.dataset, new)
-        return predict(self.run.config["model"], self.dataset, found, self._states(MOST_STATES), self._labels)
+        return predict(self._model, self.dataset, found, self._states(MOST_STATES), self._labels)
 
     def _states(self, most: int) -> "list[State]":
         """Draws with their hyper-parameters, evenly spread."""

@@ -66,7 +66,7 @@ def efficiencies(
         try:
             found = certificates.made(check_coupling(config), pairs)
         except ConfigError as error:
-            yield Efficiency(str(config.sampler.name), np.nan, np.nan, str(error))
+            yield Efficiency(config.sampler_name, np.nan, np.nan, str(error))
             continue
         estimates = found.estimates()
         if not len(estimates):

@@ -18,14 +18,12 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
-from splitmerge_cli.config import ConfigError, choices, compose, draft
-from splitmerge_cli.config.groups import choice
+from splitmerge_cli.config import ConfigError, choices, component, compose, specify
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.datasets import kind_of
 from splitmerge_cli.runs.errors import Interrupted
 
 
@@ -149,7 +147,7 @@ def overrides_of(
     overrides = [f"{key}={AUTO}" if value == AUTO else override(key, value) for key, value in keys.items()]
     settled = settle(overrides, None, print)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
-        print(draft(settled.overrides).automatic)
+        print(specify(settled.overrides).automatic)
     return settled, dataset
 
 
@@ -175,7 +173,7 @@ def _chosen(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, Any]]:
     """The data set of an object, and the keys that name it."""
-    kind = get_kind("mixed") if model == AUTO else kind_of(choice("model", model))
+    kind = get_kind("mixed") if model == AUTO else component("model", model).kind
     if isinstance(data, str | Path):
         if truth is not None:
             raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")

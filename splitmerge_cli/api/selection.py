@@ -24,14 +24,23 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.cautions import NotConverged
-from splitmerge_cli.config import ConfigError, choice, compose, draft, locate, plain, shared_choices
+from splitmerge_cli.config import (
+    ConfigError,
+    RunSpecification,
+    choice,
+    component,
+    compose,
+    read_component,
+    shared_choices,
+    specify,
+)
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.wanted import typed_list
 from splitmerge_cli.kinds import Kind, get_kind, kinds
-from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.datasets import build_model, loaded
 from splitmerge_cli.runs.identity import file_digests, finished, of_data
 
 AUTO = "auto"
@@ -132,8 +141,8 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
 def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
     """Why a data set does not allow a model, its options as they are; empty where it does."""
     try:
-        whole = choice("model", str(options["name"])) | dict(options)
-        construct("model", whole, lambda cls, given: cls.from_data(dataset, **given))
+        model = read_component("model", str(options["name"]), choice("model", str(options["name"])) | dict(options))
+        build_model(model, dataset)
     except ConfigError as error:
         return str(error)
     return ""
@@ -154,7 +163,7 @@ def model_for(dataset: Dataset) -> str:
 
 def kind_of_model(name: str) -> Kind:
     """The kind of data that a model reads."""
-    return kind_of(choice("model", name))
+    return component("model", name).kind
 
 
 def model_for_object(data: Any) -> tuple[str, Any]:
@@ -214,27 +223,27 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     if f"model.covariance={AUTO}" not in settled:
         return Settled(settled, None)
     settled.remove(f"model.covariance={AUTO}")
-    cfg = plain(compose(settled, config_dir))
-    if "covariance" not in cfg["model"]:
-        raise ConfigError(f"model.covariance=auto: model={cfg['model']['name']} has no covariance to choose")
+    spec = compose(settled, config_dir)
+    if "covariance" not in spec.model.options:
+        raise ConfigError(f"model.covariance=auto: model={spec.model.name} has no covariance to choose")
     by = {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
     with shared_choices():
         for covariance in COVARIANCES:
             decided = [*settled, f"model.covariance={covariance}"]
-            run = finished(draft(decided, config_dir))
+            run = finished(specify(decided, config_dir))
             chosen = None if run is None else run.summary.get("chosen")
             if run is not None and chosen is not None and chosen["by"] == by:
                 say(f"model.covariance=auto: {covariance}, as {run.path} says")
                 return Settled(decided, chosen)
     dataset = _read(settled, config_dir)
-    accepted, reason = locate(cfg["model"]["_target_"]).accepts(dataset)
+    accepted, reason = spec.model.target.accepts(dataset)
     if not accepted:
-        raise ConfigError(f"model.covariance=auto: data={cfg['data']['name']}: {reason}")
-    options = {key: value for key, value in cfg["model"].items() if key != "_target_"}
+        raise ConfigError(f"model.covariance=auto: data={spec.data.name}: {reason}")
+    options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
     with warnings.catch_warnings():
         # chains too short to converge tell covariances apart
         warnings.simplefilter("ignore", NotConverged)
-        table = covariances(options, dataset, _sampler(cfg))
+        table = covariances(options, dataset, _sampler(spec))
     say(shown(table))
     compared = [{key: _as_json(value) for key, value in row.items()} for row in table.to_dict("records")]
     chosen = {"model.covariance": compared, "by": by}
@@ -327,16 +336,16 @@ def _given(overrides: Sequence[str], key: str) -> bool:
 
 def _read(overrides: Sequence[str], config_dir: str | Path | None) -> Dataset:
     """The data of a configuration; no model is built."""
-    cfg = compose(overrides, config_dir)
-    with limited(cfg.data.max_bytes):
-        return loaded(plain(cfg.data), kind_of(cfg.model), of_data(file_digests(cfg)))
+    spec = compose(overrides, config_dir)
+    with limited(spec.data.max_bytes):
+        return loaded(spec.data, spec.model.kind, of_data(file_digests(spec)))
 
 
-def _sampler(cfg: Mapping[str, Any]) -> Sample:
+def _sampler(spec: RunSpecification) -> Sample:
     """Short runs with the sampler of a configuration."""
     from splitmerge_cli.api.sampling import sample
 
-    given = {key: value for key, value in cfg["sampler"].items() if key != "_target_"}
+    given = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
     every = {"trace.partitions": 5}
 
     def short(model: Mapping[str, Any], dataset: Dataset) -> Any:
@@ -346,7 +355,7 @@ def _sampler(cfg: Mapping[str, Any]) -> Sample:
             given,
             chains=CHAINS,
             iterations=ITERATIONS,
-            seed=cfg["seed"],
+            seed=spec.seed,
             options=every,
             progress="none",
         )

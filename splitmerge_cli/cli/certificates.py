@@ -56,7 +56,7 @@ def certify(
         given.append(f"init={MIXTURE}")
     [given] = settle_jobs([given], config_dir)
     plan = check_coupling(compose(given, config_dir))
-    items = None if new is None else items_of(plan.cfg, plan.dataset, new)
+    items = None if new is None else items_of(plan.spec, plan.dataset, new)
     for note in plan.dataset.notes:
         complain(f"note: {note}")
     found = made(plan, pairs, lag, k, m, seconds, coupling, items)

@@ -96,7 +96,7 @@ Named = Annotated[str, typer.Argument(metavar="NAME")]
 @explain_errors
 def model_info(name: Named) -> None:
     """Show what a model is, its options with their defaults, and which samplers support it."""
-    from splitmerge_cli.config import choice, choices, locate
+    from splitmerge_cli.config import choices, component
     from splitmerge_cli.runs.support import example, support
 
     _show_options("model", name)
@@ -104,7 +104,7 @@ def model_info(name: Named) -> None:
     found = {sampler: support(sampler, model) for sampler in choices("sampler")}
     _show_facts(
         [
-            ("reads", locate(choice("model", name)["_target_"]).kind),
+            ("reads", component("model", name).kind),
             ("samplers that support it", ", ".join(one for one, (supported, _) in found.items() if supported)),
             *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
         ]
@@ -115,11 +115,11 @@ def model_info(name: Named) -> None:
 @explain_errors
 def sampler_info(name: Named) -> None:
     """Show what a sampler is, its moves, its options with their defaults, and which models it supports."""
-    from splitmerge_cli.config import choice, choices, locate
+    from splitmerge_cli.config import choices, component
     from splitmerge_cli.runs.support import example, support
 
     _show_options("sampler", name)
-    cls = locate(choice("sampler", name)["_target_"])
+    cls = component("sampler", name).target
     found = {model: support(name, example(model)) for model in choices("model")}
     _show_facts(
         [
@@ -172,7 +172,7 @@ def data_list(config_dir: ConfigDir = None) -> None:
 
 def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
-    from splitmerge_cli.config import choice, compose, locate, places, plain, unshared
+    from splitmerge_cli.config import choice, compose, places
     from splitmerge_cli.data.published import sets
     from splitmerge_cli.kinds import kinds
 
@@ -185,11 +185,11 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
         kind = next((kind for kind in kinds().values() if kind.reader == name and "kind" not in options), None)
         named, item = ("the model's", "row") if kind is None else (kind.name, kind.item)
         return named, f"{item}s of the file", "data.path=FILE"
-    given = unshared("data", plain(compose([f"data={name}"], config_dir).data))
-    generated = given.get("N") is not None
+    data = compose([f"data={name}"], config_dir).data
+    generated = data.options.get("N") is not None
     if generated:
-        given["N"] = min(given["N"], 100)  # enough to tell the kind
-    made = locate(given.pop("_target_"))(**{key: value for key, value in given.items() if key != "name"})
+        data = data.with_options(N=min(data.options["N"], 100))  # enough to tell the kind
+    made = data.function(**data.options)
     return (made.kind, "any", "generated") if generated else (made.kind, str(made.N), "here")
 
 
@@ -199,13 +199,14 @@ def data_info(name: str, config_dir: ConfigDir = None) -> None:
     """Show what a data set is, where a published one comes from, and its options with their defaults."""
     import inspect
 
-    from splitmerge_cli.config import choice, import_beside, locate, places, shared, show
+    from splitmerge_cli.config import DataSource, choice, import_beside, places, shared, show
     from splitmerge_cli.data.published import sets
 
     beside = places(config_dir)
     import_beside(beside)
     options = choice("data", name, beside) | shared("data")
-    typer.echo(inspect.getdoc(locate(options.pop("_target_"))))
+    typer.echo(inspect.getdoc(DataSource({"name": name} | options).function))
+    del options["_target_"]
     if name in sets.SETS:
         typer.echo("\nThe published set\n-----------------\n" + sets.describe(name))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))

@@ -113,11 +113,12 @@ def diagnose(
 
     Of several runs of topics also how far their topics agree.
     """
-    from splitmerge_cli.config import ConfigError, learns
+    from splitmerge_cli.config import ConfigError
     from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
     from splitmerge_cli.diagnostics.summary import short_lines, short_table, table
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs import closing, open_run, summaries
+    from splitmerge_cli.runs.stored import specification_of
 
     shown = console(200)
     status, of_topics = 0, []
@@ -134,7 +135,7 @@ def diagnose(
                     shown.print(line, highlight=False, markup=False)
                 if one.done and (scores := summaries.score_line(one.summary)):
                     shown.print(scores, highlight=False, markup=False)
-                if learns(one.config):
+                if specification_of(one).is_adaptive:
                     shown.print(_LEARNT, highlight=False)
                 if one.done and one.has_topics:
                     of_topics.append(_topics_of(one))

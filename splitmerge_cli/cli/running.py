@@ -82,7 +82,7 @@ def run(
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
     from splitmerge_cli import runs
-    from splitmerge_cli.config import draft
+    from splitmerge_cli.config import specify
     from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs import closing
 
@@ -91,25 +91,24 @@ def run(
         from splitmerge_cli.api.selection import settle
 
         overrides, chosen = settle(overrides, config_dir, partial(typer.echo, err=True))
-    composed = draft(overrides, config_dir)
-    if composed.undecided:
+    spec = specify(overrides, config_dir)
+    if spec.undecided:
         from splitmerge_cli.runs.undecided import require_model
 
-        require_model(composed)
+        require_model(spec)
     # of a run that was finished before nothing is built
-    if done := runs.finished(composed):
+    if done := runs.finished(spec):
         for note in done.summary.get("notes", []):
             complain(f"note: {note}")
-        recorded = done.config["trace"]["partitions"] != 0
-        typer.echo(f"done before{'' if recorded else ', no partitions recorded'}; resume=false repeats it", err=True)
+        typer.echo("done before; resume=false repeats it", err=True)
     else:
-        plan = replace(runs.prepare(composed.checked()), chosen=chosen)
+        plan = replace(runs.prepare(spec), chosen=chosen)
         for note in plan.dataset.notes:
             complain(f"note: {note}")
         done = Run(runs.run(plan))
         # not before: what is rejected, or interrupted, has one message
-        if said := composed.automatic:
-            complain(f"note: {said}")
+        if spec.automatic:
+            complain(f"note: {spec.automatic}")
     closing.say(done)
     typer.echo(done.path)
 

@@ -31,17 +31,17 @@ def shards(
     An unfinished run is continued by the same command, with other workers if need be. The folder of the results is the
     last line on stdout.
     """
-    from splitmerge_cli.config import draft
+    from splitmerge_cli.config import compose
     from splitmerge_cli.shards.run import check, read_summary, run_on_shards, source_of
 
     given = overrides or []
     fixed = [] if any(one.startswith("sampler=") for one in given) else ["sampler=subcluster"]
-    cfg = draft(["data=csv", *fixed, *given]).checked()
-    check(cfg, given)
-    source = source_of(cfg)
+    spec = compose(["data=csv", *fixed, *given])
+    check(spec, given)
+    source = source_of(spec)
     with console().status("") as status:
         path = run_on_shards(
-            cfg,
+            spec,
             source,
             address,
             count,

@@ -7,78 +7,80 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from splitmerge_cli.config.components import Component, DataSource, classes, component, gibbs_update, read_component
     from splitmerge_cli.config.composition import (
         compose,
         compose_raw,
-        draft,
+        composed,
         finish,
-        identity,
-        learns,
         quote_priors,
         rewrite,
         shared_choices,
-        stops,
+        specify,
     )
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import choice, choices, complete, describe, figure_styles, plain, shared, unshared
     from splitmerge_cli.config.hydra_adapter import hydra_session, unreadable
-    from splitmerge_cli.config.options import check_options
     from splitmerge_cli.config.schema import GROUPS, Schema
-    from splitmerge_cli.config.stored import check_stored
+    from splitmerge_cli.config.specification import RunSpecification
+    from splitmerge_cli.config.stored import specify_stored
     from splitmerge_cli.config.targets import import_beside, load, locate, places
 
 _MODULES = {
-    "groups": ("choice", "choices", "complete", "describe", "figure_styles", "plain", "shared", "unshared"),
+    "components": ("Component", "DataSource", "classes", "component", "gibbs_update", "read_component"),
     "composition": (
         "compose",
         "compose_raw",
-        "draft",
+        "composed",
         "finish",
-        "identity",
-        "learns",
         "quote_priors",
         "rewrite",
         "shared_choices",
-        "stops",
+        "specify",
     ),
     "errors": ("ConfigError", "show"),
+    "groups": ("choice", "choices", "complete", "describe", "plain", "shared", "unshared"),
     "hydra_adapter": ("hydra_session", "unreadable"),
-    "options": ("check_options",),
     "schema": ("GROUPS", "Schema"),
-    "stored": ("check_stored",),
+    "specification": ("RunSpecification",),
+    "stored": ("specify_stored",),
     "targets": ("import_beside", "load", "locate", "places"),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "GROUPS",
+    "Component",
     "ConfigError",
+    "DataSource",
+    "RunSpecification",
     "Schema",
-    "check_options",
-    "check_stored",
     "choice",
     "choices",
+    "classes",
     "complete",
+    "component",
     "compose",
     "compose_raw",
+    "composed",
     "describe",
-    "draft",
     "figure_styles",
     "finish",
+    "gibbs_update",
     "hydra_session",
-    "identity",
     "import_beside",
-    "learns",
     "load",
     "locate",
     "places",
     "plain",
     "quote_priors",
+    "read_component",
     "rewrite",
     "shared",
     "shared_choices",
     "show",
-    "stops",
+    "specify",
+    "specify_stored",
     "unreadable",
     "unshared",
 ]

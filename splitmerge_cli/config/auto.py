@@ -68,8 +68,8 @@ def choice_for(model: str) -> Choice:
     return _table().get(model, _table()[ANY])
 
 
-def taken(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
-    """The sampler for a model and a schedule as they are configured, and its moves before each scan.
+def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
+    """Choose the sampler for a model and a schedule as they are configured, and its moves before each scan.
 
     The schedule stays as it is where the user names one, or a number of moves.
     """
@@ -78,10 +78,10 @@ def taken(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, i
     return (found.single, moves) if own else (found.sampler, found.moves)
 
 
-def said(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
-    """One line: what is taken, and why."""
+def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
+    """Say in a line what is taken, and why."""
     found = choice_for(str(model.get("name")))
-    sampler, moves = taken(model, schedule)
+    sampler, moves = choose(model, schedule)
     what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "") + ", as no sampler is named"
     if found.model == ANY:
         return f"{what}; model={model.get('name')} was in no race"

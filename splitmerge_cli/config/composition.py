@@ -1,4 +1,4 @@
-"""The configuration of one run: composed, checked and resolved; and the part of it that is the run's identity."""
+"""The configuration of one run: composed, checked and resolved into its specification."""
 
 import re
 import shlex
@@ -14,21 +14,20 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from splitmerge_cli.config import aliases, auto, hydra_adapter, later, moved
+from splitmerge_cli.config import auto, hydra_adapter
+from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list
 from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
-from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain, unshared
-from splitmerge_cli.config.options import check_options, coerced, takes_list
+from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain
 from splitmerge_cli.config.schema import (
     DEFAULT_ITERATIONS,
     DEFAULT_SCANS,
     DEFAULT_WARMUP,
     GROUPS,
     LONGER,
-    RUNTIME_KEYS,
-    SHARED,
-    validate,
+    read_settings,
 )
-from splitmerge_cli.config.targets import import_beside, locate, places
+from splitmerge_cli.config.specification import RunSpecification, Schedule
+from splitmerge_cli.config.targets import import_beside, places
 
 _MOST_MOVES = 10_000
 """Of a sampler before each scan."""
@@ -37,10 +36,9 @@ _WEIGHTS = (1e-100, 1e100)
 
 
 def rewrite(overrides: Iterable[str]) -> list[str]:
-    """Overrides in the present words; ``schedule=[{sdds: 1}, {gibbs: 1}]`` and ``gamma(1,2)`` as Hydra's grammar takes
-    them."""
+    """Rewrite overrides as Hydra's grammar takes them: ``schedule=[{sdds: 1}, {gibbs: 1}]`` and ``gamma(1,2)``."""
     rewritten: list[str] = []
-    for override in map(aliases.in_override, overrides):
+    for override in overrides:
         key, _, value = override.partition("=")
         if key == "schedule" and value.lstrip().startswith("["):
             rewritten += ["schedule=mix", f"schedule.mix={value}"]
@@ -62,141 +60,21 @@ def quote_priors(override: str) -> str:
     return _QUOTED_OR_CALL.sub(quoted, override)
 
 
-class Draft:
-    """What Hydra composed of overrides: neither checked nor resolved.
+Composed = tuple[DictConfig, Any]
+"""What Hydra composed, neither checked nor resolved: the configuration; and of Hydra's own node the choices in each
+group, the overrides and the search path."""
 
-    Parameters
-    ----------
-    body : DictConfig
-        The configuration without its ``hydra`` node.
-    hydra_config : DictConfig or HydraConf
-        That node: the choices made in each group, the overrides, and the search path.
-    """
-
-    def __init__(self, body: DictConfig, hydra_config: Any) -> None:
-        self._body = body
-        self._chosen = dict(hydra_config.runtime.choices)
-        self._search_path = tuple(hydra_config.searchpath)
-        self._hydra_config = hydra_config
-
-    @property
-    def parts(self) -> tuple[DictConfig, Any]:
-        """What it was made of, as `finish` takes it up in another process."""
-        return self._body, self._hydra_config
-
-    @property
-    def given(self) -> list[str]:
-        """The overrides as they were typed."""
-        return list(self._hydra_config.overrides.task)
-
-    @property
-    def undecided(self) -> bool:
-        """Whether a table of the user's own is to be read and neither its kind nor a model is chosen."""
-        decides = re.compile(r"[+]*(model([@.]\S*)?|data\.kind)=")
-        return (
-            self._chosen.get("data") == "csv"
-            and not self._chosen.get("experiment")
-            and self._chosen.get("model") == "emm"
-            and not any(map(decides.match, self.given))
-        )
-
-    @property
-    def automatic(self) -> str | None:
-        """What is to be said of the sampler where ``sampler=auto`` chose it; None where somebody named one."""
-        if self._chosen.get("sampler") != auto.AUTO or self._body.schedule.get("mix") is not None:
-            return None
-        return auto.said(plain(self._body.model, resolve=False), plain(self._body.schedule, resolve=False))
-
-    def checked(self) -> DictConfig:
-        """The configuration, checked and resolved; see `compose`."""
-        return self._resolved(check=True)
-
-    def unchecked(self) -> DictConfig:
-        """The same where it is a good one, of its data set, model and samplers nothing being imported that can be done
-        without; of any other configuration whatever comes out, or a `ConfigError`."""
-        return self._resolved(check=False)
-
-    def _resolved(self, check: bool) -> DictConfig:
-        import_beside(self._search_path)
-        values = self._values()
-        validate(values)
-        read = check_options if check else coerced
-        chosen = dict(self._chosen)
-        named = values["schedule"].get("mix") is not None
-        if chosen["sampler"] == auto.AUTO:
-            for key, value in values["sampler"].items():
-                if (key, value) != ("name", auto.AUTO):
-                    raise ConfigError(
-                        f"sampler.{key}={show(value)}: no sampler is named, and sampler=auto has no options; expected "
-                        "sampler=NAME beside it"
-                    )
-            chosen["sampler"], moves = auto.taken(values["model"], values["schedule"])
-            values["sampler"] = choice("sampler", chosen["sampler"])
-            if not named:
-                values["schedule"] = values["schedule"] | {"moves": moves}
-        for group in ("data", "model", "sampler"):
-            values[group] = read(group, chosen[group], values[group], self._search_path)
-        if named:
-            for override in self._hydra_config.overrides.task:
-                if re.match(r"[+]*sampler[.=]", override):
-                    raise ConfigError(
-                        f"{override}: expected no sampler beside those of schedule=[...], which stand in its place"
-                    )
-        _resolve_schedule(values, self._search_path, check)
-        _resolve_start(values)
-        if values["iterations"] is None and values["budget"] is None:
-            # data are not loaded for a run that is there
-            from splitmerge_cli.kinds import get_kind
-
-            scans = get_kind(locate(values["model"]["_target_"]).kind).has_topics
-            values["iterations"] = (DEFAULT_SCANS if scans else DEFAULT_ITERATIONS) * (LONGER if stops(values) else 1)
-        if values["budget"] is not None and not values["timing"]:
-            raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
-        if values["until"]["rhat"] is not None and values["chains"] < 2:
-            raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
-        every = values["perplexity"]["every"]
-        if values["iterations"] is not None and every > values["iterations"]:
-            raise ConfigError(f"perplexity.every={every}: expected at most {values['iterations']}, the iterations")
-        resolved = OmegaConf.create(values)
-        OmegaConf.set_readonly(resolved, True)
-        return resolved
-
-    def _values(self) -> dict[str, Any]:
-        """Plain values in the present words, interpolations resolved."""
-        try:
-            values = plain(self._body, throw_on_missing=True)
-        except MissingMandatoryValue as error:
-            raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
-        except OmegaConfBaseException as error:
-            reason = str(error).splitlines()[0]
-            raise ConfigError(f"{error.full_key}: {reason}" if error.full_key else reason) from error
-        values["experiment"] = self._chosen.get("experiment")
-        if values["experiment"]:
-            values.pop("reproduce", None)  # what `smcmc reproduce` runs of it, no key of a run
-        return aliases.in_values(values)
-
-
-def draft(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Draft:
-    """Compose the configuration of one run; parameters and errors as of `compose`, as far as nothing is checked."""
-    with hydra_adapter.hydra_session():
-        if config_dir is None and (shared := _from_base(overrides)) is not None:
-            return shared
-        composed = compose_raw(overrides, config_dir)
-        body = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
-        return Draft(body, composed.hydra)
-
-
-_bases: ContextVar[dict[tuple[str, ...], tuple[DictConfig, Any]] | None] = ContextVar("bases", default=None)
-"""What Hydra composed of choices alone, and its own node, by these choices."""
+_bases: ContextVar[dict[tuple[str, ...], Composed] | None] = ContextVar("bases", default=None)
+"""What Hydra composed of choices alone, by these."""
+_GIVEN = re.compile(r"(?!hydra\b)[A-Za-z_][\w.]*=")
+"""How a choice or a value begins that adds and removes no key."""
+_DECIDES = re.compile(r"[+]*(model([@.]\S*)?|data\.kind)=")
 
 
 @contextmanager
 def shared_choices() -> Iterator[None]:
-    """Compose many jobs: within this context Hydra composes each set of choices once.
-
-    Jobs that choose alike differ by values, which are put in as Hydra puts them in. Files of ``conf`` are taken not to
-    change meanwhile.
-    """
+    """Compose many jobs: within this context Hydra composes each set of choices once, files of ``conf`` being taken not
+    to change meanwhile."""
     token = _bases.set({})
     try:
         yield
@@ -204,46 +82,8 @@ def shared_choices() -> Iterator[None]:
         _bases.reset(token)
 
 
-_parsed = cache(hydra_adapter.parsed_override)
-
-
-def _from_base(overrides: Sequence[str]) -> Draft | None:
-    """The draft of overrides that are choices and values alone; None where Hydra is to compose, or to say what is
-    wrong."""
-    bases = _bases.get()
-    texts = rewrite(overrides)
-    if bases is None or not all(re.match(r"(?!hydra\b)[A-Za-z_][\w.]*=", text) for text in texts):
-        return None
-    try:
-        found = [_parsed(text) for text in texts]
-        if any(override.sweep for override in found):
-            return None
-        groups = (*GROUPS, "experiment")
-        chosen = tuple(text for text, override in zip(texts, found, strict=True) if override.key in groups)
-        if chosen not in bases:
-            composed = compose_raw(chosen)
-            # what an experiment says to `smcmc reproduce` is long, and no key of a run
-            left_out = {"hydra", "reproduce"} if composed.hydra.runtime.choices.get("experiment") else {"hydra"}
-            body = OmegaConf.masked_copy(composed, [str(key) for key in composed if key not in left_out])
-            OmegaConf.set_struct(body, True)
-            bases[chosen] = body, composed.hydra
-        base, node = bases[chosen]
-        body = deepcopy(base)
-        for override in found:
-            if override.key not in groups:
-                OmegaConf.update(body, override.key, override.value, merge=True)
-    except (ConfigError, OmegaConfBaseException):
-        return None
-    return Draft(body, SimpleNamespace(runtime=node.runtime, searchpath=[], overrides=SimpleNamespace(task=texts)))
-
-
-def finish(body: DictConfig, hydra_config: Any) -> DictConfig:
-    """Check and resolve what Hydra composed; parameters as of `Draft`, errors as of `compose`."""
-    return Draft(body, hydra_config).checked()
-
-
-def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> DictConfig:
-    """Compose, check and resolve the configuration of one run.
+def specify(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> RunSpecification:
+    """Read the configuration of one run, but what only the code of its data set knows (`DataSource.check`).
 
     Parameters
     ----------
@@ -254,9 +94,8 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
 
     Returns
     -------
-    DictConfig
-        Resolved: no interpolations, defaults of `iterations`, `init` and `warmup` filled in, names of samplers in a
-        weighted list replaced by their configurations. Read-only.
+    RunSpecification
+        Resolved: no interpolations, defaults of `iterations`, `init` and `warmup` filled in.
 
     Raises
     ------
@@ -264,7 +103,165 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
         An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
     with hydra_adapter.hydra_session():
-        return draft(overrides, config_dir).checked()
+        return finish(*composed(overrides, config_dir))
+
+
+def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> RunSpecification:
+    """Read the configuration of one run and check all of it; parameters and errors as of `specify`."""
+    spec = specify(overrides, config_dir)
+    spec.data.check()
+    return spec
+
+
+def composed(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
+    """Compose the configuration of one run: Hydra the choices, into which values are put as Hydra puts them.
+
+    Raises
+    ------
+    ConfigError
+        An unknown key or choice, or an override that cannot be read.
+    """
+    texts = rewrite(overrides)
+    groups = (*GROUPS, "experiment")
+    with hydra_adapter.hydra_session():
+        try:
+            given = [_parsed(text) for text in texts] if all(map(_GIVEN.match, texts)) else []
+            if given and not any(override.sweep for override in given):
+                chosen = [text for text, override in zip(texts, given, strict=True) if override.key in groups]
+                base, node = _composed_choices(chosen, config_dir)
+                body = deepcopy(base)
+                OmegaConf.set_struct(body, True)
+                for override in given:
+                    if override.key not in groups:
+                        OmegaConf.update(body, override.key, override.value, merge=True)
+                return body, _node(node.runtime.choices, node.searchpath, texts)
+        except (ConfigError, OmegaConfBaseException):
+            pass  # composed as a whole, which says what is wrong
+        body, node = _whole(compose_raw(overrides, config_dir))
+        return body, _node(node.runtime.choices, node.searchpath, texts)
+
+
+_parsed = cache(hydra_adapter.parsed_override)
+
+
+def _node(choices: Mapping[str, Any], search_path: Sequence[str], overrides: Sequence[str]) -> Any:
+    """What is needed of Hydra's own node."""
+    return SimpleNamespace(
+        runtime=SimpleNamespace(choices=dict(choices)),
+        searchpath=list(search_path),
+        overrides=SimpleNamespace(task=list(overrides)),
+    )
+
+
+def _composed_choices(chosen: Sequence[str], config_dir: str | Path | None) -> Composed:
+    bases, key = _bases.get(), (str(config_dir), *chosen)
+    if bases is not None and key in bases:
+        return bases[key]
+    found = _whole(compose_raw(chosen, config_dir))
+    if bases is not None:
+        bases[key] = found
+    return found
+
+
+def _whole(raw: DictConfig) -> Composed:
+    # what an experiment says to `smcmc reproduce` is long, and no key of a run
+    left_out = {"hydra", "reproduce"} if raw.hydra.runtime.choices.get("experiment") else {"hydra"}
+    return OmegaConf.masked_copy(raw, [str(key) for key in raw if key not in left_out]), raw.hydra
+
+
+def finish(body: DictConfig, hydra_config: Any) -> RunSpecification:
+    """Check and resolve what Hydra composed; parameters as of `Composed`, errors as of `specify`."""
+    chosen, given = dict(hydra_config.runtime.choices), tuple(hydra_config.overrides.task)
+    import_beside(hydra_config.searchpath)
+    # papers bring experiments alone
+    search_path = tuple(place for place in hydra_config.searchpath if place.startswith("file://"))
+    values = _plain_values(body, chosen.get("experiment"))
+    settings = read_settings(values)
+    automatic = None
+    in_list = values["schedule"].get("mix") is not None
+    if chosen["sampler"] == auto.AUTO:
+        automatic = None if in_list else auto.explain(values["model"], values["schedule"])
+        chosen["sampler"] = _choose_sampler(values)
+    data = read_data(chosen["data"], values["data"], search_path)
+    model = read_component("model", chosen["model"], values["model"], search_path)
+    values["data"], values["model"] = data.values, model.values
+    if in_list:
+        for override in given:
+            if re.match(r"[+]*sampler[.=]", override):
+                raise ConfigError(
+                    f"{override}: expected no sampler beside those of schedule=[...], which stand in its place"
+                )
+        samplers = _read_list(values, search_path)
+    else:
+        samplers = (read_component("sampler", chosen["sampler"], values["sampler"], search_path),)
+        values["sampler"] = samplers[0].values
+        check_schedule(values["schedule"])
+    settings |= _resolve(values, model, samplers)
+    return specification_of(
+        settings,
+        data,
+        model,
+        samplers,
+        values,
+        given=given,
+        automatic=automatic,
+        undecided=chosen.get("data") == "csv"
+        and not chosen.get("experiment")
+        and chosen.get("model") == "emm"
+        and not any(map(_DECIDES.match, given)),
+    )
+
+
+def specification_of(
+    settings: Mapping[str, Any],
+    data: DataSource,
+    model: Component,
+    samplers: tuple[Component, ...],
+    values: Mapping[str, Any],
+    **told: Any,
+) -> RunSpecification:
+    """Put a specification together; raises a `ConfigError` where its keys do not go together."""
+    mix = values["schedule"].get("mix")
+    weights = None if mix is None else tuple(entry["weight"] for entry in mix)
+    schedule = Schedule(values["schedule"]["name"], values["schedule"].get("moves", 1), weights)
+    spec = RunSpecification(
+        **settings, data=data, model=model, samplers=samplers, schedule=schedule, values=values, **told
+    )
+    if spec.budget is not None and not spec.timing:
+        raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+    if spec.until.rhat is not None and spec.chains < 2:
+        raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
+    every = spec.perplexity.every
+    if spec.iterations is not None and every > spec.iterations:
+        raise ConfigError(f"perplexity.every={every}: expected at most {spec.iterations}, the iterations")
+    return spec
+
+
+def _plain_values(body: DictConfig, experiment: str | None) -> dict[str, Any]:
+    """Plain values, interpolations resolved."""
+    try:
+        values = plain(body, throw_on_missing=True)
+    except MissingMandatoryValue as error:
+        raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
+    except OmegaConfBaseException as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"{error.full_key}: {reason}" if error.full_key else reason) from error
+    return values | {"experiment": experiment}
+
+
+def _choose_sampler(values: dict[str, Any]) -> str:
+    """Put the sampler in place for which ``sampler=auto`` stands; returns its name."""
+    for key, value in values["sampler"].items():
+        if (key, value) != ("name", auto.AUTO):
+            raise ConfigError(
+                f"sampler.{key}={show(value)}: no sampler is named, and sampler=auto has no options; expected "
+                "sampler=NAME beside it"
+            )
+    name, moves = auto.choose(values["model"], values["schedule"])
+    values["sampler"] = choice("sampler", name)
+    if values["schedule"].get("mix") is None and values["schedule"].get("moves", 1) != moves:
+        values["schedule"] = values["schedule"] | {"moves": moves}
+    return name
 
 
 def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
@@ -284,14 +281,6 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
         except ConfigError:
             raise
         except Exception as error:  # Hydra raises all kinds on a file that is no configuration
-            # an experiment of the user's own may choose by an old name
-            missing = hydra_adapter.missing_choice(error)
-            new = aliases.renamed_choice(*missing) if missing else None
-            if missing is None or new is None:
-                raise ConfigError(explain(error, overrides, search_path)) from error
-        try:
-            return hydra_adapter.composed([*overrides, f"{missing[0]}={new}"], search_path)
-        except Exception as error:
             raise ConfigError(explain(error, overrides, search_path)) from error
 
 
@@ -314,54 +303,29 @@ def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> No
             raise ConfigError(f"{override.text}: expected KEY=VALUE")
 
 
-def identity(cfg: DictConfig) -> dict[str, Any]:
-    """The part of a resolved configuration that determines what is computed, as plain values.
-
-    How held-out documents are evaluated is no part of it where that is never done.
-    """
-    left_out = RUNTIME_KEYS if cfg.perplexity.every else (*RUNTIME_KEYS, "perplexity")
-    values = {key: value for key, value in plain(cfg).items() if key not in left_out}
-    values["data"] = later.without("data", moved.under_first_names(values["data"]))
-    if not stops(values):
-        # it came after runs were stored
-        del values["until"]
-    return {key: unshared(key, value) if key in SHARED else value for key, value in values.items()}
-
-
-def _resolve_start(values: dict[str, Any]) -> None:
+def _resolve(values: dict[str, Any], model: Component, samplers: Sequence[Component]) -> dict[str, Any]:
+    """Fill in defaults that depend on other keys; returns them."""
     if values["K0"] is not None and values["init"] not in (None, "random", "sequential"):
         raise ConfigError(
             f"K0={values['K0']}: only init=random takes a number of clusters (and init=sequential, of topics), "
             f"not init={values['init']}"
         )
-    if values["init"] is None:
-        values["init"] = "random"
-    if values["warmup"] is None:
-        values["warmup"] = DEFAULT_WARMUP if learns(values) else 0
+    resolved = {key: values[key] for key in ("init", "warmup", "iterations")}
+    if resolved["init"] is None:
+        resolved["init"] = "random"
+    if resolved["warmup"] is None:
+        resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
+    if resolved["iterations"] is None and values["budget"] is None:
+        stops = any(value is not None for value in values["until"].values())
+        most = DEFAULT_SCANS if model.kind == "documents" else DEFAULT_ITERATIONS
+        resolved["iterations"] = most * (LONGER if stops else 1)
+    values |= resolved
+    return resolved
 
 
-def stops(cfg: Mapping[str, Any] | DictConfig) -> bool:
-    """Whether chains end when they have run long enough (``until``)."""
-    return any(value is not None for value in cfg["until"].values())
-
-
-def learns(cfg: Mapping[str, Any] | DictConfig) -> bool:
-    """Whether a sampler of the configuration learns from the history of all chains of the run."""
-    mix = cfg["schedule"]["mix"]
-    return any(hasattr(locate(sampler["_target_"]), "adapt_to") for sampler in mix or [cfg["sampler"]])
-
-
-def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str], check: bool) -> None:
-    """Replace the names in a weighted list by the samplers' configurations."""
+def _read_list(values: dict[str, Any], search_path: Sequence[str]) -> tuple[Component, ...]:
+    """The samplers of a weighted list, whose names are replaced by their configurations."""
     schedule = values["schedule"]
-    names = choices("schedule")  # what the runner knows: a file of the user's own cannot add to it
-    if schedule.get("mix") is None:
-        if strange := [key for key in schedule if key not in ("name", "mix", "moves")]:
-            raise ConfigError(unknown_key(f"schedule.{strange[0]}", ["schedule.mix", "schedule.moves"]))
-        if schedule.get("name") not in names or schedule["name"] == "mix":
-            raise ConfigError(unknown("schedule", show(schedule.get("name")), names))
-        check_moves(schedule)
-        return
     if schedule.get("moves", 1) != 1:
         raise ConfigError(
             f"schedule.moves={show(schedule['moves'])}: expected none beside schedule=[...], whose weights say as much"
@@ -369,35 +333,37 @@ def _resolve_schedule(values: dict[str, Any], search_path: Sequence[str], check:
     form = "expected a list such as [{sdds: 1}, {rgsm: {weight: 2, t: 3}}]"
     if not isinstance(schedule["mix"], list) or not schedule["mix"]:
         raise ConfigError(f"schedule.mix={show(schedule['mix'])}: {form}")
-    mix = []
+    mix, samplers = [], []
     for entry in schedule["mix"]:
         if isinstance(entry, str):
             entry = {entry: 1}
         if not isinstance(entry, dict) or len(entry) != 1:
             raise ConfigError(f"schedule.mix: {show(entry)}: {form}")
         name, value = next(iter(entry.items()))
+        prefix = f"schedule.mix.{name}"
         given = dict(value) if isinstance(value, dict) else {"weight": value}
-        weight = check_weight(f"schedule.mix.{name}.weight", given.pop("weight", 1))
+        weight = check_weight(f"{prefix}.weight", given.pop("weight", 1))
         options = choice("sampler", str(name), search_path) | given
-        if check:
-            options = check_options("sampler", str(name), options, search_path, prefix=f"schedule.mix.{name}")
-        else:
-            options = coerced("sampler", str(name), options, search_path)
-        mix.append({"weight": weight} | options)
+        samplers.append(read_component("sampler", str(name), options, search_path, prefix))
+        mix.append({"weight": weight} | samplers[-1].values)
     values["schedule"] = {"name": "mix", "mix": mix}
     # the list stands in place of `sampler`; only its name is kept, for folders and titles
-    values["sampler"] = {"name": "+".join(entry["name"] for entry in mix)}
+    values["sampler"] = {"name": "+".join(sampler.name for sampler in samplers)}
+    return tuple(samplers)
 
 
-def check_moves(schedule: dict[str, Any]) -> None:
-    """Check the number of moves before a scan, in place: 1 is left out, since it came after runs were stored."""
-    moves = schedule.pop("moves", 1)
+def check_schedule(schedule: Mapping[str, Any]) -> None:
+    """Check a schedule of one sampler."""
+    names = choices("schedule")  # what the runner knows: a file of the user's own cannot add to it
+    if strange := [key for key in schedule if key not in ("name", "mix", "moves")]:
+        raise ConfigError(unknown_key(f"schedule.{strange[0]}", ["schedule.mix", "schedule.moves"]))
+    if schedule.get("name") not in names or schedule["name"] == "mix":
+        raise ConfigError(unknown("schedule", show(schedule.get("name")), names))
+    moves = schedule.get("moves", 1)
     if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= _MOST_MOVES:
         raise ConfigError(f"schedule.moves={show(moves)}: expected a whole number from 1 to {_MOST_MOVES:,}")
-    if moves != 1:
-        if schedule["name"] != auto.SCAN:
-            raise ConfigError(f"schedule.moves={moves}: expected schedule={auto.SCAN}, whose scans they come before")
-        schedule["moves"] = moves
+    if moves != 1 and schedule["name"] != auto.SCAN:
+        raise ConfigError(f"schedule.moves={moves}: expected schedule={auto.SCAN}, whose scans they come before")
 
 
 def check_weight(key: str, weight: Any) -> float:

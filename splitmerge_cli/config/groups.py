@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
-from splitmerge_cli.config import hydra_adapter, moved
+from splitmerge_cli.config import hydra_adapter
 from splitmerge_cli.config.errors import ConfigError, one_line, unknown, unknown_key
 from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
 from splitmerge_cli.config.targets import own_targets
@@ -94,7 +94,6 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
     except Exception as error:  # Hydra raises all kinds on a file that is no configuration
         raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
     if isinstance(target := options.get("_target_"), str):
-        options["_target_"] = target = moved.current(target)
         own_targets.add(target)
     return options
 

@@ -193,14 +193,6 @@ def unreadable(override: str) -> str:
     return f"{override}: cannot be read as a value{expected}"
 
 
-def missing_choice(error: Exception) -> tuple[str, str] | None:
-    """Group and name of the choice that Hydra did not find; None of any other error."""
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        group, _, name = error.missing_cfg_file.rpartition("/")
-        return group, name
-    return None
-
-
 def explain(error: Exception) -> str:
     """One line for what Hydra could not compose, where there is nothing to add that it does not say."""
     text = str(error).split("Config search path")[0]

@@ -82,6 +82,11 @@ class Until:
         )
     )
 
+    @property
+    def is_given(self) -> bool:
+        """Whether chains end when they have run long enough."""
+        return self.rhat is not None or self.ess is not None
+
 
 @dataclass(frozen=True)
 class Perplexity:
@@ -105,7 +110,7 @@ class Perplexity:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """Keys of the configuration; the metadata of each field hold its `Option`."""
+    """Keys of the configuration that are no group; the metadata of each field hold its `Option`."""
 
     N: int | None = _key(Count("N", 100, "number of items", optional=True, least=1, most=_SIZE))
     seed: int = _key(Count("seed", 0, "of the chains; the data set has its own (data.seed)", most=2**63 - 1))
@@ -167,10 +172,6 @@ class Schema:
         Choice("progress", "auto", "what is shown of the chains", choices=("auto", "bars", "lines", "none"))
     )
     experiment: str | None = _key(Text("experiment", None, "settings of a figure (smcmc list figures)", optional=True))
-    data: dict[str, Any]
-    model: dict[str, Any]
-    sampler: dict[str, Any]
-    schedule: dict[str, Any]
 
 
 _NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}
@@ -181,54 +182,65 @@ def all_keys() -> Iterator[tuple[str, Option]]:
     for of in fields(Schema):
         if of.name in _NESTED:
             yield from ((f"{of.name}.{inner.name}", inner.metadata["option"]) for inner in fields(_NESTED[of.name]))
-        elif of.name not in GROUPS:
+        else:
             yield of.name, of.metadata["option"]
 
 
 def known_keys(values: Mapping[str, Any]) -> list[str]:
     """The keys of a configuration, those of its choices among them."""
-    known = [of.name for of in fields(Schema)]
+    known = [*(of.name for of in fields(Schema)), *GROUPS]
     for name, value in values.items():
         if isinstance(value, Mapping) and name in known:
             known += [f"{name}.{inner}" for inner in value if inner not in ("name", "_target_")]
     return known
 
 
-def validate(values: Mapping[str, Any]) -> None:
-    """Check a resolved configuration as plain values, its groups left out.
+def read_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the keys of a resolved configuration that are no group.
+
+    Returns
+    -------
+    dict
+        As the fields of `Schema` have them.
 
     Raises
     ------
     ConfigError
-        An unknown or missing key, or a value that is not as expected.
+        An unknown or missing key, a value that is not as expected, or a group that is none.
     """
-    _validate(Schema, values, "", known_keys(values))
+    known = known_keys(values)
+    for group in GROUPS:
+        if not isinstance(values.get(group), Mapping):
+            given = f"{group}={show(values[group])}" if group in values else group
+            raise ConfigError(f"{given}: expected {group}=NAME")
+    return _read_fields(Schema, {key: value for key, value in values.items() if key not in GROUPS}, "", known)
 
 
-def _validate(schema: Any, values: Mapping[str, Any], prefix: str, known: list[str]) -> None:
+def _read_fields(schema: Any, values: Mapping[str, Any], prefix: str, known: list[str]) -> dict[str, Any]:
     declared = {of.name: of for of in fields(schema)}
+    read: dict[str, Any] = {}
     for name, of in declared.items():
         if name not in values:
             raise ConfigError(f"{prefix}{name}: a value is needed")
         key, value = prefix + name, values[name]
         if option := of.metadata.get("option"):
-            check(key, option, value)
+            read[name] = _read(key, option, value)
         elif not isinstance(value, Mapping):
-            inner = fields(_NESTED[name]) if name in _NESTED else ()
-            expected = " or ".join(f"{key}.{one.name}=VALUE" for one in inner) or f"{key}=NAME"
+            expected = " or ".join(f"{key}.{one.name}=VALUE" for one in fields(_NESTED[name]))
             raise ConfigError(f"{key}={show(value)}: expected {expected}")
-        elif name in _NESTED:
-            _validate(_NESTED[name], value, f"{key}.", known)
+        else:
+            read[name] = _NESTED[name](**_read_fields(_NESTED[name], value, f"{key}.", known))
     for name in values:
         if name not in declared:
             raise ConfigError(unknown_key(f"{prefix}{name}", known))
+    return read
 
 
-def check(key: str, option: Option, value: Any) -> None:
-    """Raise a `ConfigError` that names `key` unless `value` is one that an option takes."""
+def _read(key: str, option: Option, value: Any) -> Any:
+    """The value that an option takes; a `ConfigError` that names `key` for any other."""
     if value is None and option.optional:
-        return
+        return None
     try:
-        option.convert(value)
+        return option.convert(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"{key}={show(value)}: expected {option.wanted}") from error

@@ -1,4 +1,4 @@
-"""Types of the loops of the search for a point estimate (see ``partition_kernels.pyx``)."""
+"""Types of the loops over partitions (see ``partition_kernels.pyx``)."""
 
 from typing import Any
 
@@ -28,3 +28,4 @@ def place_blocks(
     allowed: int,
     step: int,
 ) -> tuple[int, int, int, bool]: ...
+def best_match(weights: NDArray[Any]) -> NDArray[Any]: ...

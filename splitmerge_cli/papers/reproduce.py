@@ -106,8 +106,8 @@ def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
 
 def _compute(entry: PaperFigure, out: Path, config_dir: str | Path | None) -> None:
     assert entry.compute is not None
-    cfg = compose([f"experiment={entry.id}", out_override(out)], config_dir)
-    table = function_of(entry, entry.compute)(cfg)
+    spec = compose([f"experiment={entry.id}", out_override(out)], config_dir)
+    table = function_of(entry, entry.compute)(spec)
     (out / entry.id).mkdir(parents=True, exist_ok=True)
     _write_csv(table, out / entry.id / TABLE)
     write_manifest(out / entry.id / MANIFEST, [TABLE])

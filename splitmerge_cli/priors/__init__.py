@@ -73,6 +73,8 @@ class PriorOption(Option):
         return f"one of {', '.join(priors())}"
 
     def convert(self, value: Any) -> Specification:
+        if isinstance(value, Specification):
+            return value
         match = _SPECIFICATION.fullmatch(value)
         if match is None or match[1] not in priors():
             raise ValueError

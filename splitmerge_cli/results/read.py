@@ -61,7 +61,7 @@ class Run:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.check_stored`."""
+        """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.specify_stored`."""
         status = self.status
         # the command writes it anew
         remedy = None if status["state"] == "done" else f"{self.remedy} all the same"

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, locate
+from splitmerge_cli.config import ConfigError, gibbs_update
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels
-from splitmerge_cli.runs.schedule import build_schedule, gibbs_update
+from splitmerge_cli.runs.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import RunSpecification
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,7 @@ class Builder:
 
     Attributes
     ----------
-    cfg : DictConfig
-        Checked and resolved.
+    spec : RunSpecification
     dataset : Dataset
     labels : numpy.ndarray or None
         Labels of the file that `init` names; None if it names none.
@@ -40,7 +39,7 @@ class Builder:
         Iterations between two partitions that the chains record; 0: they record none.
     """
 
-    cfg: "DictConfig"
+    spec: "RunSpecification"
     dataset: Dataset
     labels: NDArray[np.int32] | None
     sizes: bool
@@ -56,21 +55,21 @@ class Builder:
             A parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot hold or
             that has no density.
         """
-        cfg = self.cfg
-        model = self._model()
-        rng = Rng(cfg.seed, number)
-        schedule = build_schedule(cfg, model, rng)
+        spec = self.spec
+        model = build_model(spec.model, self.dataset)
+        rng = Rng(spec.seed, number)
+        schedule = build_schedule(spec, model, rng)
         self._start(model, rng, np.random.Generator(rng.bit_generator))
         return Chain(
             model,
             rng,
             schedule.samplers,
             weights=schedule.weights,
-            thin=cfg.thin,
+            thin=spec.thin,
             partitions=self.partitions,
             truth=self.dataset.truth,
-            timing=cfg.timing,
-            warmup=(_full_scan(cfg, model, rng, schedule.samplers), cfg.warmup) if cfg.warmup else None,
+            timing=spec.timing,
+            warmup=(_full_scan(model, rng, schedule.samplers), spec.warmup) if spec.warmup else None,
             sizes=self.sizes,
         )
 
@@ -92,34 +91,31 @@ class Builder:
         ConfigError
             As `chain`.
         """
-        cfg = self.cfg
-        rng = Rng(cfg.seed, number)
+        spec = self.spec
+        rng = Rng(spec.seed, number)
         generator = np.random.Generator(rng.bit_generator)
-        x, y = self._model(), self._model()
-        of_x, of_y = (build_schedule(cfg, model, rng) for model in (x, y))
+        x, y = (build_model(spec.model, self.dataset) for _ in range(2))
+        of_x, of_y = (build_schedule(spec, model, rng) for model in (x, y))
         for model in (x, y):
             self._start(model, rng, generator)
         return CoupledChains(x, y, rng, of_x.samplers, of_y.samplers, lag, of_x.weights, coupling)
 
-    def _model(self) -> Model:
-        return construct("model", self.cfg.model, lambda cls, options: cls.from_data(self.dataset, **options))
-
     def _start(self, model: Model, rng: Rng, generator: np.random.Generator) -> None:
         """Put a model in its start state."""
-        cfg = self.cfg
-        if cfg.init == "sequential":
+        spec = self.spec
+        if spec.init == "sequential":
             try:
-                model.start_sequentially(rng, cfg.K0)
+                model.start_sequentially(rng, spec.K0)
             except ValueError as error:
-                raise ConfigError(f"init=sequential, model={cfg.model.name}: {error}") from error
+                raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
         else:
-            labels, K = initial_labels(model, self.dataset, cfg.init, cfg.K0, generator, self.labels)
+            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, self.labels)
             model.set_labels(labels, K if model.allows_empty else None)
         model.start_parameters(rng)
         log_joint = model.log_joint()
         if not math.isfinite(log_joint):
             raise ConfigError(
-                f"model={cfg.model.name}: the log joint density of the start is {log_joint}; expected a finite "
+                f"model={spec.model.name}: the log joint density of the start is {log_joint}; expected a finite "
                 "number: a parameter of the model is too large or too small"
             )
 
@@ -131,7 +127,7 @@ class Builder:
         ConfigError
             As `chain`, or fewer chains than the samplers learn from.
         """
-        chains = [self.chain(number) for number in range(self.cfg.chains)]
+        chains = [self.chain(number) for number in range(self.spec.chains)]
         adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
         try:
             history = adaptive.new_history(len(chains))
@@ -142,10 +138,10 @@ class Builder:
         return chains
 
 
-def _full_scan(cfg: "DictConfig", model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
+def _full_scan(model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
     """The full Gibbs scan of a model: the one of the schedule, where it has one."""
-    options = gibbs_update(model) | {"scan": "full"}
+    scan = gibbs_update(model.conjugate)
     for sampler in samplers:
-        if type(sampler) is locate(options["_target_"]) and getattr(sampler, "full", False):
+        if type(sampler) is scan.target and getattr(sampler, "full", False):
             return sampler
-    return construct("sampler", options, lambda cls, given: cls(model, rng, **given))
+    return build_sampler(scan, model, rng)

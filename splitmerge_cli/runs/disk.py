@@ -3,6 +3,7 @@
 import math
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,7 @@ from splitmerge_cli.results.names import WORK
 from splitmerge_cli.runs.recorders.base import Recorder
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.runs.plan import Plan
 
 DISK_SHARE = 0.5
@@ -25,38 +25,38 @@ def recorded_bytes(plan: "Plan") -> dict[str, int]:
 
     The list of a row is taken to have as many values as it can have.
     """
-    return _recorded_bytes(plan.cfg, plan.recorder, plan.optional_columns)
+    return _recorded_bytes(plan.spec, plan.recorder, plan.optional_columns)
 
 
 def _recorded_bytes(
-    cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
+    spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
 ) -> dict[str, int]:
     """`recorded_bytes`, some keys having other values."""
-    if cfg.iterations is None:
+    if spec.iterations is None:
         return {}
     found = {}
     # a scale for each column, and kappa0
     parameters = recorder.dataset.values.shape[1] + 1 if schema.PARAMETERS in columns else 0
     for streamed in recorder.streamed:
         every = (steps or {}).get(streamed.key, streamed.every)
-        rows = cfg.iterations // every + 1 if every else 0
+        rows = spec.iterations // every + 1 if every else 0
         size = schema.row_bytes(streamed.table, streamed.width, columns, parameters)
-        found[streamed.table] = cfg.chains * rows * size
+        found[streamed.table] = spec.chains * rows * size
     return found
 
 
-def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], path: Path) -> None:
+def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], path: Path) -> None:
     """Raise a `ConfigError` where the run of the folder `path` would record more than a share of the disk's free space.
 
     Parameters
     ----------
-    cfg : DictConfig
+    spec : RunSpecification
     recorder : Recorder
     columns : sequence of str
         The optional columns of the trace and of the partitions.
     path : Path
     """
-    sizes = _recorded_bytes(cfg, recorder, columns)
+    sizes = _recorded_bytes(spec, recorder, columns)
     free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
     # unfinished run has recorded is no longer free
@@ -76,7 +76,7 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
         """The next step of one digit, at which a chain has two rows at least."""
         enough = math.ceil(every[key] * max(1.0, factor))
         digit = 10 ** (len(str(enough)) - 1)
-        return max(every[key], min(digit * math.ceil(enough / digit), cfg.iterations))
+        return max(every[key], min(digit * math.ceil(enough / digit), spec.iterations))
 
     others = sum(bytes_of.values()) - bytes_of[largest]
     proposals: list[dict[str, int]] = [
@@ -85,14 +85,15 @@ def check_disk(cfg: "DictConfig", recorder: Recorder, columns: Sequence[str], pa
         # all but the trace may be left out
         {key: longer(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
     ]
-    fitting = [steps for steps in proposals if 2 * sum(_recorded_bytes(cfg, recorder, columns, steps).values()) <= room]
+    sizes_of = partial(_recorded_bytes, spec, recorder, columns)
+    fitting = [steps for steps in proposals if 2 * sum(sizes_of(steps).values()) <= room]
     advice = "or another out="
     if fitting:
         advice = "such as " + " ".join(f"{key}={step}" for key, step in fitting[0].items() if step != every[key])
     raise ConfigError(
-        f"{largest}={every[largest]}: the run would record up to {format_bytes(needed)}, of {cfg.chains} chains of "
-        f"{cfg.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {format_bytes(free)} that are "
-        f"free for out={cfg.out}, {advice}"
+        f"{largest}={every[largest]}: the run would record up to {format_bytes(needed)}, of {spec.chains} chains of "
+        f"{spec.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {format_bytes(free)} that are "
+        f"free for out={spec.out}, {advice}"
     )
 
 

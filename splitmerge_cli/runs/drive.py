@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, identity, learns, stops
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked
@@ -34,7 +34,7 @@ from splitmerge_cli.runs.progress import ChainProgress, Reporter, is_live, repor
 from splitmerge_cli.runs.stopping import Look, look, looks, said
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import RunSpecification
 
 FIRST_BATCH = 0.1
 """Seconds of the first batch of a chain: something to show soon."""
@@ -52,12 +52,12 @@ OnProgress = Callable[[int, ChainProgress], None]
 """Called with the number of a chain and where it is, from several threads."""
 
 
-def run(job: "DictConfig | Plan", progress: Reporter | None = None) -> Path:
+def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Path:
     """Make one run, or what is missing of it.
 
     Parameters
     ----------
-    job : DictConfig or Plan
+    job : RunSpecification or Plan
         From `splitmerge_cli.config.compose`, or what `prepare` made of that.
     progress : Reporter, optional
         Who is told how the chains get on; by default what the key `progress` says.
@@ -81,25 +81,25 @@ def run(job: "DictConfig | Plan", progress: Reporter | None = None) -> Path:
         A file of the unfinished run is not what was written.
     """
     plan = job if isinstance(job, Plan) else prepare(job)
-    cfg, path = plan.cfg, plan.path
+    spec, path = plan.spec, plan.path
     if plan.done:
         return path
     names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed]
-    store = RunStore(path, _provenance(plan), plan.id, cfg.sampler.name, cfg.seed, *names)
+    store = RunStore(path, _provenance(plan), plan.id, spec.sampler_name, spec.seed, *names)
     session = store.session()
     try:
         session.__enter__()
     except Locked as error:
         raise WrittenElsewhere(str(error)) from error
     except OSError as error:
-        raise ConfigError(f"out={cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
+        raise ConfigError(f"out={spec.out}: cannot write to {error.filename}: {error.strerror}") from error
     try:
         if plan.done:  # by the process that held the lock until now
             store.clear_work()
             return path
-        if not cfg.resume:
+        if not spec.resume:
             store.clear()
-        _run(plan, store, progress or reporter(cfg.progress))
+        _run(plan, store, progress or reporter(spec.progress))
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error
     except OSError as error:
@@ -118,10 +118,10 @@ def run(job: "DictConfig | Plan", progress: Reporter | None = None) -> Path:
 
 def _provenance(plan: Plan) -> dict[str, Any]:
     return {
-        "config": identity(plan.cfg),
+        "config": plan.spec.identity,
         **{f"{name}_sha256": plan.digests.get(name) for name in DATA_FILES},
         "run_id": plan.id,
-        "seed": plan.cfg.seed,
+        "seed": plan.spec.seed,
         "versions": provenance.versions(),
         "commit": provenance.commit(),
         "machine": provenance.machine(),
@@ -131,13 +131,13 @@ def _provenance(plan: Plan) -> dict[str, Any]:
 def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     from omegaconf import OmegaConf
 
-    cfg = plan.cfg
-    store.write_config(OmegaConf.to_yaml(cfg))
+    spec = plan.spec
+    store.write_config(OmegaConf.to_yaml(dict(spec.values)))
     known = _provenance(plan)
     # what the tables will say of code and data, until there are tables
     versions = {key: known[key] for key in known if key not in ("config", "run_id", "seed") and known[key]}
     store.write_status("running", pid=os.getpid(), share=0.0, error=None, **versions)
-    share = [0.0] * cfg.chains
+    share = [0.0] * spec.chains
     stop = Stop()
 
     def on_progress(chain: int, at: ChainProgress) -> None:
@@ -145,20 +145,20 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         progress.update(chain, at)
 
     workers = plan.workers
-    batch = LIVE_BATCH if is_live(cfg.progress) else BATCH
-    chains = [store.chain(c) for c in range(cfg.chains)]
-    progress.start(cfg.chains)
+    batch = LIVE_BATCH if is_live(spec.progress) else BATCH
+    chains = [store.chain(c) for c in range(spec.chains)]
+    progress.start(spec.chains)
     interrupts.say(f"smcmc: {Interrupted(store.path)}")
     try:
         found: Look | None = None
         for end in looks(plan):
             with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
-                if learns(cfg):
+                if spec.is_adaptive:
                     drives = [pool.submit(_drive_together, plan, store, chains, stop, batch, on_progress, end)]
                 else:
                     drives = [pool.submit(_drive, plan, chain, stop, batch, on_progress, end) for chain in chains]
                 try:
-                    _await(drives, stop, lambda: store.write_status("running", share=sum(share) / cfg.chains))
+                    _await(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
                 except BaseException:
                     stop.set()
                     raise
@@ -166,19 +166,19 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 drive.result()
             saved = [chain.saved() for chain in chains]
             outcomes = [s["outcome"] for s in saved if s]
-            if len(outcomes) < cfg.chains or not _all_have_ended(plan, outcomes, end):
+            if len(outcomes) < spec.chains or not _all_have_ended(plan, outcomes, end):
                 raise KeyboardInterrupt
-            if stops(cfg):
+            if spec.until.is_given:
                 found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
                 if found.reached or all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
                 if end < plan.iterations:
-                    progress.say(said(asdict(found), cfg.until))
+                    progress.say(said(asdict(found), asdict(spec.until)))
         progress.stop()
         finish.assemble(plan, store, chains, outcomes, found)
         store.finish()
     except KeyboardInterrupt:
-        store.write_status("interrupted", share=sum(share) / cfg.chains)
+        store.write_status("interrupted", share=sum(share) / spec.chains)
         raise
     except Exception as error:
         # the disk that failed the run may fail its status too; the run then reads as interrupted
@@ -332,7 +332,7 @@ def _drive_together(
 
 def _all_have_ended(plan: Plan, outcomes: Sequence[Mapping[str, Any]], end: int) -> bool:
     """Whether all chains that are stored have ended."""
-    if learns(plan.cfg):
+    if plan.spec.is_adaptive:
         seconds = [outcome["seconds"] for outcome in outcomes]
         return _have_ended(plan, min(outcome["iterations"] for outcome in outcomes), seconds, end)
     return all(_has_ended(plan, outcome, end) for outcome in outcomes)
@@ -389,8 +389,8 @@ def _check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
 def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
     # chains that end when they have run long enough end before the most that they may take, nobody knows when
-    most = math.inf if stops(plan.cfg) else (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
-    left = min(most, plan.budget - outcome["seconds"])
+    to_end = (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
+    left = min(math.inf if plan.spec.until.is_given else to_end, plan.budget - outcome["seconds"])
     return ChainProgress(
         outcome["iterations"], min(1.0, share), outcome["rate"], outcome["K"], outcome["log_joint"], max(0.0, left)
     )

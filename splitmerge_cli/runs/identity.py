@@ -9,16 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from splitmerge_cli.config import aliases
-from splitmerge_cli.config.composition import Draft, identity
 from splitmerge_cli.config.schema import INITIAL
-from splitmerge_cli.config.targets import locate
 from splitmerge_cli.results.files import is_locked
 from splitmerge_cli.results.names import LOCK, STATUS, WORK
 from splitmerge_cli.results.read import Run
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import DataSource, RunSpecification
 
 DATA_FILES = {"data": "data.path", "nodes": "data.nodes", "vocabulary": "data.vocabulary"}
 """Keys of the files that a data set is read from."""
@@ -29,10 +26,10 @@ def of_data(digests: Mapping[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in digests.items() if name in DATA_FILES}
 
 
-def file_digest(key: str, path: str, reader: str) -> str | None:
+def file_digest(key: str, path: str, data: "DataSource") -> str | None:
     """SHA-256 of the content of the file that `key` names; None if there is none (its reader says so).
 
-    Where `reader`, the target of the data, reads folders of texts, also that of such a folder.
+    Where `data` reads folders of texts, also that of such a folder.
     """
     from splitmerge_cli.data.opening import MAPPABLE, sha256
 
@@ -41,48 +38,40 @@ def file_digest(key: str, path: str, reader: str) -> str | None:
     except IsADirectoryError:
         from splitmerge_cli.data.corpora import files as corpus_files
 
-        of_texts = key == "data.path" and locate(reader) is corpus_files.corpus
+        of_texts = key == "data.path" and data.function is corpus_files.corpus
         return corpus_files.digest(path) if of_texts and path else None
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def file_digests(cfg: "DictConfig") -> dict[str, str]:
-    """SHA-256 of the files that a configuration reads, by the key that names them."""
-    files = {name: (key, cfg.data.get(key.removeprefix("data."))) for name, key in DATA_FILES.items()}
-    files["init"] = ("init", cfg.init)
+def file_digests(spec: "RunSpecification") -> dict[str, str]:
+    """SHA-256 of the files that a run reads, by the key that names them."""
+    data = spec.data
+    files = {name: (key, data.values.get(key.removeprefix("data."))) for name, key in DATA_FILES.items()}
+    files["init"] = ("init", spec.init)
     # the nodes of a network may be a number
     named = {name: file for name, file in files.items() if isinstance(file[1], str) and file[1] not in INITIAL}
     if not named:
         return {}
     from splitmerge_cli.data.opening import limited
 
-    with limited(cfg.data.max_bytes):
-        return {name: digest for name, file in named.items() if (digest := file_digest(*file, cfg.data["_target_"]))}
+    with limited(data.max_bytes):
+        return {name: digest for name, file in named.items() if (digest := file_digest(*file, data))}
 
 
-def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
+def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -> str:
     """Identity of a run: a hash of the resolved configuration and of the content of the files it reads.
 
-    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter, and a word that
-    was renamed enters as it first was: what was stored before the renaming is found. So does `trace.partitions` where
-    nothing is asked for: as 0, which was its default.
+    Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter.
 
     Parameters
     ----------
-    cfg : DictConfig
-        From `splitmerge_cli.config.compose`.
+    spec : RunSpecification
     digests : mapping of str to str, optional
         SHA-256 of the files under the keys data, nodes, vocabulary and init, where known; otherwise the files are read.
     """
-    digests = file_digests(cfg) if digests is None else digests
-    values = aliases.in_first_words(identity(cfg))
-    if values["trace"]["partitions"] is None:
-        # what is recorded where nothing was asked for was none at first: those runs are found
-        values["trace"] = values["trace"] | {"partitions": 0}
-    if values["schedule"]["mix"]:
-        # those of runs that were stored before lists were completed with `refresh` are other chains: they are not found
-        values["schedule"] = values["schedule"] | {"completed": True}
+    digests = file_digests(spec) if digests is None else digests
+    values = spec.identity
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]
@@ -90,14 +79,9 @@ def run_id(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def group_dir(cfg: "DictConfig") -> Path:
-    """The folder of all runs of an experiment, or of a sampler on a data set."""
-    return Path(cfg.out) / (cfg.experiment or f"{cfg.sampler.name}-{cfg.data.name}")
-
-
-def run_dir(cfg: "DictConfig", digests: Mapping[str, str] | None = None) -> Path:
+def run_dir(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -> Path:
     """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``; parameters as for `run_id`."""
-    return group_dir(cfg) / run_id(cfg, digests)
+    return spec.folder / run_id(spec, digests)
 
 
 def complete(path: Path) -> Run | None:
@@ -126,23 +110,22 @@ def is_written(path: Path) -> bool:
     return is_locked(path / WORK / LOCK)
 
 
-def finished(draft: Draft) -> Run | None:
-    """The run of a configuration where it was finished before and need not be made again; None elsewhere.
+def finished(spec: "RunSpecification") -> Run | None:
+    """The run that was finished before and need not be made again; None elsewhere.
 
     Neither data nor model is built for it, and nothing that reads tables imported: a run with this identity was
-    finished, so its configuration and its files are good.
+    finished, so its data set and its files are good.
 
     Raises
     ------
     DamagedRun
         A file of the run is not what was written.
     """
+    # where nothing of the kind was run no file is read for its digest
+    if not spec.resume or not spec.folder.is_dir():
+        return None
     try:
-        cfg = draft.unchecked()
-        # where nothing of the kind was run no file is read for its digest
-        if not cfg.resume or not group_dir(cfg).is_dir():
-            return None
-        folder = run_dir(cfg)
-    except (OSError, TypeError, ValueError):  # the check of all of it says what is wrong, in its own order
+        folder = run_dir(spec)
+    except (OSError, TypeError, ValueError):  # who reads the data says what is wrong
         return None
     return complete(folder)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, choice, choices, learns, locate, plain
+from splitmerge_cli.config import ConfigError, RunSpecification, classes
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.data.base import Dataset
@@ -19,15 +19,12 @@ from splitmerge_cli.data.opening import limited
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.files import require_writable
 from splitmerge_cli.runs.build import Builder
-from splitmerge_cli.runs.datasets import kind_of, loaded
+from splitmerge_cli.runs.datasets import loaded
 from splitmerge_cli.runs.disk import check_disk
-from splitmerge_cli.runs.identity import file_digests, group_dir, is_done, of_data, run_id
+from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
 from splitmerge_cli.runs.initial import read_labels
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.recorders.base import Recorder
-
-if TYPE_CHECKING:
-    from omegaconf import DictConfig
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
@@ -35,12 +32,11 @@ UNLIMITED = 2**62
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked configuration with its data set: everything is known to be buildable, nothing is written yet.
+    """A run with its data set: everything is known to be buildable, nothing is written yet.
 
     Attributes
     ----------
-    cfg : DictConfig
-        Resolved.
+    spec : RunSpecification
     dataset : Dataset
     digests : mapping of str to str
         SHA-256 of the files that were read, by the key that names them.
@@ -54,7 +50,7 @@ class Plan:
         How what ``auto`` stands for was chosen, for the summary; it changes nothing that is computed.
     """
 
-    cfg: "DictConfig"
+    spec: RunSpecification
     dataset: Dataset
     digests: Mapping[str, str]
     recorder: Recorder
@@ -67,39 +63,39 @@ class Plan:
     @cached_property
     def id(self) -> str:
         """Identity of the run; see `run_id`."""
-        return run_id(self.cfg, self.digests)
+        return run_id(self.spec, self.digests)
 
     @property
     def path(self) -> Path:
         """The folder of the run; see `run_dir`."""
-        return group_dir(self.cfg) / self.id
+        return self.spec.folder / self.id
 
     @property
     def done(self) -> bool:
         """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
-        return bool(self.cfg.resume) and is_done(self.path)
+        return self.spec.resume and is_done(self.path)
 
     def require_writable(self) -> None:
         """Raise a `ConfigError` where the folder of the run cannot be made, or nothing written to it."""
         try:
             require_writable(self.path)
         except OSError as error:
-            raise ConfigError(f"out={self.cfg.out}: cannot write to {error.filename}: {error.strerror}") from error
+            raise ConfigError(f"out={self.spec.out}: cannot write to {error.filename}: {error.strerror}") from error
 
     @property
     def iterations(self) -> int:
         """Iterations after which a chain ends."""
-        return UNLIMITED if self.cfg.iterations is None else self.cfg.iterations
+        return UNLIMITED if self.spec.iterations is None else self.spec.iterations
 
     @property
     def budget(self) -> float:
         """Seconds of sampling after which a chain ends."""
-        return math.inf if self.cfg.budget is None else self.cfg.budget
+        return math.inf if self.spec.budget is None else self.spec.budget
 
     @property
     def workers(self) -> int:
         """Chains that run at the same time."""
-        return workers(self.cfg)
+        return workers(self.spec)
 
     def until_next(self, iteration: int, end: int) -> int:
         """Iterations that a chain makes at most before the next thing to do: its `end`, or an evaluation."""
@@ -110,34 +106,33 @@ class Plan:
         chain = self._built.pop(number, None)
         if chain is None:
             chain = self.builder.chain(number)
-        chain.set_threads(threads(self.cfg) // self.workers)
+        chain.set_threads(threads(self.spec) // self.workers)
         return chain
 
     def chains(self) -> list[Chain]:
         """All chains of samplers that learn from each other; raises as `Builder.adaptive_chains`."""
-        built = [self._built.pop(number, None) for number in range(self.cfg.chains)]
+        built = [self._built.pop(number, None) for number in range(self.spec.chains)]
         chains = [chain for chain in built if chain is not None]
         # they share the history that they learn from: all of one making, or none
         return chains if len(chains) == len(built) else self.builder.adaptive_chains()
 
 
-def workers(cfg: "DictConfig") -> int:
+def workers(spec: RunSpecification) -> int:
     """Chains that run at the same time."""
-    return min(int(cfg.chains), threads(cfg))
+    return min(spec.chains, threads(spec))
 
 
-def threads(cfg: "DictConfig") -> int:
+def threads(spec: RunSpecification) -> int:
     """Threads that a run may have."""
-    return int(cfg.workers or os.cpu_count() or 1)
+    return spec.workers or os.cpu_count() or 1
 
 
-def prepare(cfg: "DictConfig", records: bool = True) -> Plan:
+def prepare(spec: RunSpecification, records: bool = True) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain.
 
     Parameters
     ----------
-    cfg : DictConfig
-        From `splitmerge_cli.config.compose`.
+    spec : RunSpecification
     records : bool
         Whether the disk is to hold what a run records.
 
@@ -146,39 +141,41 @@ def prepare(cfg: "DictConfig", records: bool = True) -> Plan:
     ConfigError, DataError
         The message names the key, or the file, row and column, and what was expected.
     """
-    with limited(cfg.data.max_bytes):
-        return _prepared(cfg, records)
+    spec.data.check()
+    with limited(spec.data.max_bytes):
+        return _prepared(spec, records)
 
 
-def _prepared(cfg: "DictConfig", records: bool) -> Plan:
+def _prepared(spec: RunSpecification, records: bool) -> Plan:
     """`prepare`, files being read up to the limit that is set."""
-    digests = file_digests(cfg)
-    dataset = loaded(plain(cfg.data), kind_of(cfg.model), of_data(digests))
-    accepted, reason = locate(cfg.model._target_).accepts(dataset)
+    digests = file_digests(spec)
+    dataset = loaded(spec.data, spec.model.kind, of_data(digests))
+    accepted, reason = spec.model.target.accepts(dataset)
     if not accepted:
-        fitting = [name for name in choices("model") if locate(choice("model", name)["_target_"]).accepts(dataset)[0]]
+        fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
         models = "".join(f"model={name}, or " for name in fitting)
         raise ConfigError(
-            f"model={cfg.model.name} with data={cfg.data.name}: {reason}; expected {models}other data (smcmc list data)"
+            f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
+            "(smcmc list data)"
         )
-    recorder = recorder_of(cfg, dataset)
-    recorder.check(workers(cfg))
+    recorder = recorder_of(spec, dataset)
+    recorder.check(workers(spec))
     labels: NDArray[np.int32] | None = None
-    if cfg.init not in INITIAL:
-        labels, digests["init"] = read_labels(cfg.init)
-    builder = Builder(cfg, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
+    if spec.init not in INITIAL:
+        labels, digests["init"] = read_labels(spec.init)
+    builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
     try:
-        chains = builder.adaptive_chains() if learns(cfg) else [builder.chain(0)]
+        chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]
     except MemoryError as error:
-        raise ConfigError(f"N={dataset.N}, model={cfg.model.name}: not enough memory: {error}") from error
+        raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
     # what a chain records says so itself
     recorded = Rows(chains[0], 1).collect()
     columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
     columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
-    plan = Plan(cfg, dataset, digests, recorder, builder, columns, _built=dict(enumerate(chains)))
+    plan = Plan(spec, dataset, digests, recorder, builder, columns, _built=dict(enumerate(chains)))
     if records:
         try:
-            check_disk(cfg, recorder, columns, plan.path)
+            check_disk(spec, recorder, columns, plan.path)
         except ConfigError:
             if not plan.done:  # of which nothing is to be recorded
                 raise

@@ -1,18 +1,18 @@
 """The samplers of one iteration: those that a configuration names and those that they need beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from splitmerge_cli.config import ConfigError, choice, choices, locate
+from splitmerge_cli.config import Component, ConfigError, classes, component, gibbs_update
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
-from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.datasets import build_sampler
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import RunSpecification
 
 # the Gibbs update that a schedule makes after each of the sampler's moves
 _FOLLOWED_BY = {"move_only": None, "single_site": "site", "full_scan": "full"}
@@ -25,12 +25,12 @@ class Schedule:
     Attributes
     ----------
     samplers : list of Sampler
-    weights : list of float or None
+    weights : sequence of float or None
         Of the first samplers: one of them, drawn by weight, makes a step, then each of the others. None: each does.
     """
 
     samplers: list[Sampler]
-    weights: list[float] | None = None
+    weights: Sequence[float] | None = None
 
     @property
     def invariants(self) -> frozenset[str]:
@@ -38,12 +38,7 @@ class Schedule:
         return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in self.samplers])
 
 
-def gibbs_update(model: Model) -> dict[str, Any]:
-    """Options of the Gibbs update of a model: auxiliary components where clusters keep parameters."""
-    return choice("sampler", "gibbs" if model.conjugate else "neal8")
-
-
-def build_schedule(cfg: "DictConfig", model: Model, rng: Rng) -> Schedule:
+def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
     Where the state holds more than the partition (hyper-parameters, parameters, weights of topics) and no sampler that
@@ -51,8 +46,7 @@ def build_schedule(cfg: "DictConfig", model: Model, rng: Rng) -> Schedule:
 
     Parameters
     ----------
-    cfg : DictConfig
-        Its `sampler`, `schedule` and `model`, checked and resolved.
+    spec : RunSpecification
     model : Model
     rng : Rng
 
@@ -63,53 +57,42 @@ def build_schedule(cfg: "DictConfig", model: Model, rng: Rng) -> Schedule:
         as it is, so that together they do not reach every state.
     """
 
-    def sampler(options: "Mapping[str, Any] | DictConfig", called: str | None = None) -> Sampler:
-        supported, reason = locate(options["_target_"]).supports(model)
+    def build(sampler: Component) -> Sampler:
+        supported, reason = sampler.target.supports(model)
         if not supported:
-            named = called or f"sampler={options['name']}"
-            raise ConfigError(f"{named}: does not support model={cfg.model.name}: {reason}")
-        return construct("sampler", options, lambda cls, given: cls(model, rng, **given), called)
+            raise ConfigError(f"{sampler.title}: does not support model={spec.model.name}: {reason}")
+        return build_sampler(sampler, model, rng)
 
-    if (mix := cfg.schedule.mix) is not None:
-        named = Schedule([sampler(e, f"schedule.mix.{e.name}") for e in mix], [e.weight for e in mix])
-    else:
-        named = Schedule(_cycle(cfg, model, sampler))
-    samplers = list(named.samplers)
-    refresh = choice("sampler", "refresh")
-    if model.refreshes and not any(isinstance(s, locate(refresh["_target_"])) for s in samplers):
-        samplers.append(sampler(refresh))
-    schedule = Schedule(samplers, named.weights)
+    samplers = [build(sampler) for sampler in spec.samplers]
+    if spec.schedule.weights is None:
+        mover, scan = samplers[0], _FOLLOWED_BY[spec.schedule.name]
+        samplers = [mover] * spec.schedule.moves
+        if scan is not None and mover.scans:
+            update = gibbs_update(model.conjugate, scan)
+            samplers += [build(update)] * (mover.scans if scan == "full" else 1)
+    refresh = component("sampler", "refresh")
+    if model.refreshes and not any(isinstance(sampler, refresh.target) for sampler in samplers):
+        samplers.append(build(refresh))
+    schedule = Schedule(samplers, spec.schedule.weights)
     if schedule.invariants:
-        raise ConfigError(_explain(cfg, model, schedule))
+        raise ConfigError(_explain(spec, model, schedule))
     return schedule
 
 
-def _cycle(cfg: "DictConfig", model: Model, build: Any) -> list[Sampler]:
-    """The sampler's moves and the Gibbs updates that follow them."""
-    mover = build(cfg.sampler)
-    cycle = [mover] * cfg.schedule.get("moves", 1)
-    scan = _FOLLOWED_BY[cfg.schedule.name]
-    if scan is not None and mover.scans:
-        cycle += [build(gibbs_update(model) | {"scan": scan})] * (mover.scans if scan == "full" else 1)
-    return cycle
-
-
-def _explain(cfg: "DictConfig", model: Model, schedule: Schedule) -> str:
+def _explain(spec: "RunSpecification", model: Model, schedule: Schedule) -> str:
     """Say what a schedule leaves as it is, and give one that does not."""
-    mix = cfg.schedule.mix
-    named = [cfg.sampler.name] if mix is None else [entry.name for entry in mix]
-    classes = {name: locate(choice("sampler", name)["_target_"]) for name in choices("sampler")}
-    able = [name for name, cls in classes.items() if cls.supports(model)[0]]
-    others = [name for name in able if not schedule.invariants & classes[name].invariants(model)]
-    others.sort(key=lambda name: name != gibbs_update(model)["name"])
+    named, in_list = [sampler.name for sampler in spec.samplers], spec.schedule.weights is not None
+    able = {name: cls for name, cls in classes("sampler").items() if cls.supports(model)[0]}
+    others = [name for name, cls in able.items() if not schedule.invariants & cls.invariants(model)]
+    others.sort(key=lambda name: name != gibbs_update(model.conjugate).name)
     left = schedule.invariants & {PARTITION} or schedule.invariants
-    made = f"sampler={named[0]} schedule={cfg.schedule.name}" if mix is None else "schedule=[...]"
+    made = f"sampler={named[0]} schedule={spec.schedule.name}" if not in_list else "schedule=[...]"
     text = (
-        f"{made}, model={cfg.model.name}: no move of {' or '.join(named)} changes the "
+        f"{made}, model={spec.model.name}: no move of {' or '.join(named)} changes the "
         f"{' or the '.join(sorted(left))}, so the chain does not reach every state"
     )
     if not others:
         return f"{text}; no sampler does"
     example = ", ".join(f"{{{name}: 1}}" for name in [*named, others[0]])
-    instead = f" in place of sampler={named[0]}" if mix is None else ""
+    instead = f" in place of sampler={named[0]}" if not in_list else ""
     return f"{text}; expected one of {', '.join(others)} as well, such as 'schedule=[{example}]'{instead}"

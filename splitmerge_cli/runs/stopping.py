@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import stops
 from splitmerge_cli.results import schema
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Look:
 
 def looks(plan: "Plan") -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
-    if stops(plan.cfg):
+    if plan.spec.until.is_given:
         at = float(FIRST)
         while at < plan.iterations:
             yield int(at)
@@ -80,7 +79,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
             ess[name] = min(mixing.ess(draws), mixing.ess_tail(draws))
     worst = max(rhat, key=lambda name: _or(math.inf, rhat[name]), default=None)
     least = min(ess, key=lambda name: _or(0.0, ess[name]), default=None)
-    until = plan.cfg.until
+    until = plan.spec.until
     reached = not few
     if until.rhat is not None and worst is not None:
         reached &= _or(math.inf, rhat[worst]) <= until.rhat
@@ -114,7 +113,7 @@ def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str
 
     traces = []
     for chain in chains:
-        trace = chain.table(schema.TRACE, plan.cfg.chains).to_pandas()
+        trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
         traces.append(trace[trace["iteration"] <= upto])
     if any(trace.empty for trace in traces):
         return {}
@@ -143,7 +142,7 @@ def _distances(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> list[
         return []
     late = []
     for chain in chains:
-        table = chain.table(schema.PARTITIONS, plan.cfg.chains)
+        table = chain.table(schema.PARTITIONS, plan.spec.chains)
         rows = _late(table, upto)
         if not rows.any():
             return []

@@ -1,16 +1,15 @@
 """Runs that were stored: a folder is checked as a whole, the data of a run are loaded again."""
 
-import json
 from functools import lru_cache
 from pathlib import Path
 
-from splitmerge_cli.config import ConfigError, check_stored
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, specify_stored
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.names import CONFIG
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.datasets import build_model, loaded
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
 
@@ -31,13 +30,17 @@ def open_run(path: str | Path | Run, config_dir: str | Path | None = None) -> Ru
     DamagedRun
         A file is not what was written.
     ConfigError
-        Its configuration is none that could be run: see `splitmerge_cli.config.check_stored`.
+        Its configuration is none that could be run: see `splitmerge_cli.config.specify_stored`.
     """
     run = path if isinstance(path, Run) else Run(path, config_dir)
     run.check()
-    # in the present words, whatever those were in which it was stored
-    run.config = check_stored(run.config, run.path / CONFIG, run.config_dir)
+    run.config = dict(specification_of(run).values)
     return run
+
+
+def specification_of(run: Run) -> RunSpecification:
+    """The specification of a stored run; raises as `splitmerge_cli.config.specify_stored`."""
+    return specify_stored(run.config, run.path / CONFIG, run.config_dir)
 
 
 def dataset_of(run: Run) -> Dataset:
@@ -49,23 +52,22 @@ def dataset_of(run: Run) -> Dataset:
         A file that the run read is gone or was changed, a function that made the data is gone, or the configuration of
         the run is none that could be run.
     """
-    config = check_stored(run.config, run.path / CONFIG, run.config_dir)
-    options = config["data"]
+    spec = specification_of(run)
+    data = spec.data
     digests: dict[str, str] = {}
     file = run.path / CONFIG
-    with limited(options.get("max_bytes")):
+    with limited(data.max_bytes):
         for name, key in DATA_FILES.items():
             if stored := run.provenance.get(f"{name}_sha256"):
-                path = options[key.removeprefix("data.")]
-                digest = file_digest(key, path, options["_target_"])
+                path = data.values[key.removeprefix("data.")]
+                digest = file_digest(key, path, data)
                 if digest != stored:
                     what = "no such file" if digest is None else "it was changed since the run"
                     expected = "the table on standard input" if path == SIGN else "the file"
                     raise DataError(f"{key}={path}: {what}; expected {expected} that {run.path} read")
                 digests[name] = stored
         try:
-            texts = (json.dumps(config[group], sort_keys=True) for group in ("data", "model"))
-            dataset = _fitting(*texts, tuple(sorted(digests.items())))
+            dataset = _fitting(data, spec.model, tuple(sorted(digests.items())))
         except (ConfigError, DataError) as error:
             raise type(error)(f"{file}: {error}") from error
     if run.done and run.summary["N"] != dataset.N:
@@ -74,10 +76,8 @@ def dataset_of(run: Run) -> Dataset:
 
 
 @lru_cache(maxsize=2)
-def _fitting(data: str, model: str, digests: tuple[tuple[str, str], ...]) -> Dataset:
-    """The data set of the options of group data, which the options of group model fit; both as JSON."""
-    options = json.loads(model)
-    dataset = loaded(json.loads(data), kind_of(options), dict(digests))
-    # ranges of its options are checked by the model itself
-    construct("model", options, lambda cls, given: cls.from_data(dataset, **given))
+def _fitting(data: DataSource, model: Component, digests: tuple[tuple[str, str], ...]) -> Dataset:
+    """The data set, which the model takes: that checks what only the data tell."""
+    dataset = loaded(data, model.kind, dict(digests))
+    build_model(model, dataset)
     return dataset

@@ -37,8 +37,8 @@ MOST_ROWS = 100_000
 def wanted(plan: "Plan") -> bool:
     """Whether a run describes its clusters: of data that come from a file or a program, or whose items have names, and
     are not those of an experiment."""
-    own = of_data(plan.digests) or plan.cfg.data.name == "given" or plan.dataset.names is not None
-    return bool(own) and plan.cfg.experiment is None and plan.recorder.describes
+    own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
+    return bool(own) and plan.spec.experiment is None and plan.recorder.describes
 
 
 def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:

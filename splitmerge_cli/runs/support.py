@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, choice, locate
+from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.runs.datasets import construct, kind_of
+from splitmerge_cli.runs.datasets import build_model
 
 
 def example(model: str, N: int = 8, **given: Any) -> Model:
@@ -15,13 +15,12 @@ def example(model: str, N: int = 8, **given: Any) -> Model:
     ConfigError
         There is no such model, or it reads another form of its kind.
     """
-    options = choice("model", model) | given
-    dataset = kind_of(options).example(N)
-    accepted, reason = locate(options["_target_"]).accepts(dataset)
+    chosen = component("model", model, **given)
+    dataset = chosen.kind.example(N)
+    accepted, reason = chosen.target.accepts(dataset)
     if not accepted:
         raise ConfigError(f"model={model}: {reason}")
-    built: Model = construct("model", options, lambda cls, named: cls.from_data(dataset, **named))
-    return built
+    return build_model(chosen, dataset)
 
 
 def support(sampler: str, model: Model) -> tuple[bool, str]:
@@ -32,5 +31,5 @@ def support(sampler: str, model: Model) -> tuple[bool, str]:
     ConfigError
         There is no such sampler.
     """
-    supported, reason = locate(choice("sampler", sampler)["_target_"]).supports(model)
+    supported, reason = component("sampler", sampler).target.supports(model)
     return bool(supported), reason

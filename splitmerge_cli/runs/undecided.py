@@ -3,25 +3,23 @@
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, choice, choices, plain
-from splitmerge_cli.config.composition import Draft
+from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, choices, component
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.tables.mixed import READ_AS, RejectedColumns
 from splitmerge_cli.data.tables.wanted import typed_list
 from splitmerge_cli.kinds import Kind, get_kind
-from splitmerge_cli.runs.datasets import construct, kind_of, loaded
+from splitmerge_cli.runs.datasets import build_model, loaded
 from splitmerge_cli.runs.identity import file_digests, of_data
 
 MIXED = "mixed"
 """The model, and the kind of data, of tables of any columns."""
 
 
-def require_model(composed: Draft) -> None:
+def require_model(spec: RunSpecification) -> None:
     """Do nothing if a model was chosen, or the data bring one; else say what the table holds and what would cluster it.
 
     Raises
@@ -31,16 +29,16 @@ def require_model(composed: Draft) -> None:
     DataError
         No model was chosen, and the table cannot be read as anything.
     """
-    if not composed.undecided:
+    if not spec.undecided:
         return
-    cfg = composed.checked()
-    with limited(cfg.data.max_bytes):
-        digests = of_data(file_digests(cfg))
-        options = {key: value for key, value in plain(cfg.data).items() if key != "kind"}
-        said, works = _answer(options, digests)
-    given = [one for one in composed.given if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
+    data = spec.data
+    data.check()
+    with limited(data.max_bytes):
+        digests = of_data(file_digests(spec))
+        said, works = _answer(data, digests)
+    given = [one for one in spec.given if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
     commands = [_command(given, extra, model) for model, extra in works]
-    if _are_edges(options, digests):
+    if _are_edges(data, digests):
         commands.insert(0, _network(given))
     raise ConfigError(f"{said}; expected a model: {', or '.join(commands)}")
 
@@ -56,10 +54,10 @@ def _network(given: list[str]) -> str:
     return " ".join(["smcmc run", "data=edges", *(shlex.quote(one) for one in kept)])
 
 
-def _are_edges(options: dict[str, Any], digests: dict[str, str]) -> bool:
+def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
     """Whether a table has two columns of words, of which most stand in both: the ends of edges."""
     try:
-        table = _read_mixed(options, digests)
+        table = _read_mixed(data, digests)
     except DataError:
         return False
     if table.types is None or len(table.types) != 2 or {column.type for column in table.types} != {"categorical"}:
@@ -68,34 +66,35 @@ def _are_edges(options: dict[str, Any], digests: dict[str, str]) -> bool:
     return 2 * len(first & second) >= min(len(first), len(second))
 
 
-def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]]]:
+def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]]]:
     """What the table holds, and the models that read it with what each needs beside what is given."""
     extra: dict[str, str] = {}
     mixed: Dataset | None = None
     failure: DataError | None = None
     problem = ""
     try:
-        mixed = _read_mixed(options, digests)
+        mixed = _read_mixed(data, digests)
     except RejectedColumns as error:
         failure, problem = error, f"; {error.problem}"
         # where nothing else is left, the error says what reads the column
         with suppress(DataError):
-            mixed = _read_mixed({**options, "drop": error.drop}, digests) if error.drop else None
+            mixed = _read_mixed(data.with_options(drop=error.drop), digests) if error.drop else None
         extra = {"data.drop": typed_list(error.drop)} if mixed is not None else {}
     except DataError as error:
         failure = error
-    if mixed is None and not str(options["path"]).endswith(".npz"):
+    path = data.values["path"]
+    if mixed is None and not str(path).endswith(".npz"):
         assert failure is not None
         raise failure
     works = [(MIXED, extra)] if mixed is not None else []
     for model in choices("model"):
-        kind = kind_of(choice("model", model))
+        kind = component("model", model).kind
         if not kind.column_types:
             continue
         suited = list(_columns(mixed, kind))
         for columns in (None, *suited):
             chosen = {} if columns is None else {"data.columns": typed_list(columns)}
-            tried = options if columns is None else {**options, "columns": columns, "drop": None}
+            tried = data if columns is None else data.with_options(columns=columns, drop=None)
             read = _read(tried, kind, digests)
             if read is None or not _takes(model, read):
                 continue
@@ -110,7 +109,7 @@ def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list
     if not works:
         assert failure is not None
         raise failure
-    path = "standard input" if options["path"] == "-" else options["path"]
+    path = "standard input" if path == "-" else path
     if mixed is None:
         return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works
     read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
@@ -119,8 +118,8 @@ def _answer(options: dict[str, Any], digests: dict[str, str]) -> tuple[str, list
     return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}", works
 
 
-def _read_mixed(options: dict[str, Any], digests: dict[str, str]) -> Dataset:
-    return loaded({**options, "kind": None}, get_kind(MIXED), digests)
+def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
+    return loaded(data.with_options(kind=MIXED), get_kind(MIXED), digests)
 
 
 def _columns(mixed: Dataset | None, kind: Kind) -> Iterator[list[str]]:
@@ -136,10 +135,10 @@ def _columns(mixed: Dataset | None, kind: Kind) -> Iterator[list[str]]:
         yield suited
 
 
-def _read(options: dict[str, Any], kind: Kind, digests: dict[str, str]) -> Dataset | None:
+def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
     try:
-        missing = options.get("missing") if kind.allows_missing else None
-        return loaded({**options, "kind": None, "types": None, "missing": missing}, kind, digests)
+        missing = data.values.get("missing") if kind.allows_missing else None
+        return loaded(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
     except (ConfigError, DataError):
         return None
 
@@ -147,7 +146,7 @@ def _read(options: dict[str, Any], kind: Kind, digests: dict[str, str]) -> Datas
 def _takes(model: str, dataset: Dataset) -> bool:
     """Whether a model, its options at their defaults, takes a data set."""
     try:
-        construct("model", choice("model", model), lambda cls, given: cls.from_data(dataset, **given))
+        build_model(component("model", model), dataset)
     except ConfigError:
         return False
     return True

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.config import ConfigError, choice, choices, locate
+from splitmerge_cli.config import ConfigError, classes
 from splitmerge_cli.core import capabilities
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
@@ -31,7 +30,7 @@ from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_d
 from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.names import MANIFEST
 from splitmerge_cli.results.tables import SealedFolder
-from splitmerge_cli.runs.datasets import construct, kind_of
+from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
@@ -40,7 +39,7 @@ from splitmerge_cli.shards.messages import ShardLost, Shards
 from splitmerge_cli.shards.source import Source, open_source
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import Component, RunSpecification
 
 HEEDED = (
     "data.path",
@@ -65,7 +64,7 @@ CHECKPOINT = "checkpoint.json"
 LABELS = "labels"
 
 
-def check(cfg: "DictConfig", given: Sequence[str]) -> None:
+def check(spec: "RunSpecification", given: Sequence[str]) -> None:
     """Reject keys that a run on shards does not take.
 
     Raises
@@ -78,15 +77,15 @@ def check(cfg: "DictConfig", given: Sequence[str]) -> None:
         if key in ("data", "data.name") or any(key == one or key.startswith(f"{one}.") for one in HEEDED):
             continue
         raise ConfigError(f"{override}: a run on shards takes no such key; expected {', '.join(HEEDED)}")
-    if locate(cfg.sampler["_target_"]) is not Subcluster:
-        raise ConfigError(f"sampler={cfg.sampler.name}: expected subcluster, whose items may be in shards")
+    if spec.samplers[0].target is not Subcluster:
+        raise ConfigError(f"sampler={spec.sampler_name}: expected subcluster, whose items may be in shards")
     named = any(re.match(r"[+]*model(@\S*)?=", one) for one in given)
-    if not named or not _may_be_sharded(locate(cfg.model["_target_"])):
-        offered = [name for name in choices("model") if _may_be_sharded(locate(choice("model", name)["_target_"]))]
+    if not named or not _may_be_sharded(spec.model.target):
+        offered = [name for name, cls in classes("model").items() if _may_be_sharded(cls)]
         expected = f"{', '.join(offered[:-1])} or {offered[-1]}"
-        called = f"model={cfg.model.name}" if named else "model"
+        called = f"model={spec.model.name}" if named else "model"
         raise ConfigError(f"{called}: expected model={expected}, whose items may be in shards")
-    if cfg.iterations is None:
+    if spec.iterations is None:
         raise ConfigError("iterations: expected a number")
 
 
@@ -95,7 +94,7 @@ def _may_be_sharded(model: type[Model]) -> bool:
     return model.find_capability(capabilities.Shards) is not None
 
 
-def source_of(cfg: "DictConfig") -> Source:
+def source_of(spec: "RunSpecification") -> Source:
     """The table of a configuration; columns of several types may miss cells.
 
     Raises
@@ -103,10 +102,10 @@ def source_of(cfg: "DictConfig") -> Source:
     ConfigError, DataError
         The message names key or file.
     """
-    kind = kind_of(cfg.model)
-    if cfg.data.types and not kind.any_columns:
+    kind, data = spec.model.kind, spec.data.options
+    if data["types"] and not kind.any_columns:
         raise ConfigError("data.types: expected model=mixed with types of columns")
-    found = open_source(cfg.data.path, cfg.data.columns, cfg.data.drop, missing=kind.any_columns)
+    found = open_source(data["path"], data["columns"], data["drop"], missing=kind.any_columns)
     return replace(found, binary=bool(kind.truth_values))
 
 
@@ -156,8 +155,7 @@ class ShardedRun:
 
     Parameters
     ----------
-    cfg : DictConfig
-        Checked and resolved.
+    spec : RunSpecification
     source : Source
     shards : Shards
         That hold their rows, as `bounds` says.
@@ -174,44 +172,45 @@ class ShardedRun:
         A parameter out of range, or rows that the model cannot hold.
     """
 
-    def __init__(self, cfg: "DictConfig", source: Source, shards: Shards, bounds: Sequence[tuple[int, int]]) -> None:
-        self.cfg, self.source, self.shards, self.bounds = cfg, source, shards, bounds
-        options = {str(key): value for key, value in cfg.sampler.items() if key not in ("name", "_target_")}
-        near = read_options("sampler", Subcluster.OPTIONS, options)["near"]
+    def __init__(
+        self, spec: "RunSpecification", source: Source, shards: Shards, bounds: Sequence[tuple[int, int]]
+    ) -> None:
+        self.spec, self.source, self.shards, self.bounds = spec, source, shards, bounds
+        sampler, model = spec.samplers[0], spec.model
         columns = Columns.join(shards.all("columns"))
         if source.missing:
-            columns = columns.with_types(types_of(source.names, columns, cfg.data.types or {}))
-        self.model: Model = construct("model", cfg.model, lambda cls, given: self._build(cls, given, columns, near))
+            columns = columns.with_types(types_of(source.names, columns, spec.data.options["types"] or {}))
+        self.model: Model = construct(model, lambda: self._build(model, columns, sampler.options["near"]))
         supported, reason = Subcluster.supports(self.model)
         if not supported:
             raise ConfigError(f"sampler=subcluster: {reason}")
-        self.rng = Rng(cfg.seed)
+        self.rng = Rng(spec.seed)
         sizes = [end - first for first, end in bounds]
-        self.sampler, self.items = sharded(self.model, self.rng, shards, sizes, **options)
-        self.sampler.threads = cfg.workers or 1
+        self.sampler, self.items = sharded(self.model, self.rng, shards, sizes, **sampler.options)
+        self.sampler.threads = spec.workers or 1
         self.refresh = Refresh(self.model, self.rng) if self.model.refreshes else None
         what = {
-            "model": dict(cfg.model),
-            "sampler": dict(cfg.sampler),
-            "seed": cfg.seed,
-            "iterations": cfg.iterations,
+            "model": model.values,
+            "sampler": sampler.values,
+            "seed": spec.seed,
+            "iterations": spec.iterations,
             "columns": source.names,
             "rows": source.rows,
             "data": hashlib.sha256(columns.low.tobytes() + columns.high.tobytes() + self._packed).hexdigest(),
         } | ({"types": columns.types} if columns.types else {})
         self.identity = json.loads(json.dumps(what, default=str))
         digest = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
-        self.path = Path(cfg.out) / f"shards-{digest[:12]}"
+        self.path = Path(spec.out) / f"shards-{digest[:12]}"
 
-    def _build(self, cls: type[Model], given: dict[str, Any], columns: Columns, near: int) -> Model:
+    def _build(self, model: "Component", columns: Columns, near: int) -> Model:
         """Build the model of the clusters, once the shards have counted their rows."""
-        self.shards.all("build", cls, columns, given, near, self.cfg.workers or 1)
+        self.shards.all("build", model.target, columns, model.options, near, self.spec.workers or 1)
         packed = np.concatenate(self.shards.all("counted_all"))
         # sums of whole numbers: added as such by the model of one shard's columns
         self._packed = self.shards.each("added", [(packed,)], [0])[0].tobytes()
-        own = cls.find_capability(capabilities.Shards)
+        own = model.target.find_capability(capabilities.Shards)
         assert own is not None
-        return own.build_whole(columns, self._packed, **given)
+        return own.build_whole(columns, self._packed, **model.options)
 
     # -- running
     def run(self, every: float = 60.0, tell: Callable[[int, int], None] | None = None) -> Path:
@@ -262,7 +261,7 @@ class ShardedRun:
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
         rows, begun = self._restore()
         last = time.monotonic()
-        while len(rows) < self.cfg.iterations + 1:
+        while len(rows) < self.spec.iterations + 1:
             if rows:
                 start = time.monotonic()
                 self.sampler.step()
@@ -285,7 +284,7 @@ class ShardedRun:
             "log_joint": float(self.model.log_joint()),
             "largest": int(sizes[0]),
             "singletons": int((sizes == 1).sum()),
-            "seconds": seconds if self.cfg.timing else 0.0,
+            "seconds": seconds if self.spec.timing else 0.0,
         }
         counts = {count["move"]: count for count in self.sampler.counts()}
         for move in Subcluster.MOVES:
@@ -412,7 +411,7 @@ def _plain(value: Any) -> Any:
 
 
 def run_on_shards(
-    cfg: "DictConfig",
+    spec: "RunSpecification",
     source: Source,
     address: str | None = None,
     shards: int | None = None,
@@ -425,8 +424,7 @@ def run_on_shards(
 
     Parameters
     ----------
-    cfg : DictConfig
-        Checked and resolved.
+    spec : RunSpecification
     source : Source
         Which every worker sees under the same path, and the folder `out` too.
     address : str, optional
@@ -451,15 +449,15 @@ def run_on_shards(
     from splitmerge_cli.sweeps.dask_workers import DaskWorkers
 
     # of what is finished there nothing is written
-    if not any(Path(cfg.out).glob(f"shards-*/{MANIFEST}")):
-        require_writable(Path(cfg.out))
+    if not any(Path(spec.out).glob(f"shards-*/{MANIFEST}")):
+        require_writable(Path(spec.out))
     with ExitStack() as stack:
         client = stack.enter_context(DaskWorkers(address, patience=patience, called="--address").client(source.rows))
         for left in reversed(range(ATTEMPTS)):
             count = shards or len(client.scheduler_info(n_workers=-1)["workers"]) or 1
             bounds = bounds_of(source.rows, min(count, source.rows))
             try:
-                return ShardedRun(cfg, source, DaskShards(client, source, bounds), bounds).run(every, tell)
+                return ShardedRun(spec, source, DaskShards(client, source, bounds), bounds).run(every, tell)
             except ShardLost as error:
                 if not left:
                     raise RunError(f"{error}; the same command continues the run") from error

@@ -55,7 +55,7 @@ from splitmerge_cli.studies.certificate import (
 from splitmerge_cli.studies.predictive import Following
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import RunSpecification
 
 PILOTS = 20
 """Pairs of lag 1 that choose the lag."""
@@ -83,7 +83,7 @@ OnPair = Callable[[int, int], None]
 """Is told how many pairs were made, and how many there will be."""
 
 
-def check_coupling(cfg: DictConfig) -> Plan:
+def check_coupling(spec: RunSpecification) -> Plan:
     """Check that chains of this configuration can be coupled; nothing is written.
 
     Raises
@@ -91,18 +91,20 @@ def check_coupling(cfg: DictConfig) -> Plan:
     ConfigError, DataError
         Bad input, or a sampler that does not couple: the message says why.
     """
-    plan = prepare(cfg, records=False)
-    if cfg.iterations is None:
+    plan = prepare(spec, records=False)
+    if spec.iterations is None:
         raise ConfigError("iterations: a pair of chains needs a largest number of iterations")
     chain = plan.chain(0)
     for sampler in chain.samplers:
         couples, reason = sampler.couples()
         if not couples:
-            raise ConfigError(f"sampler={cfg.sampler.name}, model={cfg.model.name}: cannot be coupled: {reason}")
-    if cfg.budget is not None:
-        raise ConfigError(f"budget={cfg.budget:g}: of one chain; a certificate has pairs of chains, expected --seconds")
-    if cfg.warmup:
-        raise ConfigError(f"warmup={cfg.warmup}: a coupled chain has no warm-up; expected warmup=0")
+            raise ConfigError(f"sampler={spec.sampler_name}, model={spec.model.name}: cannot be coupled: {reason}")
+    if spec.budget is not None:
+        raise ConfigError(
+            f"budget={spec.budget:g}: of one chain; a certificate has pairs of chains, expected --seconds"
+        )
+    if spec.warmup:
+        raise ConfigError(f"warmup={spec.warmup}: a coupled chain has no warm-up; expected warmup=0")
     return plan
 
 
@@ -155,19 +157,19 @@ def certify(
     DamagedRun
         The stored pairs are not what was written.
     """
-    cfg = plan.cfg
+    spec = plan.spec
     if coupling not in COUPLINGS:
         raise ConfigError(f"coupling={coupling}: expected {', '.join(COUPLINGS)}")
     named = {"lag": lag, "k": k, "m": m}
-    _check_schedule(named, int(cfg.iterations))
+    _check_schedule(named, spec.iterations)
     if new is not None:
         # a model that cannot, or other columns: before anything is written
-        Following(cfg.model, plan.dataset, new, plan.chain(0).model)()
+        Following(spec.model, plan.dataset, new, plan.chain(0).model)()
     kind = Coupled(coupling, new)
     key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *kind.identity()])
     identity = hashlib.sha256(key.encode()).hexdigest()
-    path = Path(cfg.out) / "certificates" / plan.path.parent.name / identity[:12]
-    check_certificate(cfg, path, pairs, plan.dataset.N, 0 if new is None else new.N)
+    path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]
+    check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N)
     try:
         with lock_file(path / LOCK):
             try:
@@ -181,7 +183,7 @@ def certify(
     except Locked as error:
         raise WrittenElsewhere(str(error)) from error
     except OSError as error:
-        raise ConfigError(f"out={cfg.out}: cannot write to {path}: {error.strerror or error}") from error
+        raise ConfigError(f"out={spec.out}: cannot write to {path}: {error.strerror or error}") from error
 
 
 @dataclass(frozen=True)
@@ -215,12 +217,12 @@ def _certify(
     on_pair: OnPair,
     kind: Coupled,
 ) -> Certificate:
-    cfg = plan.cfg
+    spec = plan.spec
     end = time.monotonic() + seconds
     stored = path / PAIRS
     known: dict[int, Pair] = {}
     schedule, begun = None, 0
-    if cfg.resume and stored.is_file():
+    if spec.resume and stored.is_file():
         schedule, begun, known = _read(stored, identity)
     if schedule is None:
         schedule = choose_schedule(plan, named, kind.coupling, PILOT_SHARE * seconds)
@@ -246,7 +248,7 @@ def _certify(
                 if time.monotonic() > end:
                     return
                 if number >= announced:
-                    store(min(pairs, number + threads(cfg) + len(known) // 10))
+                    store(min(pairs, number + threads(spec) + len(known) // 10))
                 begun = number + 1
             yield number
 
@@ -259,7 +261,7 @@ def _certify(
                 store(announced)
     finally:
         made = store(begun)
-    return Certificate(path, _plain(cfg), schedule, made)
+    return Certificate(path, dict(spec.values), schedule, made)
 
 
 def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
@@ -272,20 +274,12 @@ def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
         return Schedule(**found["schedule"]), found["begun"], pairs
 
 
-def _plain(cfg: DictConfig) -> dict[str, Any]:
-    from omegaconf import OmegaConf
-
-    found = OmegaConf.to_container(cfg, resolve=True)
-    assert isinstance(found, dict)
-    return {str(key): value for key, value in found.items()}
-
-
 def choose_schedule(
     plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING, seconds: float = math.inf
 ) -> Schedule:
     """Choose what `named` leaves open by pilot pairs, which are begun for so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
-    most = int(plan.cfg.iterations)
+    most = int(plan.spec.iterations)
     if lag is None or k is None:
         # of those that have not met by then nothing is taken but that
         alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)))
@@ -324,7 +318,7 @@ def _make_pairs(
     """
     running: set[Future[Pair | None]] = set()
     under_way = _UnderWay()
-    workers = threads(plan.cfg)
+    workers = threads(plan.spec)
     with interrupts.AnsweredBy(under_way.halt), ThreadPoolExecutor(workers) as pool:
         try:
             while not under_way.halted:
@@ -404,7 +398,7 @@ def _pair(
         return None
     ends = digest_of(chains.x.labels), digest_of(chains.y.labels)
     unchanged = _find_constants(rows, schedule.lag, starts == ends and chains.x.N > 1, chains.x.hyperparameters)
-    seconds = time.thread_time() - began if plan.cfg.timing else 0.0
+    seconds = time.thread_time() - began if plan.spec.timing else 0.0
     digests: dict[str, str] = {}
     if path is not None and met:
         if gathers:
@@ -453,7 +447,7 @@ class _Densities:
 
     def __init__(self, plan: Plan, chains: CoupledChains, schedule: Schedule, new: Dataset) -> None:
         self.chains, self.schedule, self.sum = chains, schedule, DensitySum(new.N)
-        self.x, self.y = (Following(plan.cfg.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
+        self.x, self.y = (Following(plan.spec.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
 
     def add(self) -> None:
         """Add what the present states have in the estimates."""
@@ -486,13 +480,13 @@ def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)
 
 
-def check_certificate(cfg: DictConfig, path: Path, pairs: int, N: int, new: int) -> None:
+def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int) -> None:
     """Raise a `ConfigError` where the certificate of the folder `path` would take more than a share of the disk's free
     space.
 
     Parameters
     ----------
-    cfg : DictConfig
+    spec : RunSpecification
     path : Path
     pairs : int
         How many there are to be.
@@ -512,5 +506,5 @@ def check_certificate(cfg: DictConfig, path: Path, pairs: int, N: int, new: int)
     advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
     raise ConfigError(
         f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - kept)}; expected at "
-        f"most {DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={cfg.out}, {advice}"
+        f"most {DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={spec.out}, {advice}"
     )

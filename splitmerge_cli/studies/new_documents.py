@@ -4,18 +4,19 @@ The run records topics of tokens, not their weights. Given the topics and the co
 by Gibbs sampling of tables and weights: the average over states and draws is that over the posterior.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens
-from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.studies.predictive import Prediction, State
 
 PARTICLES = 20
@@ -47,15 +48,13 @@ class TopicState:
     eta: float
 
 
-def topic_states(
-    options: Mapping[str, Any], dataset: Dataset, states: Sequence[State], seed: int
-) -> Iterator[TopicState]:
+def topic_states(component: Component, dataset: Dataset, states: Sequence[State], seed: int) -> Iterator[TopicState]:
     """The states with their weights, which are drawn.
 
     Parameters
     ----------
-    options : mapping
-        Of group model of the run's configuration.
+    component : Component
+        The model of the run.
     dataset : Dataset
         The data of the run.
     states : sequence of State
@@ -68,9 +67,8 @@ def topic_states(
     TopicState
     """
     for number, state in enumerate(states):
-        model: Any = construct(
-            "model", {**options, **state.hyperparameters}, lambda cls, given: cls.from_data(dataset, **given)
-        )
+        known = replace(component, options={**component.options, **state.hyperparameters})
+        model: Any = build_model(known, dataset)
         model.set_labels(state.labels)
         rng = Rng(seed, number)
         for _ in range(WEIGHT_SCANS):
@@ -79,7 +77,7 @@ def topic_states(
 
 
 def predict_documents(
-    options: Mapping[str, Any],
+    component: Component,
     dataset: Dataset,
     new: Tokens,
     states: Sequence[State],
@@ -92,7 +90,7 @@ def predict_documents(
 
     Parameters
     ----------
-    options, dataset, states, seed
+    component, dataset, states, seed
         As for `topic_states`; at least one state.
     new : Tokens
         D documents under the words of the data.
@@ -114,7 +112,7 @@ def predict_documents(
     C = int(labels.max()) + 1
     density: list[NDArray[np.float64]] = []
     total = np.zeros((new.J, C + 1))
-    for number, (state, full) in enumerate(zip(states, topic_states(options, dataset, states, seed), strict=True)):
+    for number, (state, full) in enumerate(zip(states, topic_states(component, dataset, states, seed), strict=True)):
         log_lik, mixture = fold_in(
             full.word_topics,
             full.weights,

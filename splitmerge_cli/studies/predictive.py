@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
 from scipy.special import logsumexp
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import Component, ConfigError, RunSpecification
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.runs.datasets import construct, loaded
-from splitmerge_cli.runs.identity import file_digests
+from splitmerge_cli.runs.identity import file_digests, of_data
 
 
 @dataclass(frozen=True)
@@ -59,14 +57,14 @@ class Prediction:
 
 
 def predict(
-    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Sequence[State], labels: NDArray[np.int32]
+    model: Component, dataset: Dataset, new: Dataset, states: Sequence[State], labels: NDArray[np.int32]
 ) -> Prediction:
     """Predict new items, each by itself, from states of chains.
 
     Parameters
     ----------
-    model : mapping
-        The options of group model of the run's configuration.
+    model : Component
+        That of the run.
     dataset : Dataset
         The data of the run.
     new : Dataset
@@ -113,7 +111,7 @@ class Following:
         Of the chain.
     """
 
-    def __init__(self, model: Mapping[str, Any], dataset: Dataset, new: Dataset, chain: Model) -> None:
+    def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
         self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
 
     def __call__(self) -> NDArray[np.float64]:
@@ -128,7 +126,7 @@ def _present(chain: Model) -> State:
 
 
 def by_state(
-    model: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
+    model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the predictions of each state for new items; parameters and errors as for `predict`.
 
@@ -143,22 +141,17 @@ def by_state(
     return (_exchangeable if get_kind(dataset.kind).has_rows else _predict_coupled)(model, dataset, new, states)
 
 
-def _model(options: Mapping[str, Any], dataset: Dataset, whole: Dataset) -> Model:
+def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     """The model of the data and the new items, its defaults those of the data."""
-
-    def build(cls: Any, given: dict[str, Any]) -> Model:
-        found: Model = cls.with_new(dataset, whole, **given)
-        return found
-
-    model: Model = construct("model", options, build)
+    model: Model = construct(component, lambda: component.target.with_new(dataset, whole, **component.options))
     if not model.conjugate:
         raise ConfigError(
-            f"model.conjugate=false: the clusters of model={options['name']} keep parameters, which are not recorded, "
+            f"model.conjugate=false: the clusters of model={component.name} keep parameters, which are not recorded, "
             "so new items are not predicted; expected model.conjugate=true, which integrates them out"
         )
     if model.prior is None:
         raise ConfigError(
-            f"model={options['name']}: its clusters have weights, which are not recorded, so new items are not "
+            f"model={component.name}: its clusters have weights, which are not recorded, so new items are not "
             "predicted; expected another model"
         )
     return model
@@ -181,13 +174,13 @@ def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
 
 
 def _exchangeable(
-    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
+    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
     if new.missing:
         # so that what a model says of missing cells counts the rows of the new items
-        _model(options, dataset, new)
-    model = _model(options, dataset, get_kind(dataset.kind).stack(dataset, new))
+        _model(component, dataset, new)
+    model = _model(component, dataset, get_kind(dataset.kind).stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
         _set(model, state, labels, state.K + 1)
@@ -195,12 +188,12 @@ def _exchangeable(
 
 
 def _predict_coupled(
-    options: Mapping[str, Any], dataset: Dataset, new: Dataset, states: Iterable[State]
+    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield them where likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
-    alone = _model(options, dataset, dataset)
+    alone = _model(component, dataset, dataset)
     each = [replace(new, values=new.values[[i]], truth=None, names=None) for i in range(new.N)]
-    whole = [_model(options, dataset, get_kind(dataset.kind).stack(dataset, one)) for one in each]
+    whole = [_model(component, dataset, get_kind(dataset.kind).stack(dataset, one)) for one in each]
     for state in states:
         _set(alone, state, state.labels, state.K)
         before = alone.log_lik_total()
@@ -214,12 +207,12 @@ def _predict_coupled(
         yield state, density, weight - logsumexp(weight)
 
 
-def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
+def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     """New items of a file that has the form of the data's.
 
     Parameters
     ----------
-    cfg : DictConfig
+    spec : RunSpecification
         Of the run: its group data reads the file, too.
     dataset : Dataset
         The data of the run.
@@ -237,14 +230,13 @@ def items_of(cfg: DictConfig, dataset: Dataset, file: str) -> Dataset:
         raise ConfigError(
             f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
         )
-    if cfg.data.get("path") is None:
-        raise ConfigError(f"new={file}: data={cfg.data.name} are not read from a file, whose form new items would have")
-    given = OmegaConf.merge(cfg, {"data": {"path": file}})
-    assert isinstance(given, DictConfig)
-    options = OmegaConf.to_container(given.data, resolve=True)
-    assert isinstance(options, dict)
-    options |= kind.reader_options(dataset)
-    found = loaded({str(key): value for key, value in options.items()}, kind, file_digests(given))
+    if spec.data.values.get("path") is None:
+        raise ConfigError(
+            f"new={file}: data={spec.data.name} are not read from a file, whose form new items would have"
+        )
+    source = spec.data.with_options(path=file)
+    digests = of_data(file_digests(replace(spec, data=source)))
+    found = loaded(source.with_options(**kind.reader_options(dataset)), kind, digests)
     try:
         return kind.new_items(dataset, kind.as_given(found))
     except DataError as error:

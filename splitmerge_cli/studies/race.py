@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, compose, hydra_adapter, plain, shared_choices
+from splitmerge_cli.config import ConfigError, compose, hydra_adapter, shared_choices
 from splitmerge_cli.diagnostics import race as races
 from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
 from splitmerge_cli.results.read import Run
@@ -68,7 +68,7 @@ def jobs_of(
     first: Any = None
     with hydra_adapter.hydra_session(), shared_choices():
         for job in jobs:
-            config = plain(compose(job, config_dir))
+            config = compose(job, config_dir).values
             first = config if first is None else first
             _check(" ".join(job), config, " ".join(jobs[0]), first)
     return jobs

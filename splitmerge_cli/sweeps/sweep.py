@@ -19,7 +19,7 @@ from typing import Any
 from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
 
-from splitmerge_cli.config import ConfigError, aliases, compose, draft, hydra_adapter, plain, shared_choices
+from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, shared_choices, specify
 from splitmerge_cli.config.composition import compose_raw, quote_priors
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
@@ -111,7 +111,7 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     ConfigError
         Overrides that cannot be read, an unknown experiment, or a grid without a job.
     """
-    args = [aliases.in_override(arg) for arg in args if not _is_hydra(arg)]
+    args = [arg for arg in args if not _is_hydra(arg)]
     experiments = [a for a in args if a.startswith("experiment=")]
     rest = [a for a in args if not a.startswith("experiment=")]
     jobs: list[list[str]] = []
@@ -120,7 +120,7 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
             # the main configuration has no grid of its own
             composed = compose_raw(experiment, config_dir) if experiment else None
             own = (composed.hydra.sweeper.params or {}).items() if composed else ()
-            params = [aliases.in_override(f"{key}={value}") for key, value in own]
+            params = [f"{key}={value}" for key, value in own]
             jobs += [experiment + job for job in _grid([*params, *rest])]
     # jobs are made by processes that have no standard input
     if any(f"data.path={SIGN}" in job for job in jobs):
@@ -141,7 +141,7 @@ def find_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> 
 
 def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
     """This run, whose files need not be checked again."""
-    return complete(run_dir(draft(overrides, config_dir).unchecked()))
+    return complete(run_dir(specify(overrides, config_dir)))
 
 
 def check_jobs(
@@ -173,20 +173,18 @@ def _check_job(job: list[str], config_dir: str | Path | None, alike: dict[str, P
     """Check a job before it is made. Of jobs that differ in the seed of their chains alone the first is
     planned, and stands in `alike`."""
     path = None
+    spec: RunSpecification | None = None
     try:
-        composed = draft(job, config_dir)
-        require_model(composed)
+        spec = specify(job, config_dir)
+        require_model(spec)
+        key = json.dumps({name: value for name, value in spec.values.items() if name != "seed"}, sort_keys=True)
         # nothing is built for a finished run, unless others like it were planned before
-        if not alike and (done := finished(composed)):
-            return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
-        cfg = composed.checked()
-        key = json.dumps({name: value for name, value in plain(cfg).items() if name != "seed"}, sort_keys=True)
-        if key not in alike and (done := finished(composed)):
+        if key not in alike and (done := finished(spec)):
             return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
         if key not in alike:
             # no chain is kept
-            alike[key] = replace(prepare(cfg), _built={})
-        plan = replace(alike[key], cfg=cfg)
+            alike[key] = replace(prepare(spec), _built={})
+        plan = replace(alike[key], spec=spec)
         path = plan.path
         if not (done_now := plan.done):
             plan.require_writable()
@@ -194,7 +192,8 @@ def _check_job(job: list[str], config_dir: str | Path | None, alike: dict[str, P
     except (ConfigError, DataError) as error:
         return JobOutcome(job, "rejected", error=str(error))
     except DamagedRun as error:
-        return JobOutcome(job, "failed", path or run_dir(compose(job, config_dir)), str(error))
+        assert spec is not None
+        return JobOutcome(job, "failed", path or run_dir(spec), str(error))
 
 
 def run_jobs(

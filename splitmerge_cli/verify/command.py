@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.config import ConfigError, check_options, choice, import_beside, load, places
+from splitmerge_cli.config import Component, ConfigError, choice, import_beside, load, places, read_component
 from splitmerge_cli.core.capabilities import Weighted
-from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import Case, small_case, variants_of
 from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_topics
@@ -244,9 +243,12 @@ def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
     """The small cases of the models, all built before the first is checked."""
     cases = []
     for name in options["models"]:
-        model_class = load(choice("model", name, options["own"])["_target_"])
-        variants = [{}] if options["model_options"] else variants_of(model_class)
-        cases += [(name, _case(model_class, name, variant, options)) for variant in variants]
+        known = choice("model", name, options["own"])
+        own = {key: value for key, value in options["model_options"].items() if key in known}
+        model = read_component("model", name, known | own, options["own"])
+        given = {key: model.options[key] for key in own}
+        variants = [{}] if options["model_options"] else variants_of(model.target)
+        cases += [(name, _case(model, {**variant, **given}, options)) for variant in variants]
     return cases
 
 
@@ -269,7 +271,7 @@ def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[
                 continue
             for form in forms_of(sampler_class, own, mode):
                 extra = {**small, **form, "mode": mode}
-                check_options("sampler", sampler_name, {**given, **extra}, options["own"])
+                read_component("sampler", sampler_name, {**given, **extra}, options["own"])
                 if form and (reason := refusal(case, given, extra)):
                     rejected.append((" ".join([sampler_name, *map(str, form.values())]), reason))
                     continue
@@ -353,11 +355,8 @@ def _empty_table(title: str) -> Table:
     return table
 
 
-def _case(model: type[Model], name: str, variant: Mapping[str, Any], options: Mapping[str, Any]) -> Case:
-    known = choice("model", name, options["own"])
-    own = {k: v for k, v in options["model_options"].items() if k in known}
-    check_options("model", name, known | own, options["own"])
+def _case(model: Component, given: Mapping[str, Any], options: Mapping[str, Any]) -> Case:
     try:
-        return small_case(model, options["size"], options["seed"], {**variant, **own})
+        return small_case(model.target, options["size"], options["seed"], given)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"model={name}: {error}") from error
+        raise ConfigError(f"{model.title}: {error}") from error

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from splitmerge_cli.config import ConfigError, choice, compose, learns
+from splitmerge_cli.config import ConfigError, compose, gibbs_update
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
 from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
 from splitmerge_cli.verify.chains import BURN_IN
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import (
-    build_sampler,
     irreducible,
     stationarity_defect,
     total_variation,
@@ -30,7 +30,7 @@ from splitmerge_cli.verify.transitions import (
 )
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import RunSpecification
 
 KEYS = ("schedule", "sampler")
 """Keys that make a schedule; options of the sampler, ``sampler.X``, too."""
@@ -71,10 +71,10 @@ def verify_schedule(
     rejected: dict[str, ConfigError] = {}
     wrong = checked = 0
     for name, case in cases:
-        cfg = compose([f"model={name}", *own], config_dir)
+        spec = compose([f"model={name}", *own], config_dir)
         rng = Rng(options["seed"])
         try:
-            schedule = build_schedule(cfg, case.model, rng)
+            schedule = build_schedule(spec, case.model, rng)
         except ConfigError as error:
             rejected.setdefault(name, error)
             continue
@@ -85,7 +85,7 @@ def verify_schedule(
             exact = defect < EXACT and irreducible(P)
             parts = [f"max|πP-π| {defect:.1e}", "every state reached" if irreducible(P) else "NOT EVERY STATE REACHED"]
         if options["iterations"]:
-            distance, noise = sample_schedule(case, cfg, options["iterations"], options["seed"])
+            distance, noise = sample_schedule(case, spec, options["iterations"], options["seed"])
             exact = exact and distance <= 3 * noise + 1e-12
             parts.append(f"sampled TV {distance:.4f}, {noise:.4f} by chance")
         verdict = "exact" if exact else "NOT EXACT"
@@ -149,18 +149,19 @@ def _resamples(sampler: Sampler, model: Model) -> bool:
     return not sampler.invariants(model, **sampler.options) >= set(model.hyperparameters)
 
 
-def sample_schedule(case: Case, cfg: DictConfig, iterations: int, seed: int) -> tuple[float, float]:
+def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: int) -> tuple[float, float]:
     """The total variation between frequencies of a chain of this schedule and the posterior, all that is unknown
     resampled, and what an exact chain would show by chance."""
-    if learns(cfg):
+    if spec.is_adaptive:
+        gibbs = gibbs_update(conjugate=True)
 
         def samplers(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
-            return build_schedule(cfg, model, rng).samplers, build_sampler(model, rng, choice("sampler", "gibbs"))
+            return build_schedule(spec, model, rng).samplers, build_sampler(gibbs, model, rng)
 
-        weights = None if cfg.schedule.mix is None else [entry.weight for entry in cfg.schedule.mix]
+        weights = spec.schedule.weights
         frequencies, noise = learning_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
     else:
         rng = Rng(seed)
-        schedule = build_schedule(cfg, case.model, rng)
+        schedule = build_schedule(spec, case.model, rng)
         frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, weights=schedule.weights)
     return total_variation(frequencies, case.partitions[1]), noise

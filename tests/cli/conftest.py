@@ -10,15 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
-from splitmerge_cli.config import aliases
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test writes to a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    # as in a process of its own: every note is said
-    aliases.forget()
 
 
 @pytest.fixture

@@ -381,7 +381,7 @@ def test_what_no_sampler_moves_is_not_sampled() -> None:
                 model.set_labels(np.zeros(8, dtype=int))
             return CoupledChains(*models, rng, *[[sampler(model, rng)] for model in models], lag)
 
-        plan: Any = SimpleNamespace(builder=SimpleNamespace(coupled=coupled), cfg=SimpleNamespace(timing=False))
+        plan: Any = SimpleNamespace(builder=SimpleNamespace(coupled=coupled), spec=SimpleNamespace(timing=False))
         pair = certify._pair(plan, Schedule(3, 3, 10, 500), 1, certify._UnderWay(), certify.Coupled(), None)
         assert pair is not None and pair.meeting is not None and pair.unchanged == expected
 
@@ -426,9 +426,9 @@ def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path)
     (tmp_path / "one.csv").write_text("sex,land,x,grade\nf,US,7,0\n")
     path = f"data.path={tmp_path / 't.csv'}"
     plan = prepare(compose(["data=csv", path, "data.truth=class", "model=mixed", "iterations=1"]))
-    found = items_of(plan.cfg, plan.dataset, str(tmp_path / "new.csv"))
+    found = items_of(plan.spec, plan.dataset, str(tmp_path / "new.csv"))
     np.testing.assert_array_equal(found.values, [[1, 3, 1], [np.nan, np.nan, 2]])
-    np.testing.assert_array_equal(items_of(plan.cfg, plan.dataset, str(tmp_path / "one.csv")).values, [[0, 7, 0]])
+    np.testing.assert_array_equal(items_of(plan.spec, plan.dataset, str(tmp_path / "one.csv")).values, [[0, 7, 0]])
 
 
 def test_densities_beyond_the_range_of_a_double_are_summed() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from omegaconf import OmegaConf
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
@@ -106,8 +105,8 @@ def test_chains_that_have_not_converged(smcmc, people: pd.DataFrame, monkeypatch
 def test_experiments_are_not_described(people: pd.DataFrame) -> None:
     assert summaries.wanted(runs.prepare(compose(TABLE)))
     plan = runs.prepare(compose(TABLE))
-    figure = OmegaConf.merge(plan.cfg, {"experiment": "sdds-fig3"})
-    assert not summaries.wanted(replace(plan, cfg=figure))
+    figure = replace(plan.spec, experiment="sdds-fig3")
+    assert not summaries.wanted(replace(plan, spec=figure))
 
 
 def test_damage_is_named(smcmc, people: pd.DataFrame) -> None:

@@ -136,7 +136,7 @@ def test_what_is_advised_at_the_end_of_a_run_is_accepted_for_that_run(
     named, instead, _ = other_way.partition(" in place of ")
     if instead:
         kept = [word for word in own if not word.startswith(("sampler", "schedule"))]
-        assert prepare(compose([*kept, *QUICK, *named.split()])).cfg.sampler.name == "sams"
+        assert prepare(compose([*kept, *QUICK, *named.split()])).spec.sampler_name == "sams"
     for command in re.findall(r"smcmc ([^;)]*?)(?: names them| shows every quantity)", advice):
         assert smcmc(*shlex.split(command)).exit_code == 0
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from splitmerge_cli import runs
 from splitmerge_cli.api.races import written
 from splitmerge_cli.cli import app
-from splitmerge_cli.config import ConfigError, compose, draft
+from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.papers import archive, kept
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed
@@ -175,11 +175,11 @@ def sharded(left: int) -> ShardedRun:
     generator = np.random.default_rng(6)
     np.save("x.npy", generator.normal(size=(60, 2)) + 5.0 * generator.integers(3, size=60)[:, None])
     asked = ["model=gaussian", "model.m0=0.5", "model.b0=0.4", "model.concentration=gamma(2,1)", "sampler=subcluster"]
-    cfg = draft(["data=csv", "data.path=x.npy", *asked, "iterations=12", "timing=false", "out=here"]).checked()
+    spec = compose(["data=csv", "data.path=x.npy", *asked, "iterations=12", "timing=false", "out=here"])
     source, bounds = open_source("x.npy"), bounds_of(60, 2)
     shards = Breaking([Shard(source, *bound) for bound in bounds])
     shards.left = 0
-    run = ShardedRun(cfg, source, shards, bounds)
+    run = ShardedRun(spec, source, shards, bounds)
     shards.left = left
     return run
 

@@ -14,7 +14,7 @@ from local_shards import LocalShards
 
 from cli.calls import wait_for
 from cli.test_dask import free_port, scheduler
-from splitmerge_cli.config import ConfigError, draft
+from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.models.gaussian import Gaussian
@@ -135,8 +135,8 @@ def run_of(shards: int, left: int = 0, *more: str) -> ShardedRun:
     source = open_source("x.npy")
     bounds = bounds_of(N, shards)
     shards = Breaking([Shard(source, *bound) for bound in bounds])
-    cfg = draft(["data=csv", "data.path=x.npy", *NUMBERS, "iterations=12", "timing=false", *more]).checked()
-    run = ShardedRun(cfg, source, shards, bounds)
+    spec = compose(["data=csv", "data.path=x.npy", *NUMBERS, "iterations=12", "timing=false", *more])
+    run = ShardedRun(spec, source, shards, bounds)
     shards.left = left
     return run
 
@@ -209,9 +209,9 @@ def test_finished_shards_that_are_damaged_are_named(smcmc, points) -> None:
 
 
 def test_no_scheduler(points) -> None:
-    cfg = draft(["data=csv", "data.path=x.npy", *NUMBERS]).checked()
+    spec = compose(["data=csv", "data.path=x.npy", *NUMBERS])
     with pytest.raises(ValueError, match="--address=tcp"):
-        run_on_shards(cfg, open_source("x.npy"), f"tcp://127.0.0.1:{free_port()}", patience=1.0)
+        run_on_shards(spec, open_source("x.npy"), f"tcp://127.0.0.1:{free_port()}", patience=1.0)
 
 
 def test_a_cell_that_is_missing_is_named(points) -> None:
@@ -236,10 +236,10 @@ def test_a_cell_that_is_missing_is_named(points) -> None:
 
 
 def test_interrupted_after_a_checkpoint(points, monkeypatch) -> None:
-    cfg = draft(["data=csv", "data.path=x.npy", "iterations=9", *NUMBERS]).checked()
+    spec = compose(["data=csv", "data.path=x.npy", "iterations=9", *NUMBERS])
     source = open_source("x.npy")
     bounds = bounds_of(N, 2)
-    run = ShardedRun(cfg, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
+    run = ShardedRun(spec, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
 
     def interrupt(iteration: int, K: int) -> None:
         if iteration == 5:
@@ -305,9 +305,9 @@ def test_columns_of_several_types(columns) -> None:
     asked = ["data.types={colour:categorical,eggs:count}", "model=mixed", "sampler=subcluster", "iterations=15"]
     found = []
     for shards in (1, 3):
-        cfg = draft(["data=csv", "data.path=mixed.parquet", *asked, "timing=false", f"out=of-{shards}"]).checked()
-        source, bounds = source_of(cfg), bounds_of(N, shards)
-        run = ShardedRun(cfg, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
+        spec = compose(["data=csv", "data.path=mixed.parquet", *asked, "timing=false", f"out=of-{shards}"])
+        source, bounds = source_of(spec), bounds_of(N, shards)
+        run = ShardedRun(spec, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
         assert run.model.types == ("real", "categorical", "count", "binary")
         found.append(run.run())
     assert found[0].name == found[1].name
@@ -330,10 +330,10 @@ def test_columns_of_several_types(columns) -> None:
     ],
 )
 def test_types_that_cannot_be(columns, types: str, message: str) -> None:
-    cfg = draft(["data=csv", "data.path=mixed.parquet", "model=mixed", "sampler=subcluster", f"data.types={types}"])
-    source = source_of(cfg.checked())
+    spec = compose(["data=csv", "data.path=mixed.parquet", "model=mixed", "sampler=subcluster", f"data.types={types}"])
+    source = source_of(spec)
     with pytest.raises(ConfigError, match=re.escape(message)):
-        ShardedRun(cfg.checked(), source, LocalShards([Shard(source, 0, N)]), [(0, N)])
+        ShardedRun(spec, source, LocalShards([Shard(source, 0, N)]), [(0, N)])
 
 
 def test_types_are_those_of_mixed(smcmc, points) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from splitmerge_cli.config import compose, targets
+from splitmerge_cli.config import components, compose
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import datasets, plan, prepare, run, stored
+from splitmerge_cli.runs import plan, prepare, run, stored
 
 HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn", "splitmerge_cli._kernels", "typing")
 SMALL = ["N=20", "iterations=20", "chains=2", "progress=none"]
@@ -68,12 +68,11 @@ def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(data, **options)
 
     class Counted:
-        kind = EMM.kind
-        accepts = EMM.accepts
+        kind, OPTIONS, accepts = EMM.kind, EMM.OPTIONS, EMM.accepts
         from_data = classmethod(counted)
 
-    real = EMM.from_data
-    monkeypatch.setattr(datasets, "locate", lambda path: Counted if path.endswith("EMM") else targets.locate(path))
+    real, known = EMM.from_data, components.target_of
+    monkeypatch.setattr(components, "target_of", lambda *of: Counted if of[:2] == ("model", "emm") else known(*of))
 
     # data that no other test has loaded in this process
     path = run(prepare(compose([*SMALL, "data.seed=4711"])))

@@ -13,7 +13,6 @@ from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare, uncertainty
 from splitmerge_cli.runs.clusterings import second_half_partitions
-from splitmerge_cli.runs.identity import run_id
 
 MIXED = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=3", "model=gaussian", "N=24"]
 MIXED += ["sampler=sams", "chains=2", "iterations=1200", "progress=none"]
@@ -170,10 +169,3 @@ def test_a_budget_ends_with_late_partitions_evenly_spaced(smcmc) -> None:
     assert (np.diff(iterations)[:200] == 4).all() and (np.diff(np.diff(iterations)) >= 0).all()
     pooled = second_half_partitions(run.path, 20, [last])
     assert 60 <= len(pooled[0]) <= 251
-
-
-def test_ids_are_those_of_runs_that_recorded_none_by_default() -> None:
-    assert (
-        run_id(compose(["sampler=sdds"])) == run_id(compose(["sampler=sdds", "trace.partitions=0"])) == "d5a5c6bdc76a"
-    )
-    assert run_id(compose(["trace.partitions=20"])) != "d5a5c6bdc76a"

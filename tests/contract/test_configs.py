@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from splitmerge_cli import runs
-from splitmerge_cli.config import choice, choices, compose, describe, learns, locate
+from splitmerge_cli.config import choice, choices, compose, describe, locate
 from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery, experiments
@@ -92,7 +92,7 @@ def test_pairs(sampler: str, model: str) -> None:
             if "does not support" not in str(error) and "does not reach every state" not in str(error):
                 raise
             return
-        if learns(plan.cfg):
+        if plan.spec.is_adaptive:
             chains = plan.chains()
             advance_together(chains, 55, workers=2)
         else:

@@ -8,19 +8,19 @@ from omegaconf import OmegaConf
 from splitmerge_cli.config import (
     GROUPS,
     ConfigError,
-    check_options,
     choice,
     choices,
+    components,
     hydra_adapter,
     locate,
-    options,
     plain,
+    read_component,
     unshared,
 )
 from splitmerge_cli.config.files import written
 from splitmerge_cli.config.info import option_rows
 from splitmerge_cli.config.schema import all_keys
-from splitmerge_cli.core.options import Choice, Count, Number, Positive, PositiveOrGamma
+from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Positive, PositiveOrGamma
 
 CONFIGURED = [(group, name) for group in ("model", "sampler") for name in choices(group)]
 
@@ -64,8 +64,8 @@ class Stand:
 def stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The class in place of that of sampler=dyadic, whose file has the same options."""
     file = {"name": "dyadic", "_target_": "stand.Stand"} | {option.name: option.default for option in Stand.OPTIONS}
-    monkeypatch.setattr(options, "choice", lambda group, name, search_path=(): dict(file))
-    monkeypatch.setattr(options, "target_of", lambda group, name, path: Stand)
+    monkeypatch.setattr(components, "choice", lambda group, name, search_path=(): dict(file))
+    monkeypatch.setattr(components, "target_of", lambda group, name, path: Stand)
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,16 @@ def stand(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_class_says_what_its_options_take(stand: None, given: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError) as info:
-        check_options("sampler", "dyadic", given)
+        read_component("sampler", "dyadic", given)
     assert str(info.value).startswith(message)
 
 
-def test_what_is_checked_stays_as_it_was_configured(stand: None) -> None:
+def test_options_are_read_once_and_kept_as_they_were_configured(stand: None) -> None:
     given = {"t": 3, "beta": 1, "strength": "gamma(1,2)", "shift": None}
-    assert check_options("sampler", "dyadic", given) == {"name": "dyadic"} | given | {"beta": 1.0}
-    assert type(check_options("sampler", "dyadic", {"strength": 2})["strength"]) is float
+    read = read_component("sampler", "dyadic", given)
+    assert read.values == {"name": "dyadic"} | given | {"beta": 1.0}
+    assert read.options == given | {"beta": 1.0, "strength": Gamma(1.0, 2.0)}
+    assert type(read_component("sampler", "dyadic", {"strength": 2}).values["strength"]) is float
 
 
 FILE = """# A stand-in.
@@ -126,7 +128,7 @@ LINE = "t: 9                    # fixed here; restricted scans"
 def test_the_files_of_models_and_samplers_are_what_their_classes_say() -> None:
     """scripts/write_conf.py writes them."""
     for group, name in CONFIGURED:
-        listed = options.options_of(locate(choice(group, name)["_target_"]))
+        listed = components.options_of(locate(choice(group, name)["_target_"]))
         text = (resources.files("splitmerge_cli.conf") / group / f"{name}.yaml").read_text(encoding="utf-8")
         assert not listed or written(text, list(listed.values())) == text, f"conf/{group}/{name}.yaml"
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as smcmc
-from splitmerge_cli.config import ConfigError, auto, choices, compose, draft, identity
+from splitmerge_cli.config import ConfigError, auto, choices, compose, specify
 from splitmerge_cli.papers.comparisons import choice, races
 
 
@@ -14,28 +14,27 @@ def test_it_is_the_default_and_stands_for_what_it_takes() -> None:
     default = compose(["data=networkx", "iterations=10"])
     asked = compose(["data=networkx", "sampler=auto", "iterations=10"])
     named = compose(["data=networkx", f"sampler={found.sampler}", f"schedule.moves={found.moves}", "iterations=10"])
-    assert identity(default) == identity(asked) == identity(named)
+    assert default.identity == asked.identity == named.identity
     assert auto.AUTO not in choices("sampler")
 
 
 def test_a_schedule_of_the_users_own_stays() -> None:
     found = auto.choice_for("gaussian")
     alone = compose(["data=gaussian", "schedule=move_only", "iterations=10"])
-    assert (alone.sampler.name, alone.schedule.name) == (found.single, "move_only")
+    assert (alone.sampler_name, alone.schedule.name) == (found.single, "move_only")
     several = compose(["data=gaussian", "schedule.moves=3", "iterations=10"])
-    assert (several.sampler.name, several.schedule.moves) == (found.single, 3)
+    assert (several.sampler_name, several.schedule.moves) == (found.single, 3)
     mixed = compose(["data=gaussian", "schedule=[{sams: 1}, {gibbs: 2}]", "iterations=10"])
-    assert [entry.name for entry in mixed.schedule.mix] == ["sams", "gibbs"]
+    assert [sampler.name for sampler in mixed.samplers] == ["sams", "gibbs"]
 
 
 @pytest.mark.parametrize("data", ["emm", "gaussian", "jain_neal", "lines", "mixed", "network", "docs200"])
 def test_it_says_what_it_took(data: str) -> None:
-    composed = draft([f"data={data}"])
-    cfg, said = composed.checked(), composed.automatic
-    assert said is not None and said.startswith(f"sampler=auto: {cfg.sampler.name}")
-    assert f"model={cfg.model.name};" in said and "in hindsight" in said
-    assert draft([f"data={data}", "sampler=gibbs"]).automatic is None
-    assert draft([f"data={data}", "schedule=[{gibbs: 1}]"]).automatic is None
+    spec = specify([f"data={data}"])
+    assert spec.automatic is not None and spec.automatic.startswith(f"sampler=auto: {spec.sampler_name}")
+    assert f"model={spec.model.name};" in spec.automatic and "in hindsight" in spec.automatic
+    assert specify([f"data={data}", "sampler=gibbs"]).automatic is None
+    assert specify([f"data={data}", "schedule=[{gibbs: 1}]"]).automatic is None
 
 
 def test_python_says_it_where_it_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +50,7 @@ def test_python_says_it_where_it_is_asked(capsys: pytest.CaptureFixture[str]) ->
 def test_a_model_of_no_race_takes_what_was_best_over_all() -> None:
     found = auto.choice_for("my_own")
     assert found.model == auto.ANY and found.sampler in choices("sampler")
-    assert "was in no race" in auto.said({"name": "my_own"}, {"name": "full_scan", "moves": 1})
+    assert "was in no race" in auto.explain({"name": "my_own"}, {"name": "full_scan", "moves": 1})
 
 
 @pytest.mark.parametrize(

@@ -483,11 +483,16 @@ def test_pubmed_is_fetched(served: Path, place: Path) -> None:
 
 def test_configurations(place: Path, ohsumed: Path) -> None:
     cfg = compose(["data=pubmed"])
-    assert cfg.model.name == "gaussian" and cfg.model.covariance == "iso" and cfg.data.documents == 100_000
-    assert compose(["data=pubmed", "data.documents=7"]).data.documents == 7
-    assert compose(["data=pubmed", "N=null"]).data.documents is None
-    assert compose(["data=ohsumed23"]).data.N is None and compose(["data=ohsumed23", "N=2"]).data.N == 2
-    assert compose(["data=ohsumed23", "model.covariance=diag"]).model.covariance == "diag"
+    assert (
+        cfg.model.name == "gaussian"
+        and cfg.model.options["covariance"] == "iso"
+        and cfg.data.options["documents"] == 100_000
+    )
+    assert compose(["data=pubmed", "data.documents=7"]).data.options["documents"] == 7
+    assert compose(["data=pubmed", "N=null"]).data.options["documents"] is None
+    of_all, of_two = (compose(["data=ohsumed23", *given]).data.options["N"] for given in ([], ["N=2"]))
+    assert (of_all, of_two) == (None, 2)
+    assert compose(["data=ohsumed23", "model.covariance=diag"]).model.options["covariance"] == "diag"
 
 
 def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_the_named_sets_of_paper_001(name: str, N: int) -> None:
     data = runs.prepare(cfg).dataset
     assert data.values.shape == (N, 25) and np.bincount(data.truth).tolist() == [N // 10] * 10
     assert len(set(data.meta["deviations"])) == 10
-    assert compose([f"data={name}", "N=50"]).data.N == 50
+    assert compose([f"data={name}", "N=50"]).data.options["N"] == 50
 
 
 def test_the_defaults_are_the_data_they_always_were() -> None:

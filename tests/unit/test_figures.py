@@ -66,7 +66,7 @@ def test_experiments_compose(name, scale, tmp_path):
     jobs = experiments.jobs(name, scale, tmp_path, stand_in=True)
     assert len({tuple(job) for job in jobs}) == len(jobs)
     for job in (jobs[0], jobs[-1]):
-        assert prepare(compose(job)).cfg.experiment in (*experiments._plan(name)["of"], name)
+        assert prepare(compose(job)).spec.experiment in (*experiments._plan(name)["of"], name)
 
 
 def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):

@@ -124,7 +124,7 @@ def test_each_network_has_its_stand_in(no_data, tmp_path):
 
 def test_the_network_of_four_is_the_papers(tmp_path):
     job = experiments.jobs("arm-fig3", "quick", tmp_path)[0]
-    data = compose(job).data
+    data = compose(job).data.options
     graph = generate(4, **{key: data[key] for key in ("structure", "p", "seed")})
     i, j = graph.values.nonzero()
     assert {(a + 1, b + 1) for a, b in zip(i, j, strict=True) if a < b} == {(1, 2), (1, 3), (1, 4), (3, 4)}
@@ -354,9 +354,9 @@ def test_table2_and_fig6b_and_fig4(mixtures):
 
 @pytest.fixture(scope="module")
 def move():
-    cfg = compose(["experiment=arm-fig1"])
-    model = arm_exact._model(cfg, arm_exact._dataset(cfg))
-    return plates.example(model, cfg.sampler, cfg.seed)
+    spec = compose(["experiment=arm-fig1"])
+    model = arm_exact._model(spec, arm_exact._dataset(spec))
+    return plates.example(model, spec.samplers[0].values, spec.seed)
 
 
 def test_the_move_shows_all_plates_and_is_undone(move):

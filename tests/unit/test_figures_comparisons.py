@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import write_auto
 
-from splitmerge_cli.config import ConfigError, auto, choice, choices, compose, locate, shared_choices
+from splitmerge_cli.config import ConfigError, auto, choice, choices, compose, shared_choices
 from splitmerge_cli.papers import discovery, experiments, overview, report, reproduce
 from splitmerge_cli.papers.comparisons import choice as of_choice
 from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
@@ -52,7 +52,7 @@ def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> N
         assert len(sets) >= 30, data
         items = [int(job["N"]) * int(job.get("data.length", 1) if model.name == "hdp" else 1) for job in own]
         assert (min(items), max(items)) == (100, 100_000), data
-        built = locate(model["_target_"])
+        built = model.target
         taken = {job["sampler"] for job in own}
         assert taken <= set(choices("sampler")) and len(taken) >= 9, built
 

@@ -109,12 +109,16 @@ def test_methods_have_the_same_start_length_and_time(name, scale, jobs_in):
 
 def test_paper_scale_is_the_papers(jobs_in):
     cfg = compose(["experiment=smag-fig3"])
-    assert cfg.iterations == 1000 and cfg.N == 4 and cfg.data.words == 10
+    assert cfg.iterations == 1000 and cfg.N == 4 and cfg.data.options["words"] == 10
     of_gibbs = [job for job in options("smag-fig3", "paper", jobs_in) if job.get("sampler") == "gibbs"]
     assert of_gibbs and not any("iterations" in job for job in of_gibbs)
     for name, eta in (("smag-fig5a", 0.5), ("smag-fig5b", 0.05)):
         cfg = compose([f"experiment={name}", "seed=3"])
-        assert cfg.model.eta == eta and cfg.data.heldout == 0.2 and cfg.data.split_seed == 3
+        assert (
+            cfg.model.options["eta"] == eta
+            and cfg.data.options["heldout"] == 0.2
+            and cfg.data.options["split_seed"] == 3
+        )
 
 
 def test_generated_documents_stand_in_for_published_ones(no_data, tmp_path):

@@ -28,7 +28,7 @@ def plan() -> SimpleNamespace:
     until = SimpleNamespace(rhat=1.1, ess=50)
     streamed = [SimpleNamespace(table=name) for name in (schema.TRACE, schema.PARTITIONS)]
     return SimpleNamespace(
-        cfg=SimpleNamespace(chains=2, until=until), recorder=SimpleNamespace(streamed=streamed), iterations=DRAWS
+        spec=SimpleNamespace(chains=2, until=until), recorder=SimpleNamespace(streamed=streamed), iterations=DRAWS
     )
 
 

@@ -9,31 +9,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.config import load, unshared
+from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.plates import Move, example, option_probabilities, proposal_probability
 
 
-def _dataset(cfg: Any) -> Dataset:
-    options = {key: value for key, value in unshared("data", cfg.data).items() if key not in ("name", "_target_")}
-    dataset = load(cfg.data["_target_"])(**options)
+def _dataset(spec: RunSpecification) -> Dataset:
+    dataset = spec.data.function(**spec.data.options)
     assert isinstance(dataset, Dataset)
     return dataset
 
 
-def _model(cfg: Any, dataset: Dataset) -> Any:
-    options = {key: value for key, value in cfg.model.items() if key not in ("name", "_target_")}
-    return load(cfg.model["_target_"]).from_data(dataset, **options)
+def _model(spec: RunSpecification, dataset: Dataset) -> Any:
+    return spec.model.target.from_data(dataset, **spec.model.options)
 
 
-def plates(cfg: Any) -> pd.DataFrame:
+def plates(spec: RunSpecification) -> pd.DataFrame:
     """Figure 1: a move, and the move that undoes it.
 
     Parameters
     ----------
-    cfg : DictConfig
-        The configuration of the experiment, for its data, model, sampler and seed.
+    spec : RunSpecification
+        Of the experiment, for its data, model, sampler and seed.
 
     Returns
     -------
@@ -41,7 +39,7 @@ def plates(cfg: Any) -> pd.DataFrame:
         Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i,
         j, log_ratio.
     """
-    forth, back = example(_model(cfg, _dataset(cfg)), cfg.sampler, cfg.seed)
+    forth, back = example(_model(spec, _dataset(spec)), spec.samplers[0].values, spec.seed)
     return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
 
 
@@ -84,13 +82,13 @@ PATHS = {
 """The paths of Figure 2, by panel."""
 
 
-def paths(cfg: Any) -> pd.DataFrame:
+def paths(spec: RunSpecification) -> pd.DataFrame:
     """Figure 2: two paths to one partition, twice.
 
     Parameters
     ----------
-    cfg : DictConfig
-        The configuration of the experiment, for its network of four nodes and its model. Panel (a) has its first three
+    spec : RunSpecification
+        Of the experiment, for its network of four nodes and its model. Panel (a) has its first three
         nodes.
 
     Returns
@@ -99,18 +97,18 @@ def paths(cfg: Any) -> pd.DataFrame:
         Columns panel, path (upper, lower; of (b) also `compiled`: the probability with which the compiled walk of a
         split of items 1 and 2 proposes the end), step, item (from 1), start, end (labels as text), probability.
     """
-    dataset = _dataset(cfg)
+    dataset = _dataset(spec)
     rows = []
     for (panel, path), (start, steps) in PATHS.items():
         n = len(start[0])
         part = Dataset("part", "graph", dataset.values[:n][:, :n])
-        model, state = _model(cfg, part), start[0]
+        model, state = _model(spec, part), start[0]
         for number, (item, end, options) in enumerate(steps, start=1):
             p = option_probabilities(model, options)[list(options).index(end)]
             rows.append((panel, path, number, item + 1, _text(state), _text(end), float(p)))
             state = end
     split = {"name": "sarm", "_target_": "splitmerge_cli.samplers.arm.ARM", "variant": "sarm"}
-    p = proposal_probability(_model(cfg, dataset), split, *FOUR, (0, 1))
+    p = proposal_probability(_model(spec, dataset), split, *FOUR, (0, 1))
     rows.append(("b", "compiled", 1, 0, _text(FOUR[0][0]), _text(FOUR[1]), p))
     return pd.DataFrame(rows, columns=["panel", "path", "step", "item", "start", "end", "probability"])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.plots.style import FULL, REFERENCE, powers, title_of
 from splitmerge_cli.verify.command import records
@@ -30,9 +31,9 @@ MARKS: dict[tuple[str, str], dict[str, Any]] = {
 """Marks by mode and column, from above to below in a row."""
 
 
-def compute(cfg: Any) -> pd.DataFrame:
+def compute(spec: RunSpecification) -> pd.DataFrame:
     """Return the table of all samplers, with chains as long as the configuration's; see `deviations`."""
-    return deviations(ALL, int(cfg.iterations))
+    return deviations(ALL, spec.iterations or 0)
 
 
 def deviations(samplers: Sequence[str], iterations: int) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.config import load
+from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.proposals import allocation_steps, proposal_table
 
@@ -22,20 +22,19 @@ STATES = ["00001122", "00112233", "00001111"]
 """Figures 1 and 2: the state x of section 4.1, and what a smart split and a smart merge make of it."""
 
 
-def _model(cfg: Any, mentions: str) -> Any:
+def _model(spec: RunSpecification, mentions: str) -> Any:
     tokens = sorted(set(mentions))
     data = Dataset("example", "tokens", np.array([tokens.index(t) for t in mentions], np.int32), vocabulary=tokens)
-    options = {key: value for key, value in cfg.model.items() if key not in ("name", "_target_")}
-    return load(cfg.model["_target_"]).from_data(data, **options)
+    return spec.model.target.from_data(data, **spec.model.options)
 
 
-def allocation(cfg: Any) -> pd.DataFrame:
+def allocation(spec: RunSpecification) -> pd.DataFrame:
     """Return Table 1: each step's probability in the sequential allocation, under the code's own proposal.
 
     Parameters
     ----------
-    cfg : DictConfig
-        The configuration of the experiment, for its model.
+    spec : RunSpecification
+        Of the experiment, for its model.
 
     Returns
     -------
@@ -43,7 +42,7 @@ def allocation(cfg: Any) -> pd.DataFrame:
         Columns step (1 ..), token, side (1 or 2), probability.
     """
     sides = [int(s) for s in SIDES]
-    steps = allocation_steps(_model(cfg, ALLOCATED), list(range(len(ALLOCATED))), sides)
+    steps = allocation_steps(_model(spec, ALLOCATED), list(range(len(ALLOCATED))), sides)
     return pd.DataFrame(
         {
             "step": range(1, len(steps) + 1),
@@ -62,13 +61,13 @@ def words(labels: Sequence[int]) -> str:
     return "|".join(sorted(clusters.values()))
 
 
-def proposals(cfg: Any) -> pd.DataFrame:
+def proposals(spec: RunSpecification) -> pd.DataFrame:
     """Figures 1 and 2: what each move of a sampler proposes from the states of section 4.1.
 
     Parameters
     ----------
-    cfg : DictConfig
-        The configuration of the experiment, for its model and its sampler.
+    spec : RunSpecification
+        Of the experiment, for its model and its sampler.
 
     Returns
     -------
@@ -76,11 +75,11 @@ def proposals(cfg: Any) -> pd.DataFrame:
         Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in
         which mentions of a token they place, or in empty entities, only are summed.
     """
-    model = _model(cfg, MENTIONS)
+    model = _model(spec, MENTIONS)
     tables = []
     for state in STATES:
         labels = tuple(int(label) for label in state)
-        table = proposal_table(model, cfg.sampler, (labels, max(labels) + 1))
+        table = proposal_table(model, spec.samplers[0].values, (labels, max(labels) + 1))
         table["target"] = [words(target) for target, _ in table["target_state"]]
         sums = table.groupby(["move", "target"], as_index=False)["probability"].sum()
         sums["probability"] /= sums.groupby("move")["probability"].transform("sum")

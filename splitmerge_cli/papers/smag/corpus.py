@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
-from omegaconf import DictConfig
 
-from splitmerge_cli.config import locate, plain, unshared
+from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.diagnostics.topics import counts, document_of
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -22,7 +21,7 @@ from splitmerge_cli.plots.style import FULL
 MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA0", "#12304C"])
 
 
-def groups(cfg: DictConfig) -> pd.DataFrame:
+def groups(spec: RunSpecification) -> pd.DataFrame:
     """The topics, the groups and their mixtures.
 
     Returns
@@ -31,9 +30,7 @@ def groups(cfg: DictConfig) -> pd.DataFrame:
         Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row
         (topic or group, from 1), column (word, or topic from 1), value.
     """
-    options = unshared("data", plain(cfg.data))
-    options.pop("name")
-    dataset = locate(options.pop("_target_"))(**options)
+    dataset = spec.data.function(**spec.data.options)
     corpus, words = dataset.values, list(dataset.vocabulary)
     of_groups = counts(document_of(corpus.tokens.starts), corpus.tokens.words, (corpus.tokens.J, corpus.V)).toarray()
     names = [str(t + 1) for t in range(len(corpus.topics))]

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 from splitmerge_cli.kinds import get_kind
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs.recorders.base import Recorder
 
 
-def recorder_of(cfg: "DictConfig", dataset: "Dataset") -> "Recorder":
+def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
     """The recorder of a data set."""
-    recorder: Recorder = resolve_name(get_kind(dataset.kind).recorder)(cfg, dataset)
+    recorder: Recorder = resolve_name(get_kind(dataset.kind).recorder)(spec, dataset)
     return recorder
 
 

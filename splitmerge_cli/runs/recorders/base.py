@@ -9,8 +9,7 @@ from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.diagnostics.summary import Row
@@ -48,8 +47,7 @@ class Recorder:
 
     Parameters
     ----------
-    cfg : DictConfig
-        Checked and resolved.
+    spec : RunSpecification
     dataset : Dataset
     """
 
@@ -58,24 +56,24 @@ class Recorder:
     describes: ClassVar[bool] = False
     """Whether clusters can be described in the data's own terms (`splitmerge_cli.runs.summaries`)."""
 
-    def __init__(self, cfg: "DictConfig", dataset: "Dataset") -> None:
-        self.cfg, self.dataset = cfg, dataset
+    def __init__(self, spec: "RunSpecification", dataset: "Dataset") -> None:
+        self.spec, self.dataset = spec, dataset
 
     @property
     def streamed(self) -> list[Streamed]:
         """The tables that the chains write while they run."""
-        cfg = self.cfg
+        spec = self.spec
         return [
-            Streamed(schema.TRACE, 5, cfg.thin, "thin"),
-            Streamed(schema.PARTITIONS, self.dataset.N, self.spacing.on_average(cfg.iterations), "trace.partitions"),
+            Streamed(schema.TRACE, 5, spec.thin, "thin"),
+            Streamed(schema.PARTITIONS, self.dataset.N, self.spacing.on_average(spec.iterations), "trace.partitions"),
         ]
 
     @property
     def spacing(self) -> Spacing:
         """Which partitions are recorded; those that nobody asked for only where an estimate is made of them."""
-        if self.cfg.trace.partitions is None and self.not_estimated:
+        if self.spec.trace.partitions is None and self.not_estimated:
             return Spacing(0)
-        return spacing_of(self.cfg, self.dataset.N)
+        return spacing_of(self.spec, self.dataset.N)
 
     @property
     def listed(self) -> bool:

@@ -11,8 +11,8 @@ class ClusterRecorder(Recorder):
 
     def check(self, together: int) -> None:
         """Held-out documents cannot be evaluated where there are none."""
-        if every := self.cfg.perplexity.every:
+        if every := self.spec.perplexity.every:
             raise ConfigError(
                 f"perplexity.every={every}: expected 0, because perplexity is that of held-out documents under topics; "
-                f"model={self.cfg.model.name} reads {self.dataset.kind}"
+                f"model={self.spec.model.name} reads {self.dataset.kind}"
             )

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import stops
-
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from splitmerge_cli.config import RunSpecification
 
 MOST_ROWS = 500
 """Partitions of a chain."""
@@ -76,13 +74,13 @@ class Spacing:
         return max(self.every, iterations // max(1, self.doubled_after * (2 + doublings) // 2))
 
 
-def spacing_of(cfg: "DictConfig", N: int, most: int = MOST_ROWS) -> Spacing:
+def spacing_of(spec: "RunSpecification", N: int, most: int = MOST_ROWS) -> Spacing:
     """Which partitions of `N` items a configuration records: what it asks for, else as this module says, `most` of a
     chain."""
-    if cfg.trace.partitions is not None:
-        return Spacing(int(cfg.trace.partitions))
-    rows = max(1, min(most, MOST_LABELS // (N * cfg.chains)))
-    least = OF_SCANS if cfg.schedule.name == "full_scan" else max(OF_SCANS, -(-N // LABELS_PER_MOVE))
-    if cfg.budget is not None or stops(cfg):
+    if spec.trace.partitions is not None:
+        return Spacing(spec.trace.partitions)
+    rows = max(1, min(most, MOST_LABELS // (N * spec.chains)))
+    least = OF_SCANS if spec.schedule.name == "full_scan" else max(OF_SCANS, -(-N // LABELS_PER_MOVE))
+    if spec.budget is not None or spec.until.is_given:
         return Spacing(least, max(1, rows // 2))
-    return Spacing(max(least, -(-cfg.iterations // rows)))
+    return Spacing(max(least, -(-spec.iterations // rows)))

@@ -39,8 +39,8 @@ class TopicRecorder(Recorder):
 
     @property
     def streamed(self) -> list[Streamed]:
-        every, held = self.cfg.perplexity.every, self.dataset.values.heldout
-        tables = [*super().streamed, Streamed(schema.TOPIC_SIZES, TOPICS, self.cfg.thin, "thin")]
+        every, held = self.spec.perplexity.every, self.dataset.values.heldout
+        tables = [*super().streamed, Streamed(schema.TOPIC_SIZES, TOPICS, self.spec.thin, "thin")]
         if self.evaluates:
             documents = 0 if held is None else held.tokens.J
             tables.append(Streamed(schema.HELDOUT, documents, every, "perplexity.every"))
@@ -50,9 +50,9 @@ class TopicRecorder(Recorder):
     def spacing(self) -> Spacing:
         """Which partitions are recorded: fewer where none is estimated of them, none where one from each chain would be
         more than may be recorded."""
-        if self.cfg.trace.partitions is None and self.not_estimated:
-            rows = min(RECORDED, MOST_LABELS // (self.dataset.N * self.cfg.chains))
-            return spacing_of(self.cfg, self.dataset.N, rows) if rows > 1 else Spacing(0)
+        if self.spec.trace.partitions is None and self.not_estimated:
+            rows = min(RECORDED, MOST_LABELS // (self.dataset.N * self.spec.chains))
+            return spacing_of(self.spec, self.dataset.N, rows) if rows > 1 else Spacing(0)
         return super().spacing
 
     @property
@@ -65,36 +65,36 @@ class TopicRecorder(Recorder):
 
     def check(self, together: int) -> None:
         """Held-out documents are there where they are to be evaluated, and so many chains find the memory they need."""
-        every, held, N = self.cfg.perplexity.every, self.dataset.values.heldout, self.dataset.N
+        every, held, N = self.spec.perplexity.every, self.dataset.values.heldout, self.dataset.N
         if every and (held is None or held.observed.all()):
             raise ConfigError(
-                f"perplexity.every={every}: data={self.cfg.data.name} holds no tokens out; expected data.heldout above "
-                "0, such as data.heldout=0.2"
+                f"perplexity.every={every}: data={self.spec.data.name} holds no tokens out; expected data.heldout "
+                "above 0, such as data.heldout=0.2"
             )
         if N * together * TOKEN_BYTES > memory():
             raise ConfigError(
-                f"workers={show(self.cfg.workers)}: {together} chains at the same time, of {N} tokens each, need more "
+                f"workers={show(self.spec.workers)}: {together} chains at the same time, of {N} tokens each, need more "
                 "memory than this machine has; expected fewer, such as workers=1, or fewer documents (N)"
             )
 
     @property
     def evaluates(self) -> bool:
-        return bool(self.cfg.perplexity.every > 0)
+        return bool(self.spec.perplexity.every > 0)
 
     def until_evaluation(self, iteration: int) -> int:
-        every = self.cfg.perplexity.every
+        every = self.spec.perplexity.every
         return every - iteration % every if every else NEVER
 
     def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
         """Record how likely the held-out documents are under the present state, where it is one to evaluate."""
-        asked, corpus = self.cfg.perplexity, self.dataset.values
+        asked, corpus = self.spec.perplexity, self.dataset.values
         model: Any = chain.model
         if not asked.every or chain.iteration % asked.every:
             return
         # not needed by a run without held-out documents
         from splitmerge_cli.models.heldout import log_likelihoods
 
-        seed = [self.cfg.seed, store.chain, chain.iteration]
+        seed = [self.spec.seed, store.chain, chain.iteration]
         topics = model.word_topics(), model.weights, model.alpha0, model.eta
         state = corpus.tokens, corpus.heldout, model.labels
         values = log_likelihoods(*topics, *state, asked.method, asked.particles, seed)
@@ -172,7 +172,7 @@ class TopicRecorder(Recorder):
 
         from splitmerge_cli.diagnostics import heldout
 
-        asked, frames, means = self.cfg.perplexity, [], []
+        asked, frames, means = self.spec.perplexity, [], []
         for chain in chains:
             rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.core(schema.HELDOUT))
             if rows.num_rows:

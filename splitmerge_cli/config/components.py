@@ -1,0 +1,332 @@
+"""Data sets, models and samplers of a configuration: names become code, and options are read, here and nowhere else.
+
+A class that lists its ``OPTIONS`` says itself what each takes. Of any other, as a user's own sampler or a function that
+makes data, the types come from its file and its signature, and ranges are checked by what is constructed.
+"""
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from splitmerge_cli.config.errors import ConfigError, show, unknown_key
+from splitmerge_cli.config.groups import choice, choices, shared
+from splitmerge_cli.config.schema import SHARED
+from splitmerge_cli.config.targets import target_of
+from splitmerge_cli.core.options import Option
+from splitmerge_cli.kinds import Kind, get_kind
+
+
+@dataclass(frozen=True)
+class Component:
+    """A model or sampler of a run.
+
+    Attributes
+    ----------
+    group : str
+        ``model`` or ``sampler``.
+    target : type
+        Its class.
+    options : mapping
+        As the class uses them.
+    values : mapping
+        As they are configured, ``name`` and ``_target_`` among them.
+    prefix : str
+        What messages call the options: the group, or ``schedule.mix.NAME``.
+    """
+
+    group: str
+    target: Any
+    options: Mapping[str, Any]
+    values: Mapping[str, Any]
+    prefix: str
+
+    def __hash__(self) -> int:
+        return _hash(self.values)
+
+    @property
+    def name(self) -> str:
+        """Its name in the group."""
+        return str(self.values["name"])
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"{self.group}={self.name}" if self.prefix == self.group else self.prefix
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of data that a model reads."""
+        return get_kind(self.target.kind)
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """The data set of a run. Its code is imported when it is to be read: a run that was finished before needs none.
+
+    Attributes
+    ----------
+    values : mapping
+        Options as they are configured, ``name`` and ``_target_`` among them.
+    search_path : sequence of str
+        Hydra's additional search path.
+    """
+
+    values: Mapping[str, Any]
+    search_path: Sequence[str] = ()
+
+    def __hash__(self) -> int:
+        return _hash(self.values)
+
+    @property
+    def name(self) -> str:
+        """Its name in the group."""
+        return str(self.values["name"])
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"data={self.name}"
+
+    @property
+    def group(self) -> str:
+        """The group of all data sets."""
+        return "data"
+
+    @property
+    def prefix(self) -> str:
+        """What messages call the options."""
+        return "data"
+
+    @property
+    def max_bytes(self) -> int | None:
+        """Bytes of a file, unpacked, that are held in memory; None: a quarter of the memory."""
+        return self.values.get("max_bytes")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the function takes."""
+        left_out = ("name", "_target_", *SHARED["data"])
+        return {key: value for key, value in self.values.items() if key not in left_out}
+
+    @cached_property
+    def function(self) -> Any:
+        """The function that returns the `Dataset`."""
+        return target_of("data", self.name, self.values["_target_"])
+
+    def with_options(self, **options: Any) -> "DataSource":
+        """Return the data set with other options."""
+        return replace(self, values={**self.values, **options})
+
+    def check(self) -> None:
+        """Check the types of the options by the function and its file.
+
+        Raises
+        ------
+        ConfigError
+            An option of another type than in the file; where that is null or an interpolation, than the function
+            declares.
+        """
+        known = choice("data", self.name, self.search_path)
+        declared = declared_types(self.function)
+        for key, value in self.options.items():
+            _check_type(f"data.{key}", value, known[key], declared.get(key))
+
+
+def read_data(name: str, options: Mapping[str, Any], search_path: Sequence[str] = ()) -> DataSource:
+    """Read the options of a data set, whose types `DataSource.check` checks.
+
+    Parameters
+    ----------
+    name : str
+        The file ``conf/data/NAME.yaml``.
+    options : mapping
+        Options as configured.
+    search_path : sequence of str
+        Hydra's additional search path.
+
+    Raises
+    ------
+    ConfigError
+        An unknown option; another name or target than that of its file.
+    """
+    known = _known("data", name, search_path)
+    values = _checked_names("data", name, options, known, "data")
+    for key, declared in SHARED["data"].items():
+        if key in values:
+            _check_type(f"data.{key}", values[key], known[key], declared)
+    return DataSource({key: _like_default(value, known[key]) for key, value in values.items()}, search_path)
+
+
+def read_component(
+    group: str,
+    name: str,
+    options: Mapping[str, Any],
+    search_path: Sequence[str] = (),
+    prefix: str | None = None,
+) -> Component:
+    """Read the options of a model or sampler.
+
+    Parameters
+    ----------
+    group, name : str
+        The file ``conf/GROUP/NAME.yaml``.
+    options : mapping
+        Options as configured.
+    search_path : sequence of str
+        Hydra's additional search path.
+    prefix : str, optional
+        What to call the options in messages; `group` by default.
+
+    Raises
+    ------
+    ConfigError
+        An unknown option, or one that its class does not take; of a class without ``OPTIONS`` one of another type than
+        in the file (where that is null or an interpolation: than the class declares); another name or target than the
+        file's.
+    """
+    prefix = prefix or group
+    known = _known(group, name, search_path)
+    target = target_of(group, name, known.get("_target_"))
+    listed = options_of(target)
+    declared = {} if listed else declared_types(target)
+    values, typed = _checked_names(group, name, options, known, prefix), {}
+    for key, value in values.items():
+        if key in ("name", "_target_"):
+            continue
+        if key in listed:
+            values[key] = _like_default(value, known[key])
+            typed[key] = _read(listed[key], prefix, values[key])
+        else:
+            values[key] = typed[key] = _check_type(f"{prefix}.{key}", value, known[key], declared.get(key))
+    return Component(group, target, typed, values, prefix)
+
+
+@cache
+def component(group: str, name: str, **options: Any) -> Component:
+    """Return a packaged model or sampler with the options of its file, but those that are given."""
+    return read_component(group, name, choice(group, name) | options)
+
+
+@cache
+def classes(group: str) -> dict[str, Any]:
+    """Return the classes of all packaged models or samplers, by name."""
+    return {name: target_of(group, name, choice(group, name)["_target_"]) for name in choices(group)}
+
+
+def gibbs_update(conjugate: bool, scan: str = "full") -> Component:
+    """Return the Gibbs update of a collapsed (`conjugate`) or uncollapsed model: of all items, or of one (``site``)."""
+    return component("sampler", "gibbs" if conjugate else "neal8", scan=scan)
+
+
+def _known(group: str, name: str, search_path: Sequence[str]) -> dict[str, Any]:
+    """The options of a choice as its file gives them, name and shared ones among them."""
+    return {"name": name} | choice(group, name, search_path) | shared(group)
+
+
+def _checked_names(
+    group: str, name: str, options: Mapping[str, Any], known: Mapping[str, Any], prefix: str
+) -> dict[str, Any]:
+    """The options, each known; name and target those of the file."""
+    for key, value in options.items():
+        if key in ("name", "_target_"):
+            if value != known[key]:
+                raise ConfigError(f"{prefix}.{key}={show(value)}: expected {known[key]}, which {group}={name} sets")
+            if not isinstance(value, str) or not re.fullmatch(r"\w[\w.+-]*", value):
+                raise ConfigError(f"{group}={name}: {key}={show(value)}: expected letters, digits and ._+- alone")
+        elif key not in known:
+            named = [k for k in known if k not in ("name", "_target_")] + ["weight"] * prefix.startswith("schedule.mix")
+            raise ConfigError(unknown_key(f"{prefix}.{key}", [f"{prefix}.{k}" for k in named]))
+    return {"name": name} | dict(options)
+
+
+def _hash(values: Mapping[str, Any]) -> int:
+    return hash(json.dumps(values, sort_keys=True, default=str))
+
+
+def options_of(target: Any) -> dict[str, Option]:
+    """The options that a class lists, by name; empty where it lists none."""
+    return {option.name: option for option in getattr(target, "OPTIONS", ())}
+
+
+def _like_default(value: Any, default: Any) -> Any:
+    """A whole number as a float where the default is one, or a prior."""
+    of_floats = isinstance(default, float) or (isinstance(default, str) and default.startswith("gamma("))
+    try:
+        return float(value) if of_floats and type(value) is int else value
+    except OverflowError:  # its range is checked where it is read
+        return value
+
+
+def _read(option: Option, prefix: str, value: Any) -> Any:
+    """The value as the class uses it."""
+    try:
+        return option.read(value, prefix)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+def declared_types(target: Any) -> dict[str, Any]:
+    """Types that the parameters of a function or class are declared to have, where they are."""
+    try:
+        return get_type_hints(target if inspect.isfunction(target) else target.__init__)
+    except Exception:  # annotations may name what cannot be imported
+        return {}
+
+
+def takes_list(key: str) -> bool:
+    """Whether an option of some choice, such as ``data.drop``, takes a list."""
+    group, _, option = key.partition(".")
+    for name in choices(group) if group in ("data", "model", "sampler") else ():
+        own = choice(group, name)
+        if option not in own:
+            continue
+        target = target_of(group, name, own["_target_"])
+        if option in (listed := options_of(target)):
+            return "list" in listed[option].type
+        declared = declared_types(target).get(option)
+        if any(get_origin(part) is Sequence for part in (declared, *get_args(declared))):
+            return True
+    return False
+
+
+WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "a name or text",
+    bool: "true or false",
+    NoneType: "null",
+}
+
+
+def _check_type(key: str, value: Any, default: Any, declared: Any = None) -> Any:
+    """`value`, checked to be of the type of `default`, where that is text or a list also of one that is `declared`; or
+    as `declared` if the default is null or an interpolation."""
+    if default is None or (isinstance(default, str) and ("${" in default or default == "???")):
+        types = [t for t in get_args(declared) or (declared,) if t is not Path]
+        types += [NoneType] * (default is None)
+        fits = type(value) in types or (type(value) is int and float in types)
+        if not fits and all(t in WORDS for t in types) and types != [NoneType]:
+            raise ConfigError(f"{key}={show(value)}: expected {' or '.join(dict.fromkeys(WORDS[t] for t in types))}")
+        return value
+    if isinstance(default, bool):
+        good, expected = isinstance(value, bool), "true or false"
+    elif isinstance(default, float):
+        number = type(value) in (int, float) and abs(value) <= sys.float_info.max
+        good, expected = number or type(value) in get_args(declared), "a number"
+        value = float(value) if number else value
+    elif isinstance(default, int):
+        good, expected = type(value) is int, "a whole number"
+    else:
+        # auto may also be what else is declared: true or false, the number of a column, null
+        good = isinstance(value, type(default)) or type(value) in get_args(declared)
+        expected = f"a value such as {default}"
+    if not good:
+        raise ConfigError(f"{key}={show(value)}: expected {expected}")
+    return value

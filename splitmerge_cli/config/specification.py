@@ -1,0 +1,92 @@
+"""The specification of a run: all that its configuration says, read once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.config.components import Component, DataSource
+from splitmerge_cli.config.groups import unshared
+from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED, Schema
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What one iteration makes.
+
+    Attributes
+    ----------
+    name : str
+        ``move_only``, ``single_site``, ``full_scan``; ``mix`` of a weighted list.
+    moves : int
+        Of the sampler before each scan.
+    weights : tuple of float or None
+        Of the samplers, one of which is drawn; None: there is one.
+    """
+
+    name: str
+    moves: int = 1
+    weights: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpecification(Schema):
+    """A run: its keys, as `Schema` has them, its data set, model, samplers and schedule.
+
+    Attributes
+    ----------
+    data : DataSource
+    model : Component
+    samplers : tuple of Component
+        One, or those of a weighted list.
+    schedule : Schedule
+    values : mapping
+        The resolved configuration as plain values: of these the identity is made, and ``config.yaml``.
+    given : tuple of str
+        The overrides as they were typed.
+    undecided : bool
+        Whether a table of the user's own is to be read and neither its kind nor a model is chosen.
+    automatic : str or None
+        What to say of the sampler where ``sampler=auto`` chose it.
+    """
+
+    data: DataSource
+    model: Component
+    samplers: tuple[Component, ...]
+    schedule: Schedule
+    values: Mapping[str, Any]
+    given: tuple[str, ...] = ()
+    undecided: bool = False
+    automatic: str | None = None
+
+    # that of `Schema` is None where nothing is named; here it is resolved
+    init: str
+    warmup: int
+
+    @property
+    def sampler_name(self) -> str:
+        """The names of the samplers, for folders and titles."""
+        return "+".join(sampler.name for sampler in self.samplers)
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether a sampler learns from the history of all chains of the run."""
+        return any(hasattr(sampler.target, "adapt_to") for sampler in self.samplers)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all runs of an experiment, or of a sampler on a data set."""
+        return Path(self.out) / (self.experiment or f"{self.sampler_name}-{self.data.name}")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The part of the configuration that determines what is computed.
+
+        How held-out documents are evaluated is no part of it where that is never done.
+        """
+        left_out: Sequence[str] = RUNTIME_KEYS if self.perplexity.every else (*RUNTIME_KEYS, "perplexity")
+        return {
+            key: unshared(key, value) if key in SHARED else value
+            for key, value in self.values.items()
+            if key not in left_out
+        }
