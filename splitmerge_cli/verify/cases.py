@@ -290,7 +290,8 @@ def _mixture_case(
     """
     title = f"{data}, {_show(options)}"
     model = build()
-    held = model.prior_values or model.prior.concentration
+    concentration = model.prior.concentration
+    held = {"concentration": concentration} | model.prior_values if model.prior_values else concentration
     pi = normalise([weight(held)(s) for s in states])
     if not model.prior_values and integrated is None:
         return Case(model, build, states, pi, title)
