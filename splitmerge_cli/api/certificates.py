@@ -107,7 +107,7 @@ def certify(
     given = {"init": studies.MIXTURE} | dict(options or {})
     settled, _ = overrides_of(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
-    plan = studies.checked(compose([*settled.overrides, override("out", str(folder))]))
+    plan = studies.check_coupling(compose([*settled.overrides, override("out", str(folder))]))
     found = None if new is None else get_kind(plan.dataset.kind).new_items(plan.dataset, new)
     return made(plan, pairs, lag, k, m, seconds, coupling, found)
 

@@ -16,7 +16,7 @@ from splitmerge_cli.plots import columns, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, title_of
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.datasets import kind_of
+from splitmerge_cli.runs.stored import specification_of
 
 
 def traces(run: Run) -> Figure:
@@ -165,7 +165,7 @@ def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[st
 
 def _has(run: Run, name: str) -> bool:
     """Whether the data of a run are of a kind that has a picture, and it can be drawn."""
-    kind = Kind if name in Kind.pictures else kind_of(run.config["model"])
+    kind = Kind if name in Kind.pictures else specification_of(run).model.kind
     return name in kind.pictures and PICTURES[name].can_draw(run)
 
 

@@ -316,7 +316,7 @@ def _rows(
         if isinstance(case.model, Weighted) and options["iterations"]:
             cells[2:], sampled, far = sampled_check_of_topics(case, given, extra, options)
         elif options["iterations"]:
-            sampled, far = sampled_check(case, given, extra | way, kernel, options)
+            sampled, far = sampled_check(case, given, {**extra, **way}, kernel, options)
         good = exact and (mode == "as_printed" or not far)
         # where the choices cannot be listed the chain decides
         biased = mode == "as_printed" and (far if not kernel.matrices else not exact)

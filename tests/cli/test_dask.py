@@ -154,7 +154,7 @@ def test_a_worker_that_does_not_share_the_folder_says_so(tmp_path: Path) -> None
 
 
 def test_marks_are_held_and_removed(tmp_path: Path) -> None:
-    with remote._marked({str(tmp_path)}) as marks:
+    with remote._mark_folders({str(tmp_path)}) as marks:
         mark = Path(marks[str(tmp_path)])
         assert mark.exists()
         time.sleep(0)
