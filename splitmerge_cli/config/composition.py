@@ -145,10 +145,9 @@ class Draft:
         _resolve_schedule(values, self._search_path, check)
         _resolve_start(values)
         if values["iterations"] is None and values["budget"] is None:
-            # data are not loaded for a run that is there
-            from splitmerge_cli.kinds import get_kind
+            from splitmerge_cli.core.capabilities import Topics
 
-            scans = get_kind(locate(values["model"]["_target_"]).kind).has_topics
+            scans = issubclass(locate(values["model"]["_target_"]), Topics)
             values["iterations"] = (DEFAULT_SCANS if scans else DEFAULT_ITERATIONS) * (LONGER if stops(values) else 1)
         if values["budget"] is not None and not values["timing"]:
             raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
