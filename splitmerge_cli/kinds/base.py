@@ -123,7 +123,9 @@ class Kind:
 
     def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
         """New items whose columns are those of the data."""
-        found = self.from_object(new, None, "new items")
+        from splitmerge_cli.data.objects import from_object
+
+        found = from_object(new, self.name)
         if found.values.shape[1:] != dataset.values.shape[1:]:
             raise DataError(f"new items: {found.values.shape[1]} columns; expected {dataset.values.shape[1]}")
         return found

@@ -70,7 +70,9 @@ class Tokens(Kind):
     # -- new items
     def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
         """Tokens under the codes that they have in the data."""
-        found = self.from_object(new, None, "new items")
+        from splitmerge_cli.data.objects import from_object
+
+        found = from_object(new, self.name)
         code = {token: k for k, token in enumerate(dataset.vocabulary or ())}
         of_new = found.vocabulary or []
         for token in of_new:

@@ -55,7 +55,7 @@ REFUSED = [
     (["data=nips_abstracts", "data.longest=0"], "data.longest=0: expected a whole number from 1"),
     (["data=20news_w100"], "data=20news_w100: "),
     (["data=ohsumed23_documents", "model=hdp"], "data=ohsumed23_documents: "),
-    (["data=docs200", "model=emm"], "data=docs200 holds documents"),
+    (["data=docs200", "model=emm"], "model=emm with data=docs200: reads tokens, not documents; expected model=hdp"),
 ]
 
 

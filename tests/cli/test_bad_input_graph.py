@@ -58,7 +58,7 @@ REFUSED_FILES = [
 REFUSED = [
     (["data=edges"], "data.path: a value is needed"),
     (["data=edges", "data.path=none.csv"], "none.csv: no such file; expected a list of edges"),
-    (["data=emm", "model=irm"], "expected model=emm, or data that hold graph (smcmc list data)"),
+    (["data=emm", "model=irm"], "reads graph, not tokens; expected model=emm, or other data (smcmc list data)"),
     (["data=network", "data.structure=tree"], "data.structure=tree: expected one of blocks, grid, random"),
     (["data=network", "data.p_in=2"], "data.p_in=2.0: expected a number from 0 to 1"),
     (["data=network", "data.structure=grid", "N=97"], "N=97: expected a product of 2 whole numbers"),

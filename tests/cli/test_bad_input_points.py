@@ -77,7 +77,7 @@ REFUSED = [
     (["data=lines", "data.length=1e40"], "data.length=1e+40: expected a number from 1e-25 to 1e+25"),
     # columns, true labels, sizes
     ([*CSV, "model=lines"], "d.csv: row 2, column 3 ('who'): 'a'; expected a number"),
-    ([*CSV, "model=lines", "data.columns=x"], "two columns, x and y, got 1"),
+    ([*CSV, "model=lines", "data.columns=x"], "reads dense points of two columns, x and y, not 1"),
     ([*CSV, "model=lines", "data.columns=[x,x]"], "data.columns=x"),
     ([*CSV, "model=lines", "data.columns=[x,z]"], "data.columns=z"),
     ([*CSV, "model=lines", "data.columns=[x,y]", "data.drop=who"], "data.drop"),
@@ -140,7 +140,7 @@ def test_a_cell_that_is_no_number_is_named(rejected, cell: str, model: str) -> N
 @pytest.mark.parametrize(
     ("args", "named"),
     [
-        (["model=lines"], "model=lines: row 2, column 2 ('y'): a missing cell; expected a table without missing cells"),
+        (["model=lines"], "model=lines with data=csv: row 2, column 2 ('y'): a missing cell, which model=gaussian"),
         (["model=gaussian", "model.covariance=full"], "model.covariance=full: row 2, column 2 ('y'): a missing cell"),
         (["model=gaussian", "sampler=lshsm"], "does not support model=gaussian: its items are no vectors, or have mis"),
     ],

@@ -24,7 +24,7 @@ MAY = {
     "kinds": {"data"},
     "diagnostics": {"kinds"},
     "results": set(),
-    "config": {"core", "kinds", "papers"},
+    "config": {"core", "papers"},
     "__main__": {"cli", "runs"},
     "runs": {"config", "core", "data", "diagnostics", "kinds", "models", "results"},
     "sweeps": {"config", "core", "data", "results", "runs"},
