@@ -100,7 +100,7 @@ class Posterior:
         if data is not None:
             from splitmerge_cli.api.selection import columns_read
 
-            kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
+            kind, wanted = specification_of(run).model.kind.name, run.config["data"].get("sha256")
 
             def read(given: Any) -> Dataset | None:
                 found = from_object(given, kind, truth)

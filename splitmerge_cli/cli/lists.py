@@ -104,7 +104,7 @@ def model_info(name: Named) -> None:
     found = {sampler: support(sampler, model) for sampler in choices("sampler")}
     _show_facts(
         [
-            ("reads", component("model", name).kind),
+            ("reads", component("model", name).kind.name),
             ("samplers that support it", ", ".join(one for one, (supported, _) in found.items() if supported)),
             *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
         ]

@@ -317,7 +317,7 @@ def _resolve(values: dict[str, Any], model: Component, samplers: Sequence[Compon
         resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
     if resolved["iterations"] is None and values["budget"] is None:
         stops = any(value is not None for value in values["until"].values())
-        most = DEFAULT_SCANS if model.kind == "documents" else DEFAULT_ITERATIONS
+        most = DEFAULT_SCANS if model.kind.has_topics else DEFAULT_ITERATIONS
         resolved["iterations"] = most * (LONGER if stops else 1)
     values |= resolved
     return resolved
@@ -345,7 +345,7 @@ def _read_list(values: dict[str, Any], search_path: Sequence[str]) -> tuple[Comp
         weight = check_weight(f"{prefix}.weight", given.pop("weight", 1))
         options = choice("sampler", str(name), search_path) | given
         samplers.append(read_component("sampler", str(name), options, search_path, prefix))
-        mix.append({"weight": weight} | samplers[-1].values)
+        mix.append({"weight": weight, **samplers[-1].values})
     values["schedule"] = {"name": "mix", "mix": mix}
     # the list stands in place of `sampler`; only its name is kept, for folders and titles
     values["sampler"] = {"name": "+".join(sampler.name for sampler in samplers)}

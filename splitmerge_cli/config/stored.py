@@ -60,7 +60,7 @@ def _specify(config: Mapping[str, Any], search_path: Sequence[str]) -> RunSpecif
             raise ConfigError(f"schedule.mix={show(mix)}: expected samplers with their options")
         weighted = [_entry(entry, search_path) for entry in mix]
         samplers = tuple(sampler for _, sampler in weighted)
-        mix = [{"weight": weight} | sampler.values for weight, sampler in weighted]
+        mix = [{"weight": weight, **sampler.values} for weight, sampler in weighted]
         values["schedule"] = {"name": "mix", "mix": mix}
     values["data"], values["model"] = data.values, model.values
     return specification_of(settings, data, model, samplers, values)

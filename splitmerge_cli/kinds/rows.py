@@ -36,10 +36,10 @@ class Rows(Kind):
     """Levels of a column, where these are few."""
     cells = "numbers"
     """Plural of a cell, for messages."""
-    text_types = ("float64", "string")
+    text_types: ClassVar[tuple[str, ...]] = ("float64", "string")
     of_numbers = True
     has_columns = True
-    column_types = ("real",)
+    column_types: ClassVar[tuple[str, ...]] = ("real",)
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
     def check(self, dataset: Dataset) -> None:
@@ -95,9 +95,9 @@ class Rows(Kind):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and holds_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
-        meta = (
-            {"path": str(table.path), "rows": rows} | noted(table.notes) | ({"nonzeros": x.nnz} if issparse(x) else {})
-        )
+        meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
+        if issparse(x):
+            meta["nonzeros"] = int(x.nnz)  # type: ignore[attr-defined]
         return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)
 
     def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> NDArray[Any]:

@@ -56,7 +56,7 @@ def file_digests(spec: "RunSpecification") -> dict[str, str]:
     from splitmerge_cli.data.opening import limited
 
     with limited(data.max_bytes):
-        return {name: digest for name, file in named.items() if (digest := file_digest(*file, data))}
+        return {name: digest for name, file in named.items() if (digest := file_digest(file[0], str(file[1]), data))}
 
 
 def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -> str:

@@ -95,7 +95,7 @@ def _chain_of(
     samplers = [build_sampler(model, rng, given, extra)]
     if not connected:
         sign = "*"
-        samplers.append(build_sampler(model, rng, gibbs_update(model)))
+        samplers.append(built(gibbs_update(model.conjugate).name))
         samplers += [built("birth_death", mode=extra["mode"])] if model.conjugate else []
     if model.refreshes and given["name"] != "refresh":
         sign += "+"

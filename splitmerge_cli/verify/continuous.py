@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, multigammaln
 from scipy.stats import nbinom
 
-from splitmerge_cli.verify.enumerate import Concentration, Scales, State, log_prior, mixture_log_weight
+from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State, log_prior, mixture_log_weight
 
 
 def lines_log_weight(
@@ -93,7 +93,7 @@ def gaussian_log_weight(
     prior: str,
     covariance: str,
     m0: ArrayLike,
-    kappa0: Concentration,
+    kappa0: Hyper,
     a0: float,
     b0: Scales,
 ) -> Callable[[State], float]:
@@ -224,7 +224,7 @@ def mixed_log_weight(
 
 
 def _scales_log_lik(
-    y: NDArray[np.float64], covariance: str, kappa0: Concentration, a0: float, b0: Scales
+    y: NDArray[np.float64], covariance: str, kappa0: Hyper, a0: float, b0: Scales
 ) -> Callable[[NDArray[np.int64]], float]:
     """Log likelihood of labels of points about m0, integrated over gamma densities of b0 or kappa0.
 

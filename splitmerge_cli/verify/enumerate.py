@@ -25,7 +25,8 @@ from splitmerge_cli.priors import priors, specification
 
 Parameters = tuple[tuple[float, ...], ...]
 State = tuple[tuple[int, ...], int] | tuple[tuple[int, ...], int, Parameters]
-Concentration = float | tuple[float, float] | Mapping[str, float]
+Hyper = float | tuple[float, float]
+Concentration = Hyper | Mapping[str, float]
 Scales = ArrayLike | tuple[float, ArrayLike]
 
 
@@ -160,8 +161,8 @@ def hdp_log_weight(
     docs: ArrayLike,
     words: ArrayLike,
     V: int,
-    gamma: Concentration,
-    alpha0: Concentration,
+    gamma: Hyper,
+    alpha0: Hyper,
     eta: float,
     log_unseen: float | None = None,
 ) -> Callable[[State], float]:
@@ -214,7 +215,7 @@ def hdp_log_weight(
 
 
 @cache
-def _log_dishes(K: int, m: int, gamma: Concentration) -> float:
+def _log_dishes(K: int, m: int, gamma: Hyper) -> float:
     """log of gamma^K Gamma(gamma)/Gamma(gamma + m), or of its integral against a gamma density."""
     if isinstance(gamma, tuple):
         return _log_moment(K, m, *gamma)
@@ -222,7 +223,7 @@ def _log_dishes(K: int, m: int, gamma: Concentration) -> float:
 
 
 @cache
-def _log_tables(m: int, lengths: tuple[int, ...], alpha0: Concentration) -> float:
+def _log_tables(m: int, lengths: tuple[int, ...], alpha0: Hyper) -> float:
     """log of alpha0^m prod_j Gamma(alpha0)/Gamma(alpha0 + n_j), or of its integral against a gamma density."""
 
     def log_of(a: Any) -> Any:
@@ -286,7 +287,8 @@ def _log_integral(
         log_density = sum(log_density_on_line(axis, t) for axis, t in zip(axes.values(), at, strict=True))
         if log_density > -80.0:
             values = {name: from_line(axis, t) for (name, axis), t in zip(axes.items(), at, strict=True)}
-            total.append(log_density + float(cls.log_probability(np.array(sizes), **given | values)))
+            numbers: dict[str, Any] = given | values
+            total.append(log_density + float(cls.log_probability(np.array(sizes), **numbers)))
     return float(logsumexp(total) + len(axes) * np.log(step))
 
 
