@@ -3,8 +3,6 @@
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from splitmerge_cli.kinds import get_kind
-
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
@@ -15,6 +13,9 @@ if TYPE_CHECKING:
 
 def recorder_of(cfg: "DictConfig", dataset: "Dataset") -> "Recorder":
     """The recorder of a data set."""
+    # for a run that is finished nothing of its data is imported
+    from splitmerge_cli.kinds import get_kind
+
     recorder: Recorder = resolve_name(get_kind(dataset.kind).recorder)(cfg, dataset)
     return recorder
 
