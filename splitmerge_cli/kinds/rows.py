@@ -36,10 +36,10 @@ class Rows(Kind):
     """Levels of a column, where these are few."""
     cells = "numbers"
     """Plural of a cell, for messages."""
-    text_types = ("float64", "string")
+    text_types: ClassVar[tuple[str, ...]] = ("float64", "string")
     of_numbers = True
     has_columns = True
-    column_types = ("real",)
+    column_types: ClassVar[tuple[str, ...]] = ("real",)
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
     def check(self, dataset: Dataset) -> None:
@@ -87,7 +87,7 @@ class Rows(Kind):
         table.take(N)
         t, kept = wanted.resolve(table)
         labels = None if t is None else true_labels(table, t, wanted.missing)
-        x = self.read_columns(table, kept, wanted)
+        x: Any = self.read_columns(table, kept, wanted)
         if self.of_numbers and wanted.columns is None:
             note_identifiers(table, kept, x)
         if wanted.truth is None and wanted.columns is None:
