@@ -1,6 +1,6 @@
 """Types of models (see ``model.pyx``)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ C = TypeVar("C")
 
 class Model(Partition):
     kind: ClassVar[str]
+    reference_log_lik: ClassVar[Callable[..., float] | None]
     READS_MISSING: ClassVar[bool]
     OPTIONS: ClassVar[tuple[Option, ...]]
     @classmethod

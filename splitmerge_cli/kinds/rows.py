@@ -87,7 +87,7 @@ class Rows(Kind):
         table.take(N)
         t, kept = wanted.resolve(table)
         labels = None if t is None else true_labels(table, t, wanted.missing)
-        x = self.read_columns(table, kept, wanted)
+        x: Any = self.read_columns(table, kept, wanted)
         if self.of_numbers and wanted.columns is None:
             note_identifiers(table, kept, x)
         if wanted.truth is None and wanted.columns is None:

@@ -264,7 +264,7 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     another = partial(build, words, starts, 3, **options)
     model, states = another(), mixture_states(size)
     text = " | ".join(" ".join("abc"[w] for w in words[docs == j]) for j in range(docs.max() + 1))
-    given = {key: _concentration(options[key]) for key in ("gamma", "alpha0")}
+    given: dict[str, Any] = {key: _concentration(options[key]) for key in ("gamma", "alpha0")}
 
     def law(log_unseen: float | None = None) -> NDArray[np.float64]:
         weight = hdp_log_weight(docs, words, 3, given["gamma"], given["alpha0"], options["eta"], log_unseen)
@@ -302,12 +302,13 @@ def _mixture_case(
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """The small case of a model with a ``reference_log_lik``: the example of its kind of data, of `size` items."""
     options = {option.name: option.default for option in model.OPTIONS} | {"concentration": 1.3} | dict(params)
-    data = get_kind(model.kind).example(size, seed)
+    data, reference = get_kind(model.kind).example(size, seed), model.reference_log_lik
+    assert reference is not None
     build = partial(model.from_data, data, **options)
 
     def weight(concentration: Concentration) -> Callable[[State], float]:
         def log_lik(z: NDArray[np.int64]) -> float:
-            return float(model.reference_log_lik(data.values, z, **options))
+            return float(reference(data.values, z, **options))
 
         return mixture_log_weight(log_lik, concentration, options["prior"])
 
@@ -316,7 +317,7 @@ def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str
 
 def has_small_case(model: type[Model]) -> bool:
     """Whether the posterior of a model can be enumerated on small data."""
-    return model.__name__ in CASES or hasattr(model, "reference_log_lik")
+    return model.__name__ in CASES or model.reference_log_lik is not None
 
 
 def _concentration(value: Any) -> Concentration:

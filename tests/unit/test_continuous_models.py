@@ -302,5 +302,5 @@ def test_refusals_of_points(model_class):
             model_class(points)
     with pytest.raises(ValueError, match=r"model.sigma1.*coordinates reach 1e\+13"):
         Lines(POINTS + np.array([1e13, 0.0]), sigma1=1e-4)
-    with pytest.raises(ValueError, match="two columns"):
+    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4, 3\)"):
         Lines(np.zeros((4, 3)))
