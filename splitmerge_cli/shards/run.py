@@ -255,6 +255,7 @@ class ShardedRun:
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
         rows, begun = self._restored()
         last = time.monotonic()
+        assert self.spec.iterations is not None  # as `check` says
         while len(rows) < self.spec.iterations + 1:
             if rows:
                 start = time.monotonic()
